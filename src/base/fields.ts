@@ -1,0 +1,195 @@
+/**
+ * A strict reader over parsed JSON objects.
+ *
+ * Every read says which field it takes and of what type; `end` then refuses the first field that no
+ * read asked for, and a key that came twice. A problem names its path as a caller would write it:
+ * `messages[0].content[1].colour`. null reads as absent. A problem is thrown as `FieldProblem`
+ * and meant to be caught once, where the whole object is decoded.
+ */
+
+import { JsonArray, JsonNumber, JsonObject } from './json.ts';
+import type { JsonValue } from './json.ts';
+
+/** Where a value stands. Paths are linked upwards and rendered only for an error. */
+export type Path = { readonly parent: Path | undefined; readonly key: string | number };
+
+/** The path as text, e.g. `messages[0].text`; empty for the root. */
+export function renderPath(path: Path | undefined): string {
+  if (path === undefined) return '';
+  const before = renderPath(path.parent);
+  if (typeof path.key === 'number') return `${before}[${path.key}]`;
+  const key = renderKey(path.key);
+  if (before === '') return key;
+  return key.startsWith('[') ? before + key : `${before}.${key}`;
+}
+
+/** Longest piece of a caller's own key that an error repeats. */
+const KEY_CHARS_MAX = 64;
+
+function renderKey(key: string): string {
+  if (/^[A-Za-z_$][\w$-]{0,63}$/.test(key)) return key;
+  return `[${JSON.stringify(key.length > KEY_CHARS_MAX ? key.slice(0, KEY_CHARS_MAX) + '…' : key)}]`;
+}
+
+/** A field that is missing, unknown, doubled, of the wrong type or of an unacceptable value. */
+export class FieldProblem {
+  readonly message: string;
+  constructor(path: Path | undefined, complaint: string) {
+    const place = renderPath(path);
+    this.message = place === '' ? complaint : `${place}: ${complaint}`;
+  }
+}
+
+/** What a JSON value is, in the words of an error. */
+function describe(value: JsonValue): string {
+  if (value === null) return 'null';
+  if (value instanceof JsonObject) return 'an object';
+  if (value instanceof JsonArray) return 'an array';
+  if (value instanceof JsonNumber) return 'a number';
+  return typeof value === 'string' ? 'a string' : 'a boolean';
+}
+
+function wrongType(path: Path, expected: string, value: JsonValue): FieldProblem {
+  return new FieldProblem(path, `expected ${expected}, got ${describe(value)}`);
+}
+
+/** One object being read. Read the known fields, then call `end`. */
+// hot: per request
+export class Fields {
+  readonly path: Path | undefined;
+  readonly #object: JsonObject;
+  readonly #known: string[] = [];
+
+  constructor(object: JsonObject, path: Path | undefined) {
+    if (object.duplicateKey !== undefined) {
+      throw new FieldProblem({ parent: path, key: object.duplicateKey }, 'this key comes twice');
+    }
+    this.#object = object;
+    this.path = path;
+  }
+
+  /** Reads a whole value as an object. */
+  static from(value: JsonValue, path: Path | undefined): Fields {
+    if (value instanceof JsonObject) return new Fields(value, path);
+    if (path === undefined) throw new FieldProblem(undefined, `expected an object, got ${describe(value)}`);
+    throw wrongType(path, 'an object', value);
+  }
+
+  at(name: string): Path {
+    return { parent: this.path, key: name };
+  }
+
+  /** The value of a field, undefined when absent or null. */
+  #take(name: string): Exclude<JsonValue, null> | undefined {
+    this.#known.push(name);
+    return this.#object.entries.get(name) ?? undefined;
+  }
+
+  /** True when the field is present and not null; does not count as reading it. */
+  has(name: string): boolean {
+    return (this.#object.entries.get(name) ?? undefined) !== undefined;
+  }
+
+  problem(name: string, complaint: string): FieldProblem {
+    return new FieldProblem(this.at(name), complaint);
+  }
+
+  string(name: string): string | undefined {
+    const value = this.#take(name);
+    if (value === undefined || typeof value === 'string') return value;
+    throw wrongType(this.at(name), 'a string', value);
+  }
+
+  requiredString(name: string): string {
+    const value = this.string(name);
+    if (value === undefined) throw this.problem(name, 'required');
+    return value;
+  }
+
+  /** A required string of at least one character. */
+  requiredText(name: string): string {
+    const value = this.requiredString(name);
+    if (value === '') throw this.problem(name, 'must not be empty');
+    return value;
+  }
+
+  boolean(name: string): boolean | undefined {
+    const value = this.#take(name);
+    if (value === undefined || typeof value === 'boolean') return value;
+    throw wrongType(this.at(name), 'a boolean', value);
+  }
+
+  /** A number that a double can hold (rounded, but not infinite). */
+  finiteNumber(name: string): number | undefined {
+    const value = this.#take(name);
+    if (value === undefined) return undefined;
+    if (!(value instanceof JsonNumber)) throw wrongType(this.at(name), 'a number', value);
+    if (!Number.isFinite(value.value)) throw this.problem(name, 'too large a number');
+    return value.value;
+  }
+
+  /** A whole number from 0 to 2^53-1. */
+  count(name: string): number | undefined {
+    const value = this.#take(name);
+    if (value === undefined) return undefined;
+    if (!(value instanceof JsonNumber)) throw wrongType(this.at(name), 'an integer', value);
+    if (!Number.isSafeInteger(value.value) || value.value < 0) {
+      throw this.problem(name, 'must be an integer from 0 to 9007199254740991');
+    }
+    return value.value;
+  }
+
+  /** One of a closed set of strings. */
+  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
+    const value = this.string(name);
+    if (value === undefined) return undefined;
+    const found = allowed.find((candidate) => candidate === value);
+    if (found === undefined) throw this.problem(name, `must be one of ${allowed.join(', ')}`);
+    return found;
+  }
+
+  requiredOneOf<T extends string>(name: string, allowed: readonly T[]): T {
+    const value = this.oneOf(name, allowed);
+    if (value === undefined) throw this.problem(name, `required (one of ${allowed.join(', ')})`);
+    return value;
+  }
+
+  /** An object whose content is anybody's business but ours. */
+  opaqueObject(name: string): JsonObject | undefined {
+    const value = this.#take(name);
+    if (value === undefined || value instanceof JsonObject) return value;
+    throw wrongType(this.at(name), 'an object', value);
+  }
+
+  /** A nested object of the vocabulary. */
+  object(name: string): Fields | undefined {
+    const value = this.#take(name);
+    return value === undefined ? undefined : Fields.from(value, this.at(name));
+  }
+
+  /** An array, each item decoded in order; `complaint` is added when something else came. */
+  list<T>(name: string, decodeItem: (item: JsonValue, path: Path) => T, complaint = ''): T[] | undefined {
+    const value = this.#take(name);
+    if (value === undefined) return undefined;
+    const path = this.at(name);
+    if (!(value instanceof JsonArray)) {
+      throw new FieldProblem(path, `expected an array, got ${describe(value)}${complaint}`);
+    }
+    return value.items.map((item, index) => decodeItem(item, { parent: path, key: index }));
+  }
+
+  /** Call last: refuses the first field that was never read. */
+  end(): void {
+    if (this.#object.entries.size === 0) return;
+    for (const key of this.#object.entries.keys()) {
+      if (!this.#known.includes(key)) throw new FieldProblem({ parent: this.path, key }, 'unknown field');
+    }
+  }
+}
+
+/** Reads an array item as a non-empty string. */
+export function textItem(item: JsonValue, path: Path): string {
+  if (typeof item !== 'string') throw wrongType(path, 'a string', item);
+  if (item === '') throw new FieldProblem(path, 'must not be empty');
+  return item;
+}

@@ -1,0 +1,434 @@
+/**
+ * JSON read strictly and written without loss.
+ *
+ * `JSON.parse` loses three things that this gateway promises to keep: how a number was written
+ * (`1.0`, `12345678901234567890`), the order of integer-like keys, and the fact that a key came
+ * twice. So text whose values travel on is parsed by `parseJson`, whose objects and numbers remember
+ * their source text. Text of which only plain fields are read (provider replies, stream frames) goes
+ * through `parseLenient`, which is the platform's `JSON.parse` behind a cost limit.
+ *
+ * Knows nothing of the gateway. Grammar: RFC 8259; merging: RFC 7396.
+ */
+
+/** A JSON value as the text it was written in, passed on untouched. The text is valid JSON. */
+export class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** A parsed number: its text, and on demand its (possibly rounded) value. */
+export class JsonNumber {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+  get value(): number {
+    return Number(this.text);
+  }
+}
+
+/** A parsed array, with the text it was parsed from. */
+export class JsonArray {
+  readonly items: readonly JsonValue[];
+  readonly #source: string;
+  readonly #start: number;
+  readonly #end: number;
+  constructor(items: readonly JsonValue[], source: string, start: number, end: number) {
+    this.items = items;
+    this.#source = source;
+    this.#start = start;
+    this.#end = end;
+  }
+  get raw(): RawJson {
+    return new RawJson(this.#source.slice(this.#start, this.#end));
+  }
+}
+
+/** A parsed object in source order, with the text it was parsed from. Of a key that came twice, the last value counts. */
+export class JsonObject {
+  readonly entries: ReadonlyMap<string, JsonValue>;
+  /** The first key that came more than once, or undefined. */
+  readonly duplicateKey: string | undefined;
+  readonly #source: string;
+  readonly #start: number;
+  readonly #end: number;
+  constructor(
+    entries: ReadonlyMap<string, JsonValue>,
+    duplicateKey: string | undefined,
+    source: string,
+    start: number,
+    end: number,
+  ) {
+    this.entries = entries;
+    this.duplicateKey = duplicateKey;
+    this.#source = source;
+    this.#start = start;
+    this.#end = end;
+  }
+  get raw(): RawJson {
+    return new RawJson(this.#source.slice(this.#start, this.#end));
+  }
+}
+
+export type JsonValue = JsonObject | JsonArray | JsonNumber | string | boolean | null;
+
+/** Why a text is not acceptable JSON. `reason` never quotes the text; `offset` counts UTF-16 units from 0. */
+export class JsonProblem {
+  readonly reason: string;
+  readonly offset: number;
+  constructor(reason: string, offset: number) {
+    this.reason = reason;
+    this.offset = offset;
+  }
+}
+
+/** Deepest nesting accepted. Recursion follows it, so it also bounds the stack. */
+export const JSON_DEPTH_MAX = 100;
+
+/**
+ * Most values (counting every scalar, object, array and key) accepted in one text. A conversation of
+ * a thousand turns has some ten thousand; 16 MiB of `[[],[],…` would have six million and take seconds.
+ */
+export const JSON_VALUES_MAX = 250_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const MINUS = 0x2d;
+const PLUS = 0x2b;
+const DOT = 0x2e;
+
+/** Parses one JSON text (RFC 8259, nothing looser) within the depth and value limits above. */
+export function parseJson(text: string): JsonValue | JsonProblem {
+  try {
+    return new Parser(text).parse();
+  } catch (thrown) {
+    if (thrown instanceof ProblemThrown) return thrown.problem;
+    throw thrown;
+  }
+}
+
+class ProblemThrown {
+  readonly problem: JsonProblem;
+  constructor(problem: JsonProblem) {
+    this.problem = problem;
+  }
+}
+
+// hot: per request
+class Parser {
+  readonly #text: string;
+  #at = 0;
+  #valuesLeft = JSON_VALUES_MAX;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  parse(): JsonValue {
+    this.#skipSpace();
+    const value = this.#value(0);
+    this.#skipSpace();
+    if (this.#at < this.#text.length) throw this.#problem('unexpected text after the value');
+    return value;
+  }
+
+  #value(depth: number): JsonValue {
+    if (--this.#valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
+    const code = this.#text.charCodeAt(this.#at);
+    if (code === QUOTE) return this.#string();
+    if (code === OPEN_BRACE) return this.#object(depth + 1);
+    if (code === OPEN_BRACKET) return this.#array(depth + 1);
+    if (code === MINUS || isDigit(code)) return this.#number();
+    if (this.#text.startsWith('true', this.#at)) return this.#word(4, true);
+    if (this.#text.startsWith('false', this.#at)) return this.#word(5, false);
+    if (this.#text.startsWith('null', this.#at)) return this.#word(4, null);
+    throw this.#unexpected();
+  }
+
+  #word<T>(length: number, value: T): T {
+    this.#at += length;
+    return value;
+  }
+
+  #object(depth: number): JsonObject {
+    if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
+    const start = this.#at++;
+    const entries = new Map<string, JsonValue>();
+    let duplicateKey: string | undefined;
+    this.#skipSpace();
+    if (this.#text.charCodeAt(this.#at) === CLOSE_BRACE) {
+      this.#at += 1;
+      return new JsonObject(entries, undefined, this.#text, start, this.#at);
+    }
+    for (;;) {
+      if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
+      if (--this.#valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
+      const key = this.#string();
+      this.#skipSpace();
+      if (this.#text.charCodeAt(this.#at) !== COLON) throw this.#unexpected();
+      this.#at += 1;
+      this.#skipSpace();
+      if (duplicateKey === undefined && entries.has(key)) duplicateKey = key;
+      entries.set(key, this.#value(depth));
+      this.#skipSpace();
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== COMMA && code !== CLOSE_BRACE) throw this.#unexpected();
+      this.#at += 1;
+      if (code === CLOSE_BRACE) return new JsonObject(entries, duplicateKey, this.#text, start, this.#at);
+      this.#skipSpace();
+    }
+  }
+
+  #array(depth: number): JsonArray {
+    if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
+    const start = this.#at++;
+    const items: JsonValue[] = [];
+    this.#skipSpace();
+    if (this.#text.charCodeAt(this.#at) === CLOSE_BRACKET) {
+      this.#at += 1;
+      return new JsonArray(items, this.#text, start, this.#at);
+    }
+    for (;;) {
+      items.push(this.#value(depth));
+      this.#skipSpace();
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== COMMA && code !== CLOSE_BRACKET) throw this.#unexpected();
+      this.#at += 1;
+      if (code === CLOSE_BRACKET) return new JsonArray(items, this.#text, start, this.#at);
+      this.#skipSpace();
+    }
+  }
+
+  #string(): string {
+    const text = this.#text;
+    const start = ++this.#at;
+    let at = start;
+    let hasEscape = false;
+    for (;;) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) break;
+      if (code === BACKSLASH) {
+        hasEscape = true;
+        at += 2;
+      } else if (code >= 0x20) {
+        at += 1;
+      } else {
+        // Below 0x20, or NaN at the end of the text.
+        this.#at = at;
+        throw at >= text.length
+          ? this.#problem('unexpected end of the text')
+          : this.#problem('a control character inside a string');
+      }
+    }
+    this.#at = at + 1;
+    if (!hasEscape) return text.slice(start, at);
+    try {
+      return JSON.parse(text.slice(start - 1, at + 1)) as string;
+    } catch {
+      this.#at = start;
+      throw this.#problem('an invalid escape inside a string');
+    }
+  }
+
+  #number(): JsonNumber {
+    const text = this.#text;
+    const start = this.#at;
+    let at = start;
+    if (text.charCodeAt(at) === MINUS) at += 1;
+    if (text.charCodeAt(at) === 0x30) at += 1;
+    else at = this.#digits(at);
+    if (text.charCodeAt(at) === DOT) at = this.#digits(at + 1);
+    const code = text.charCodeAt(at);
+    if (code === 0x65 || code === 0x45) {
+      at += 1;
+      const sign = text.charCodeAt(at);
+      if (sign === PLUS || sign === MINUS) at += 1;
+      at = this.#digits(at);
+    }
+    this.#at = at;
+    return new JsonNumber(text.slice(start, at));
+  }
+
+  #digits(from: number): number {
+    let at = from;
+    while (isDigit(this.#text.charCodeAt(at))) at += 1;
+    this.#at = at;
+    if (at === from) throw this.#unexpected();
+    return at;
+  }
+
+  #skipSpace(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
+      this.#at += 1;
+    }
+  }
+
+  #unexpected(): ProblemThrown {
+    return this.#problem(this.#at >= this.#text.length ? 'unexpected end of the text' : 'unexpected character');
+  }
+
+  #problem(reason: string): ProblemThrown {
+    return new ProblemThrown(new JsonProblem(reason, this.#at));
+  }
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** Below this length even the worst nesting costs `JSON.parse` under 10 ms, so no look-ahead is needed. */
+const LENIENT_UNCHECKED_LENGTH = 64 * 1024;
+
+/**
+ * Parses text from a provider with the platform's parser. Undefined when it is not JSON, or is of a
+ * shape that would hold the event loop (`JSON.parse` takes seconds for 16 MB of `[`).
+ */
+export function parseLenient(text: string): unknown {
+  if (text.length > LENIENT_UNCHECKED_LENGTH && !isModest(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** True when depth and number of separators outside strings are within the limits. */
+function isModest(text: string): boolean {
+  let depth = 0;
+  let separators = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at += 1;
+      for (let inner = text.charCodeAt(at); inner !== QUOTE; inner = text.charCodeAt(at)) {
+        if (at >= text.length) return true;
+        at += inner === BACKSLASH ? 2 : 1;
+      }
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > JSON_DEPTH_MAX) return false;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth -= 1;
+    } else if (code === COMMA || code === COLON) {
+      separators += 1;
+      if (separators > JSON_VALUES_MAX) return false;
+    }
+  }
+  return true;
+}
+
+/** What `renderJson` writes. Properties that are undefined are left out; a Map is an object with exactly its keys. */
+export type JsonOut =
+  | string
+  | number
+  | boolean
+  | null
+  | RawJson
+  | readonly JsonOut[]
+  | JsonOutObject
+  | ReadonlyMap<string, JsonOut>;
+
+export type JsonOutObject = { readonly [key: string]: JsonOut | undefined };
+
+/** Writes JSON text: keys in the order given, raw pieces untouched. A number that is not finite is a bug and throws. */
+// hot: per request
+export function renderJson(value: JsonOut): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new RangeError('a number that JSON cannot carry');
+    return String(value);
+  }
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (value instanceof RawJson) return value.text;
+  if (isList(value)) return renderList(value);
+  if (isMap(value)) return renderMap(value);
+  return renderObject(value);
+}
+
+function renderList(items: readonly JsonOut[]): string {
+  let out = '[';
+  for (let i = 0; i < items.length; i += 1) {
+    if (i > 0) out += ',';
+    out += renderJson(items[i] as JsonOut);
+  }
+  return out + ']';
+}
+
+function renderMap(entries: ReadonlyMap<string, JsonOut>): string {
+  let out = '{';
+  for (const [key, value] of entries) {
+    if (out.length > 1) out += ',';
+    out += JSON.stringify(key) + ':' + renderJson(value);
+  }
+  return out + '}';
+}
+
+function renderObject(object: JsonOutObject): string {
+  let out = '{';
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (value === undefined) continue;
+    if (out.length > 1) out += ',';
+    out += JSON.stringify(key) + ':' + renderJson(value);
+  }
+  return out + '}';
+}
+
+function isList(value: object): value is readonly JsonOut[] {
+  return Array.isArray(value);
+}
+
+function isMap(value: object): value is ReadonlyMap<string, JsonOut> {
+  return value instanceof Map;
+}
+
+/**
+ * The target with an RFC 7396 merge patch applied: objects merge deeply, arrays and scalars replace,
+ * null removes. Numbers of the patch keep their text. The result is made of Maps, so a key such as
+ * `__proto__` is a key like any other.
+ */
+export function mergePatch(target: JsonOutObject, patch: JsonObject): ReadonlyMap<string, JsonOut> {
+  return mergeEntries(mapFrom(target), patch);
+}
+
+function mergeEntries(merged: Map<string, JsonOut>, patch: JsonObject): Map<string, JsonOut> {
+  for (const [key, value] of patch.entries) {
+    if (value === null) merged.delete(key);
+    else if (value instanceof JsonObject) merged.set(key, mergeEntries(mapFrom(merged.get(key)), value));
+    else merged.set(key, outFrom(value));
+  }
+  return merged;
+}
+
+/** A fresh Map of an object's entries; empty for anything that is not an object. */
+function mapFrom(value: JsonOut | undefined): Map<string, JsonOut> {
+  const entries = new Map<string, JsonOut>();
+  if (typeof value !== 'object' || value === null || isList(value)) return entries;
+  if (isMap(value)) return new Map(value);
+  if (value instanceof RawJson) {
+    const parsed = parseJson(value.text);
+    if (parsed instanceof JsonObject) for (const [key, inner] of parsed.entries) entries.set(key, outFrom(inner));
+    return entries;
+  }
+  for (const key of Object.keys(value)) {
+    const inner = value[key];
+    if (inner !== undefined) entries.set(key, inner);
+  }
+  return entries;
+}
+
+function outFrom(value: JsonValue): JsonOut {
+  if (value instanceof JsonObject || value instanceof JsonArray) return value.raw;
+  if (value instanceof JsonNumber) return new RawJson(value.text);
+  return value;
+}

@@ -1,0 +1,44 @@
+/**
+ * A value that must not be shown: printing, inspecting or serialising it gives `[set]`.
+ *
+ * Only `reveal` returns it, so every use can be found by searching for that word.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+
+export class Secret {
+  readonly #value: string;
+  readonly #digest: Buffer;
+
+  constructor(value: string) {
+    this.#value = value;
+    this.#digest = sha256(value);
+  }
+
+  /** The value itself, for the one header it belongs in. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  /** Compares in a time that depends on neither value, nor on how much of them agrees. */
+  equalsDigest(digest: Buffer): boolean {
+    return timingSafeEqual(this.#digest, digest);
+  }
+
+  toString(): string {
+    return '[set]';
+  }
+
+  toJSON(): string {
+    return '[set]';
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return '[set]';
+  }
+}
+
+/** The digest by which secrets are compared: equal length whatever was given. */
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

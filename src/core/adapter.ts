@@ -1,0 +1,112 @@
+/**
+ * The seam between the gateway and a vendor's protocol.
+ *
+ * An adapter is a pure codec: it encodes a call and decodes bytes, opens no socket, reads no clock
+ * and keeps nothing between exchanges. Transport, time limits, cancellation and retries exist once,
+ * elsewhere.
+ */
+
+import type { Secret } from '../base/secret.ts';
+import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
+import type { Failure } from './failure.ts';
+
+/** One upstream request as data, encoded once and used by every attempt. Never holds the key. */
+export type UpstreamCall = {
+  readonly method: 'GET' | 'POST';
+  /** Path and query below the provider's base URL, starting with `/`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | undefined;
+};
+
+/** Response headers as node:http has them: lower-case names. */
+export type UpstreamHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** A configured destination. */
+export type Provider = {
+  readonly name: string;
+  readonly adapter: Adapter;
+  /** Includes the version segment; no trailing slash in its path. */
+  readonly baseUrl: URL;
+  readonly key: Secret | undefined;
+  /** How the key travels: header `name`, value `prefix` + key. */
+  readonly keyHeader: { readonly name: string; readonly prefix: string };
+};
+
+/** Receives the deltas of one frame, in order. */
+export type DeltaSink = (delta: Delta) => void;
+
+/**
+ * Decodes one stream. Feed every SSE frame in order, then `end` once.
+ * Emits at most one terminal delta, last; after it, frames are ignored.
+ */
+export interface StreamDecoder {
+  /** One SSE frame: its event name (empty when there is none) and its data lines joined by LF. */
+  frame(event: string, data: string, sink: DeltaSink): void;
+  /**
+   * No more bytes will come, for whatever reason. Emits the terminal delta if none was emitted yet:
+   * `done` only when the provider's own terminal signal was seen, else `failed`.
+   */
+  end(sink: DeltaSink): void;
+}
+
+export type ModelsPage = {
+  readonly models: readonly ModelInfo[];
+  /** Pass to `encodeModels` for the next page; undefined = this was the last. */
+  readonly nextCursor: string | undefined;
+};
+
+export interface Adapter {
+  /** The wire format's name, part of every provider_state: `anthropic`, `openai-chat`, `openai-responses`, `gemini`. */
+  readonly dialect: string;
+  /** What becomes of every part of a request: the README's matrix. */
+  readonly support: SupportTable;
+  /** The call for a request. Deterministic: same request, same bytes. Failures: unsupported, bad_request. */
+  encodeChat(request: ChatRequest, isStream: boolean): UpstreamCall | Failure;
+  /** A whole 200 body. Failures: server (malformed), refusal (no content), or what an error inside a 200 says. */
+  decodeChat(body: string): ChatReply | Failure;
+  createStreamDecoder(): StreamDecoder;
+  encodeModels(cursor: string | undefined): UpstreamCall;
+  decodeModels(body: string): ModelsPage | Failure;
+  /** A reply whose status is not 2xx. Never throws, whatever the body. Retry-After headers are read elsewhere. */
+  decodeFailure(status: number, headers: UpstreamHeaders, body: string): Failure;
+}
+
+/** Everything in a request that an adapter has to take a stand on. */
+export const REQUEST_FEATURES = [
+  'model',
+  'system',
+  'user text',
+  'user image (inline)',
+  'user image (url)',
+  'assistant text',
+  'assistant tool_call',
+  'assistant provider_state',
+  'tool_result',
+  'tool_result.is_error',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'tools',
+  'tools without parameters',
+  'tool_choice auto',
+  'tool_choice none',
+  'tool_choice required',
+  'tool_choice tool',
+  'thinking on',
+  'thinking off',
+  'thinking.effort low',
+  'thinking.effort medium',
+  'thinking.effort high',
+  'thinking.effort max',
+  'provider_options',
+] as const;
+export type RequestFeature = (typeof REQUEST_FEATURES)[number];
+
+/**
+ * `sent`: as it is, under `as`. `translated`: the nearest the provider has, said in `as`.
+ * `refused`: answered with kind `unsupported` before any call; `as` says why.
+ */
+export type Support = { readonly is: 'sent' | 'translated' | 'refused'; readonly as: string };
+export type SupportTable = Readonly<Record<RequestFeature, Support>>;

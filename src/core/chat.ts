@@ -1,0 +1,142 @@
+/**
+ * The vocabulary of a chat: what a caller asks, what a provider answers, in neither's own words.
+ *
+ * Every type is closed and has no optional property: absence is an explicit `undefined`, so adding a
+ * field makes each place that has to decide about it fail to compile.
+ */
+
+import type { JsonObject, RawJson } from '../base/json.ts';
+import type { Failure } from './failure.ts';
+
+export type ChatRequest = {
+  /** Registered provider's name; undefined = the gateway's default. */
+  readonly provider: string | undefined;
+  /** The provider's own model identifier, untouched. */
+  readonly model: string;
+  readonly system: string | undefined;
+  /** At least one. */
+  readonly turns: readonly Turn[];
+  /** Undefined = the provider's default; never 0. */
+  readonly maxTokens: number | undefined;
+  readonly temperature: number | undefined;
+  readonly topP: number | undefined;
+  readonly stop: readonly string[];
+  readonly tools: readonly Tool[];
+  readonly toolChoice: ToolChoice | undefined;
+  /** Undefined = the provider's default. */
+  readonly thinking: Thinking | undefined;
+  /** A merge patch (RFC 7396) over the outbound payload. */
+  readonly providerOptions: JsonObject | undefined;
+};
+
+export type Turn = UserTurn | AssistantTurn | ToolTurn;
+export type UserTurn = { readonly role: 'user'; readonly parts: readonly (TextPart | ImagePart)[] };
+export type AssistantTurn = { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] };
+/** Answers to calls of the nearest assistant turn before it. */
+export type ToolTurn = { readonly role: 'tool'; readonly parts: readonly ToolResultPart[] };
+export type AssistantPart = TextPart | ToolCallPart;
+export type Part = TextPart | ImagePart | ToolCallPart | ToolResultPart;
+
+/** Text is empty only on an assistant turn, beside a state. */
+export type TextPart = { readonly type: 'text'; readonly text: string; readonly state: string | undefined };
+
+export type ImagePart = {
+  readonly type: 'image';
+  readonly source:
+    | { readonly type: 'inline'; readonly mediaType: string; readonly base64: string }
+    | { readonly type: 'url'; readonly url: string };
+};
+
+export type ToolCallPart = {
+  readonly type: 'tool_call';
+  readonly id: string;
+  readonly name: string;
+  /** The text of a JSON object. */
+  readonly arguments: RawJson;
+  /** What the provider wants back with this part: opaque to the caller, see provider-state.ts. */
+  readonly state: string | undefined;
+};
+
+export type ToolResultPart = {
+  readonly type: 'tool_result';
+  readonly toolCallId: string;
+  readonly content: string;
+  readonly isError: boolean;
+};
+
+export type Tool = {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** The text of a JSON-schema object; undefined = a tool without arguments. */
+  readonly parameters: RawJson | undefined;
+};
+
+export type ToolChoice =
+  | { readonly mode: 'auto' | 'none' | 'required' }
+  | { readonly mode: 'tool'; readonly name: string };
+
+export const EFFORTS = ['low', 'medium', 'high', 'max'] as const;
+export type Effort = (typeof EFFORTS)[number];
+export type Thinking = { readonly enabled: boolean; readonly effort: Effort | undefined };
+
+export type StopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'stop_sequence' | 'refusal' | 'unknown';
+
+/** Tokens as the provider reported them. The last three break down the first two; 0 = none or not reported. */
+export type Usage = {
+  /** All input, cached or not. */
+  readonly inputTokens: number;
+  /** All output, reasoning included. */
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly reasoningTokens: number;
+};
+
+/** A whole answer. */
+export type ChatReply = {
+  /** The provider's id of the response. */
+  readonly id: string | undefined;
+  /** The model that served the request, as the provider names it; undefined when it names none. */
+  readonly model: string | undefined;
+  /** The assistant's turn. Append it to the conversation unchanged. */
+  readonly parts: readonly AssistantPart[];
+  /** Disclosed reasoning; empty = none. */
+  readonly thinking: string;
+  readonly stopReason: StopReason;
+  /** Undefined when the provider reported none. */
+  readonly usage: Usage | undefined;
+};
+
+/** One step of a streamed answer. A stream has exactly one `done` or `failed`, last. */
+export type Delta =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thinking'; readonly text: string }
+  | { readonly type: 'tool_call'; readonly call: ToolCallPart }
+  | { readonly type: 'done'; readonly reply: ChatReply }
+  | { readonly type: 'failed'; readonly failure: Failure };
+
+export type ModelInfo = {
+  readonly id: string;
+  readonly displayName: string | undefined;
+  /** Tokens. */
+  readonly contextWindow: number | undefined;
+  /** Tokens. */
+  readonly outputTokensMax: number | undefined;
+};
+
+/** Every text part of the turn, concatenated. */
+export function replyText(reply: ChatReply): string {
+  let text = '';
+  for (const part of reply.parts) if (part.type === 'text') text += part.text;
+  return text;
+}
+
+/** The calls of the turn, in order. */
+export function replyToolCalls(reply: ChatReply): readonly ToolCallPart[] {
+  return reply.parts.filter((part) => part.type === 'tool_call');
+}
+
+/** Marks a switch as complete: a new member of the union fails to compile here. */
+export function unreachable(value: never): never {
+  throw new Error(`unreachable: ${String(value)}`);
+}

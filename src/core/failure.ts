@@ -1,0 +1,143 @@
+/**
+ * What can go wrong, as values. A `Failure` is expected and returned; exceptions are for bugs.
+ *
+ * The sentence of a failure is the gateway's own. What a provider wrote goes into `detail`, which
+ * reaches the operator's log (bounded, keys masked) and a caller only when the operator allows it.
+ */
+
+export type FailureKind =
+  | 'auth'
+  | 'rate_limit'
+  | 'not_found'
+  | 'bad_request'
+  | 'unsupported'
+  | 'refusal'
+  | 'server'
+  | 'unknown';
+
+type FailureKindRow = {
+  /** The status a caller gets when an upstream call failed in this way. */
+  readonly status: number;
+  /** Whether another attempt may succeed. */
+  readonly isRetried: boolean;
+  readonly meaning: string;
+};
+
+/** The table of the contract; the README's is printed from it. */
+export const FAILURE_KINDS: Readonly<Record<FailureKind, FailureKindRow>> = {
+  auth: { status: 502, isRetried: false, meaning: "The provider rejected the gateway's credential (401 when it is the caller's token)." },
+  rate_limit: { status: 429, isRetried: true, meaning: 'The provider, or the gateway itself, is at its limit. Shed load.' },
+  not_found: { status: 404, isRetried: false, meaning: 'No such provider, model or path.' },
+  bad_request: { status: 400, isRetried: false, meaning: 'The request is malformed, by the gateway\'s own check or the provider\'s.' },
+  unsupported: { status: 400, isRetried: false, meaning: 'The provider cannot express part of the request.' },
+  refusal: { status: 422, isRetried: false, meaning: 'The model or its safety system declined. Do not send it again unchanged.' },
+  server: { status: 502, isRetried: true, meaning: 'The provider failed, or its answer was cut short or made no sense.' },
+  unknown: { status: 502, isRetried: true, meaning: 'No answer from the provider: refused, reset, timed out. Also a bug in the gateway (500).' },
+};
+
+export type FailureFields = {
+  /** Another status than the kind's, for failures of the gateway's own making (401, 405, 413, 415, 500 …). */
+  readonly status?: number;
+  /** Overrides the kind's own rule, e.g. for an exhausted quota. */
+  readonly isRetried?: boolean;
+  /** How long the provider asked to wait. */
+  readonly retryAfterMs?: number | undefined;
+  /** The provider's HTTP status, 0 or absent when there was none. */
+  readonly upstreamStatus?: number;
+  /** What the provider wrote: for the operator. */
+  readonly detail?: string | undefined;
+  /** Which of the gateway's limits ended it, as its variable's name, e.g. `GATEWAY_ATTEMPT_TIMEOUT`. */
+  readonly limit?: string;
+};
+
+export class Failure {
+  readonly kind: FailureKind;
+  /** The gateway's own sentence; safe for a caller. */
+  readonly message: string;
+  readonly status: number;
+  readonly isRetried: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly upstreamStatus: number;
+  readonly detail: string | undefined;
+  readonly limit: string | undefined;
+
+  constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
+    const row = FAILURE_KINDS[kind];
+    this.kind = kind;
+    this.message = message;
+    this.status = fields.status ?? row.status;
+    this.isRetried = fields.isRetried ?? row.isRetried;
+    this.retryAfterMs = fields.retryAfterMs;
+    this.upstreamStatus = fields.upstreamStatus ?? 0;
+    this.detail = fields.detail;
+    this.limit = fields.limit;
+  }
+}
+
+/** The kind for a provider's HTTP status where its body says nothing more precise. Not for 2xx. */
+export function kindFromStatus(status: number): FailureKind {
+  if (status === 401 || status === 402 || status === 403 || status === 407) return 'auth';
+  if (status === 404) return 'not_found';
+  if (status === 429) return 'rate_limit';
+  if (status === 408 || status === 409 || status >= 500 || status < 400) return 'server';
+  return 'bad_request';
+}
+
+/** What a provider said of its failure, once a codec has read it. */
+export type UpstreamReport = {
+  readonly provider: string;
+  /** HTTP status, 200 for an error inside a good reply. */
+  readonly status: number;
+  readonly kind: FailureKind;
+  /** The provider's machine-readable code, if any; shown only when it looks like one. */
+  readonly code?: string | undefined;
+  /** The parameter that the provider names, if any; shown only when it looks like one. */
+  readonly param?: string | undefined;
+  /** The provider's prose. */
+  readonly detail?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly isRetried?: boolean;
+  /** Replaces the sentence's ending where the gateway has better advice. */
+  readonly hint?: string;
+};
+
+const MACHINE_WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
+
+const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
+  auth: "rejected the gateway's credential",
+  rate_limit: 'is limiting the rate of requests',
+  not_found: 'knows no such model',
+  bad_request: 'refused the request as malformed',
+  unsupported: 'cannot express part of the request',
+  refusal: 'declined the request',
+  server: 'failed on its side',
+  unknown: 'gave no usable answer',
+};
+
+/** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
+export function upstreamFailure(report: UpstreamReport): Failure {
+  const facts = [`HTTP ${report.status}`];
+  if (report.code !== undefined && MACHINE_WORD.test(report.code)) facts.push(`code ${report.code}`);
+  if (report.param !== undefined && MACHINE_WORD.test(report.param)) facts.push(`parameter ${report.param}`);
+  const hint = report.hint === undefined ? '' : `: ${report.hint}`;
+  return new Failure(
+    report.kind,
+    `${report.provider} ${KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
+    {
+      upstreamStatus: report.status,
+      detail: report.detail,
+      retryAfterMs: report.retryAfterMs,
+      ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
+    },
+  );
+}
+
+/** A reply that is no reply: not JSON, not the documented shape, empty. `what` completes "answered 200, but …". */
+export function malformedReply(provider: string, status: number, what: string, detail?: string): Failure {
+  return new Failure('server', `${provider} answered ${status}, but ${what}`, { upstreamStatus: status, detail });
+}
+
+/** A stream that ended before the provider's own terminal signal. */
+export function truncatedStream(provider: string): Failure {
+  return new Failure('server', `${provider} ended the stream before the answer was complete`, { upstreamStatus: 200 });
+}

@@ -1,0 +1,37 @@
+/**
+ * `provider_state`: what a provider wants back on a later turn, carried by the caller unread.
+ *
+ * The string is `dialect.provider.` and then base64url of a JSON object. It lets the gateway keep no session: any
+ * process can continue a loop that another began. It is not signed: everything that it can put into a
+ * payload a caller could also send through `provider_options`; a codec still admits only the shapes
+ * that it writes itself.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { JsonObject, parseJson, renderJson } from '../base/json.ts';
+import type { JsonOutObject } from '../base/json.ts';
+
+const STATE = /^([a-z-]{1,32})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]*)$/;
+
+/** The state string for what one provider said. The provider's name is as configured: `[A-Za-z0-9_-]{1,64}`. */
+export function encodeState(dialect: string, provider: string, content: JsonOutObject): string {
+  return `${dialect}.${provider}.${Buffer.from(renderJson(content)).toString('base64url')}`;
+}
+
+/** A state that this gateway cannot have written. */
+export const DAMAGED_STATE = Symbol('damaged provider_state');
+
+/**
+ * The content of a state: undefined when another provider or dialect made it (it is then to be
+ * ignored), DAMAGED_STATE when no gateway can have written it.
+ */
+export function decodeState(dialect: string, provider: string, state: string): JsonObject | undefined | typeof DAMAGED_STATE {
+  const match = STATE.exec(state);
+  if (match === null) return DAMAGED_STATE;
+  const [, madeByDialect, madeByProvider, encoded = ''] = match;
+  const bytes = Buffer.from(encoded, 'base64url');
+  if (bytes.toString('base64url') !== encoded || !isUtf8(bytes)) return DAMAGED_STATE;
+  const content = parseJson(bytes.toString());
+  if (!(content instanceof JsonObject) || content.duplicateKey !== undefined) return DAMAGED_STATE;
+  return madeByDialect === dialect && madeByProvider === provider ? content : undefined;
+}
