@@ -33,6 +33,24 @@ export type Provider = {
   readonly keyHeader: { readonly name: string; readonly prefix: string };
 };
 
+/** How one provider is configured from the environment. Adding a provider is adding a row. */
+export type ProviderRow = {
+  /** Its name in requests: `[a-z0-9_-]{1,64}`. */
+  readonly name: string;
+  /** Variables that may hold its key; the first that is set wins. */
+  readonly keyVariables: readonly string[];
+  /** False for hosts that work without a key: then a set base URL alone registers the provider. */
+  readonly isKeyRequired: boolean;
+  readonly baseUrlVariable: string;
+  /** Undefined when there is no usual one: then the variable is needed. */
+  readonly defaultBaseUrl: string | undefined;
+  /** Added to the base URL's path unless that already ends in a version, e.g. `v1beta`. Undefined = used as it is. */
+  readonly versionSegment: string | undefined;
+  readonly keyHeader: { readonly name: string; readonly prefix: string };
+  /** The codec, for a provider registered under this name. */
+  readonly createAdapter: (name: string) => Adapter;
+};
+
 /** Receives the deltas of one frame, in order. */
 export type DeltaSink = (delta: Delta) => void;
 
