@@ -221,8 +221,8 @@ class Parser {
       } else if (code >= 0x20) {
         at += 1;
       } else {
-        // Below 0x20, or NaN at the end of the text.
-        this.#at = at;
+        // Below 0x20, or NaN at the end of the text, which a last backslash steps over.
+        this.#at = Math.min(at, text.length);
         throw at >= text.length
           ? this.#problem('unexpected end of the text')
           : this.#problem('a control character inside a string');

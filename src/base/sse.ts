@@ -19,14 +19,20 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const BYTE_ORDER_MARK = '\uFEFF';
 
+/** A larger buffer is not kept for the next line: a stream may be idle for minutes. */
+const PENDING_BYTES_KEPT = 16 * 1024;
+const NOTHING: Buffer = Buffer.alloc(0);
+
+/** Receives a frame: the event's name (empty when it has none) and its data lines joined by LF. */
 export type FrameSink = (event: string, data: string) => void;
 
+/** Cuts a byte stream into frames. Bounded: see `feed`. */
 // hot: per token
 export class SseBuffer {
   readonly #onFrame: FrameSink;
   readonly #bytesMax: number;
-  /** The beginning of a line whose end has not come yet. */
-  #pending: Buffer[] = [];
+  /** The beginning of a line whose end has not come yet: the first `#pendingBytes` bytes. */
+  #pending: Buffer = NOTHING;
   #pendingBytes = 0;
   #frameBytes = 0;
   #event = '';
@@ -65,19 +71,30 @@ export class SseBuffer {
       if (nextLf !== -1 && nextLf < from) nextLf = chunk.indexOf(LF, from);
     }
     if (from < chunk.length) {
-      this.#pendingBytes += chunk.length - from;
-      if (this.#pendingBytes + this.#frameBytes > this.#bytesMax) return this.#overflow();
-      // A copy, so that a few waiting bytes do not keep a whole network buffer alive.
-      this.#pending.push(Buffer.from(chunk.subarray(from)));
+      if (this.#pendingBytes + chunk.length - from + this.#frameBytes > this.#bytesMax) return this.#overflow();
+      this.#hold(chunk, from, chunk.length);
     }
     return true;
   }
 
   #overflow(): false {
     this.#isOverflown = true;
-    this.#pending = [];
+    this.#pending = NOTHING;
+    this.#event = '';
     this.#data = '';
     return false;
+  }
+
+  /** Adds to the pending bytes. Doubling keeps this linear, and small, also when a line comes byte by byte. */
+  #hold(chunk: Buffer, from: number, end: number): void {
+    const bytes = this.#pendingBytes + end - from;
+    if (bytes > this.#pending.length) {
+      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#pending.length));
+      this.#pending.copy(larger, 0, 0, this.#pendingBytes);
+      this.#pending = larger;
+    }
+    chunk.copy(this.#pending, this.#pendingBytes, from, end);
+    this.#pendingBytes = bytes;
   }
 
   #endLine(chunk: Buffer, from: number, end: number): boolean {
@@ -92,11 +109,10 @@ export class SseBuffer {
     if (this.#pendingBytes === 0) {
       this.#line(chunk, from, end);
     } else {
-      this.#pending.push(chunk.subarray(from, end));
-      const line = Buffer.concat(this.#pending, lineBytes);
-      this.#pending = [];
+      this.#hold(chunk, from, end);
       this.#pendingBytes = 0;
-      this.#line(line, 0, lineBytes);
+      this.#line(this.#pending, 0, lineBytes);
+      if (this.#pending.length > PENDING_BYTES_KEPT) this.#pending = NOTHING;
     }
     return true;
   }

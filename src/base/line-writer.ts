@@ -1,0 +1,157 @@
+/**
+ * Writes lines to a file descriptor without ever holding up the event loop.
+ *
+ * `process.stdout.write` on a pipe is synchronous: a reader that stops reading stops the whole process. Here one
+ * write is under way at a time, in the thread pool, and what comes meanwhile is queued and written together. A
+ * full queue drops lines and counts them: serving matters more than logging.
+ */
+
+import { constants, fstatSync, openSync, write as writeAsync, writeSync } from 'node:fs';
+
+/** About 3,000 lines of a request log. */
+const QUEUE_BYTES_MAX = 1024 * 1024;
+/** How long to leave a full pipe alone. */
+const RETRY_MS = 10;
+/** How long `flushSync` puts up with a full pipe. */
+const FLUSH_MS_MAX = 1000;
+
+const NOTHING: Buffer = Buffer.alloc(0);
+
+export class LineWriter {
+  readonly #fd: number;
+  readonly #queueBytesMax: number;
+  #queue: string[] = [];
+  #queueBytes = 0;
+  /** The part of the last lines taken from the queue that is not written yet. */
+  #batch: Buffer = NOTHING;
+  #batchLines = 0;
+  #isWriting = false;
+  #retryTimer: NodeJS.Timeout | undefined;
+  #isReaderGone = false;
+  #dropped = 0;
+
+  /** The descriptor stays the caller's to close. At most `queueBytesMax` bytes wait to be written. */
+  constructor(fd: number, queueBytesMax = QUEUE_BYTES_MAX) {
+    this.#fd = nonBlocking(fd);
+    this.#queueBytesMax = queueBytesMax;
+  }
+
+  /** Lines that were lost: the queue was full, the write failed, or nobody reads any more. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Queues one line; the line break is added here. */
+  write(line: string): void {
+    const bytes = Buffer.byteLength(line) + 1;
+    if (this.#isReaderGone || this.#batch.length + this.#queueBytes + bytes > this.#queueBytesMax) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#queue.push(line);
+    this.#queueBytes += bytes;
+    if (!this.#isWriting && this.#retryTimer === undefined) this.#writeBatch();
+  }
+
+  /**
+   * Writes what waits before returning, for the last moments of a process. Gives up on a pipe that stays full for a
+   * second. A write that the thread pool has begun is left to it.
+   */
+  flushSync(): void {
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = undefined;
+    const giveUpAtMs = performance.now() + FLUSH_MS_MAX;
+    if (this.#isWriting) {
+      const lines = this.#queue.length;
+      if (!this.#writeNow(this.#takeQueue(), giveUpAtMs)) this.#dropped += lines;
+      return;
+    }
+    for (this.#fillBatch(); this.#batch.length > 0; this.#fillBatch()) {
+      if (!this.#writeNow(this.#batch, giveUpAtMs)) this.#dropped += this.#batchLines;
+      this.#batch = NOTHING;
+    }
+  }
+
+  #writeBatch(): void {
+    this.#fillBatch();
+    if (this.#batch.length === 0) return;
+    this.#isWriting = true;
+    writeAsync(this.#fd, this.#batch, (error, written) => {
+      this.#isWriting = false;
+      if (error?.code === 'EAGAIN') {
+        this.#retryTimer = setTimeout(() => {
+          this.#retryTimer = undefined;
+          this.#writeBatch();
+        }, RETRY_MS).unref();
+        return;
+      }
+      if (error === null) this.#batch = this.#batch.subarray(written);
+      else this.#dropBatch(error);
+      this.#writeBatch();
+    });
+  }
+
+  #fillBatch(): void {
+    if (this.#batch.length > 0 || this.#queue.length === 0) return;
+    this.#batchLines = this.#queue.length;
+    this.#batch = this.#takeQueue();
+  }
+
+  #takeQueue(): Buffer {
+    const text = this.#queue.map((line) => line + '\n').join('');
+    this.#queue = [];
+    this.#queueBytes = 0;
+    return Buffer.from(text);
+  }
+
+  #dropBatch(error: NodeJS.ErrnoException): void {
+    this.#dropped += this.#batchLines;
+    this.#batch = NOTHING;
+    this.#noteReaderGone(error);
+  }
+
+  /** A closed pipe or descriptor does not come back; a full disk may have room again. */
+  #noteReaderGone(error: NodeJS.ErrnoException): void {
+    if (error.code !== 'EPIPE' && error.code !== 'EBADF') return;
+    this.#isReaderGone = true;
+    this.#dropped += this.#queue.length;
+    this.#queue = [];
+    this.#queueBytes = 0;
+  }
+
+  /** Writes all of it, or returns false. */
+  #writeNow(bytes: Buffer, giveUpAtMs: number): boolean {
+    let left = bytes;
+    while (left.length > 0) {
+      try {
+        left = left.subarray(writeSync(this.#fd, left));
+      } catch (thrown) {
+        const error = thrown as NodeJS.ErrnoException;
+        if (error.code !== 'EAGAIN' || performance.now() >= giveUpAtMs) {
+          this.#noteReaderGone(error);
+          return false;
+        }
+        pauseThread(RETRY_MS);
+      }
+    }
+    return true;
+  }
+}
+
+/**
+ * A descriptor of the same pipe that refuses a write (EAGAIN) instead of waiting for room. A thread that waits in
+ * a write would keep the whole process from exiting. Only this descriptor changes, not the one that other
+ * processes share. Where that is not possible (no /proc, a socket, a terminal) the given one is used.
+ */
+function nonBlocking(fd: number): number {
+  try {
+    if (!fstatSync(fd).isFIFO()) return fd;
+    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return fd;
+  }
+}
+
+function pauseThread(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}

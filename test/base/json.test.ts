@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  JSON_DEPTH_MAX,
+  JSON_VALUES_MAX,
+  JsonArray,
+  JsonNumber,
+  JsonObject,
+  JsonProblem,
+  RawJson,
+  mergePatch,
+  parseJson,
+  parseLenient,
+  renderJson,
+} from '../../src/base/json.ts';
+import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json.ts';
+import { createRandom } from './random.ts';
+import type { Random } from './random.ts';
+
+/** The value as `JSON.parse` would give it. */
+function plain(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) return value.value;
+  if (value instanceof JsonArray) return value.items.map(plain);
+  if (!(value instanceof JsonObject)) return value;
+  const object = {};
+  for (const [key, inner] of value.entries) {
+    Object.defineProperty(object, key, { value: plain(inner), enumerable: true, writable: true, configurable: true });
+  }
+  return object;
+}
+
+function parsed(text: string): JsonValue {
+  const value = parseJson(text);
+  if (value instanceof JsonProblem) assert.fail(`${value.reason} at ${value.offset}: ${text.slice(0, 80)}`);
+  return value;
+}
+
+function parsedObject(text: string): JsonObject {
+  const value = parsed(text);
+  assert.ok(value instanceof JsonObject);
+  return value;
+}
+
+const validTexts: Readonly<Record<string, readonly string[]>> = {
+  'lonely values': ['null', 'true', 'false', '0', '-1', '"a"', '""', '[]', '{}'],
+  'white space around everything': [' \t\r\n1\n', ' [ ] ', '\t{\r}\n', ' [ 1 , 2 ] ', '{ "a" : 1 , "b" : 2 }', '[\n\n"a"\n]'],
+  arrays: ['[[]]', '[""]', '[null, 1, "1", {}]', '[1,null,null,null,2]', '[[[],[]],[]]', '[{"a":[{}]}]', '[false]'],
+  objects: [
+    '{"a":1}', '{"":0}', '{"a":{}}', '{"a":{"a":{"a":null}}}', '{"a":"b","a":"c"}', '{"a":"b","a":"b"}', '{"foo\\u0000bar":42}',
+    '{"1":1,"0":0}', '{"\\"":1}', '{"a b":[]}', '{"__proto__":1}',
+  ],
+  numbers: [
+    '-0', '0.0', '-0.0', '123', '123e65', '0e+1', '0e1', '1E22', '1E-2', '1E+2', '1e1', '1e-2', '123.456e78', '1.000', '-1.5',
+    '-123', '-12.34E-5', '-0.000000000000000000000000000000000000000000000000000000000000000000000000000001', '0.1e1',
+    '12345678901234567890', '9007199254740993', '1e400', '-1e400', '1e-400', '0e9999999999', '100000000000000000000000000000000',
+  ],
+  'string escapes': [
+    '"\\"\\\\\\/\\b\\f\\n\\r\\t"', '"\\u0041"', '"\\u00e9"', '"\\u00E9"', '"\\u0000"', '"\\uD83D\\uDE00"', '"\\uFFFF"', '"\\u2028\\u2029"',
+    '"\\\\u0000"', '"\\\\\\""', '"a\\/b"', '"\\u0022"', '"\\\\"',
+  ],
+  'unpaired surrogates': ['"\\uD800"', '"\\uDC00"', '"\\uDE00\\uD83D"', '"\\uD800\\n"', '"\\uD800a"', '"\ud800"'],
+  'characters as they are': ['"é"', '"€"', '"😀"', '"\u2028\u2029"', '"\u007f"', '"\u0080"', '"\uFFFE"', '"\uFEFF"', '"/"', '"\'"', '"a/*b*/c//d"', '"[1,2}"'],
+};
+
+for (const [name, texts] of Object.entries(validTexts)) {
+  test(`parseJson takes ${name}`, () => {
+    for (const text of texts) assert.deepEqual(plain(parsed(text)), JSON.parse(text), text);
+  });
+}
+
+const invalidTexts: Readonly<Record<string, readonly string[]>> = {
+  'nothing at all': ['', ' ', '\n'],
+  'unfinished texts': [
+    '[', '{', '"', '"a', '[1', '[1,', '[""', '["', '["a', '{"', '{"a', '{"a"', '{"a":', '{"a":1', '{"a":1,', '[[', '[{', '{"a":[', 'tru', 'nul', 'fals',
+    't', '-', '1e', '1.', '"\\', '"\\u', '"\\u00', '[1\n', '{"a":"b', '[{"":[{"":',
+  ],
+  'text after the value': ['1 2', '[]]', '{}}', '[][', '""x', 'nullnull', 'true,', '{}#', '{"a":1}/**/', '[1]x', '1,', '"a""b"', '[] []', '1]', '{"a":"b"}//'],
+  'commas in the wrong place': ['[,]', '[1,]', '[,1]', '[1,,2]', '["",]', '[1,,]', '{,}', '{"a":1,}', '{,"a":1}', '{"a":1,,"b":2}', '["a",\n4\n,1,', ','],
+  'missing commas and colons': ['[1 2]', '["a" "b"]', '[1 true]', '{"a" 1}', '{"a":1 "b":2}', '{"a"}', '{"a",1}', '{"a"::1}', '{"a":}', '["a":1]', '[":"'],
+  'mismatched brackets': ['[}', '{]', '[1}', '{"a":1]', ']', '}', '[{]}', '["x"}', '[[]', '{"a":{}'],
+  'keys that are no strings': ['{a:1}', '{1:1}', '{null:1}', "{'a':1}", '{[]:1}', '{"a":1,b:2}', '{:1}', '{9999E9999:1}', '{"a":1,1}', '{{}:1}'],
+  'bad numbers': [
+    '01', '-01', '00', '-00', '012', '+1', '++1', '--1', '- 1', '.5', '-.5', '1.', '-1.', '0.', '0.e1', '1.e1', '1e', '1e+', '1e-', '1E', '0e', '0E+',
+    '1ee2', '1e1.5', '1.2.3', '1eE2', '0x1', '0x', '1_000', '1a', '-a', '-', '1 000', 'Infinity', '-Infinity', 'NaN', '-NaN', 'inf', '1+2', '2.e+3',
+    '-2.', '9.e+', '.2e-3', '0.3e', '1.0e-', '١', '１', '-1x', '0.1.', '1e٣',
+  ],
+  'bad words': ['True', 'TRUE', 'nul', 'nulL', 'truee', 'undefined', 'falsey', 'none', 'tru e', '[nul]', '[truth]', 'n'],
+  'bad escapes': [
+    '"\\a"', '"\\x41"', '"\\\'"', '"\\0"', '"\\u"', '"\\u1"', '"\\u12"', '"\\u123"', '"\\u123g"', '"\\u-123"', '"\\U0041"', '"\\ "', '"\\\n"', '"\\u{41}"',
+    '"\\uD83D\\u"', '"\\v"', '"\\é"', '["\\"', '"\\\\\\"', '{"\\x":1}', '"\\u 123"', '"\\\t"',
+  ],
+  'control characters inside strings': ['"\u0000"', '"\n"', '"a\nb"', '"\t"', '"\r"', '"\u001f"', '{"\n":1}', '["a\u0000b"]'],
+  'strings without the right quotes': ["'a'", '`a`', '\\"a\\"', 'a"', '“a”', '"a', "['a']", '\\u0022a\\u0022'],
+  'white space that is none of JSON': ['\u00a01', '1\u00a0', '\u000b1', '\u000c[]', '[\u20601]', '\u2028{}', '\uFEFF1', '\u00851', '[\u000c]', '\u0000', '1\u0000'],
+  comments: ['/**/1', '//\n1', '[1/*x*/]', '{"a":1//x\n}', '#', '1#'],
+  'other notations': ['<null>', '*', '(1)', '[...1]', '{...{}}', 'new Date', '{"a":function(){}}', '\\n', '@', '\u00e9', '😀', '[*]', '{"a":*}', '[1;2]', '=1'],
+};
+
+for (const [name, texts] of Object.entries(invalidTexts)) {
+  test(`parseJson refuses ${name}`, () => {
+    for (const text of texts) {
+      assert.throws(() => JSON.parse(text), SyntaxError, `the table is wrong about ${JSON.stringify(text)}`);
+      assert.ok(parseJson(text) instanceof JsonProblem, JSON.stringify(text));
+    }
+  });
+}
+
+const problems: readonly (readonly [text: string, reason: string, offset: number])[] = [
+  ['', 'unexpected end of the text', 0],
+  ['[1,', 'unexpected end of the text', 3],
+  ['"ab', 'unexpected end of the text', 3],
+  ['"ab\\', 'unexpected end of the text', 4],
+  ['{"a":1,}', 'unexpected character', 7],
+  ['[1 2]', 'unexpected character', 3],
+  ['-x', 'unexpected character', 1],
+  ['1.', 'unexpected end of the text', 2],
+  ['1.x', 'unexpected character', 2],
+  ['{} x', 'unexpected text after the value', 3],
+  ['01', 'unexpected text after the value', 1],
+  ['["a\nb"]', 'a control character inside a string', 3],
+  ['["a\\x"]', 'an invalid escape inside a string', 2],
+];
+
+for (const [text, reason, offset] of problems) {
+  test(`parseJson says where ${JSON.stringify(text)} goes wrong`, () => {
+    assert.deepEqual(parseJson(text), new JsonProblem(reason, offset));
+  });
+}
+
+test('parseJson keeps the text of a number', () => {
+  const texts = ['1.0', '1e-7', '12345678901234567890', '-0', '1E+2', '0.10', '1e400'];
+  const value = parsed(`[${texts.join(', ')}]`);
+  assert.ok(value instanceof JsonArray);
+  assert.deepEqual(value.items, texts.map((text) => new JsonNumber(text)));
+});
+
+test('JsonNumber gives the nearest double', () => {
+  assert.equal(new JsonNumber('9007199254740993').value, 9007199254740992);
+  assert.equal(new JsonNumber('1e400').value, Infinity);
+  assert.ok(Object.is(new JsonNumber('-0').value, -0));
+});
+
+test('parseJson keeps the order of keys, integer-like ones too', () => {
+  assert.deepEqual([...parsedObject('{"b":1,"2":1,"a":1,"1":1}').entries.keys()], ['b', '2', 'a', '1']);
+});
+
+test('parseJson remembers the source text of objects and arrays', () => {
+  const value = parsedObject(' { "a" : [ 1.0, {"b": "\\u0041"} ] , "c":{} } ');
+  assert.equal(value.raw.text, '{ "a" : [ 1.0, {"b": "\\u0041"} ] , "c":{} }');
+  const list = value.entries.get('a');
+  assert.ok(list instanceof JsonArray);
+  assert.equal(list.raw.text, '[ 1.0, {"b": "\\u0041"} ]');
+  const [, inner] = list.items;
+  assert.ok(inner instanceof JsonObject);
+  assert.equal(inner.raw.text, '{"b": "\\u0041"}');
+  const empty = value.entries.get('c');
+  assert.ok(empty instanceof JsonObject);
+  assert.equal(empty.raw.text, '{}');
+});
+
+test('parseJson remembers the source text of an empty array', () => {
+  const value = parsed(' [ ] ');
+  assert.ok(value instanceof JsonArray);
+  assert.equal(value.raw.text, '[ ]');
+});
+
+test('parseJson names the first key that came twice and keeps its last value', () => {
+  const value = parsedObject('{"a":1,"b":2,"b":3,"a":4}');
+  assert.equal(value.duplicateKey, 'b');
+  assert.deepEqual([...value.entries], [['a', new JsonNumber('4')], ['b', new JsonNumber('3')]]);
+});
+
+test('parseJson sees a double key through its escapes', () => {
+  assert.equal(parsedObject('{"model":"a","mod\\u0065l":"b"}').duplicateKey, 'model');
+});
+
+test('parseJson finds no double key where there is none', () => {
+  assert.equal(parsedObject('{"a":{"a":1},"b":[{"a":1},{"a":2}]}').duplicateKey, undefined);
+});
+
+test('parseJson treats the names of prototypes as plain keys', () => {
+  const value = parsedObject('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
+  assert.deepEqual([...value.entries.keys()], ['__proto__', 'constructor']);
+  assert.equal(Reflect.get({}, 'polluted'), undefined);
+});
+
+for (const [open, close] of [['[', ']'], ['{"a":', '}']] as const) {
+  const nested = (depth: number): string => `${open.repeat(depth)}0${close.repeat(depth)}`;
+  test(`parseJson takes ${JSON_DEPTH_MAX} levels of ${open} and refuses one more`, () => {
+    assert.deepEqual(plain(parsed(nested(JSON_DEPTH_MAX))), JSON.parse(nested(JSON_DEPTH_MAX)));
+    const offset = open.length * JSON_DEPTH_MAX;
+    assert.deepEqual(parseJson(nested(JSON_DEPTH_MAX + 1)), new JsonProblem('nesting beyond 100 levels', offset));
+  });
+}
+
+test('parseJson refuses a million open brackets without running out of stack', () => {
+  assert.deepEqual(parseJson('['.repeat(1_000_000)), new JsonProblem('nesting beyond 100 levels', 100));
+});
+
+test('parseJson counts the depth, not the number of containers', () => {
+  const wide = `[${'[],'.repeat(500)}[]]`;
+  assert.deepEqual(plain(parsed(wide)), JSON.parse(wide));
+});
+
+test(`parseJson takes ${JSON_VALUES_MAX} values and refuses one more`, () => {
+  const list = (count: number): string => `[${'0,'.repeat(count - 2)}0]`;
+  assert.ok(parseJson(list(JSON_VALUES_MAX)) instanceof JsonArray);
+  const problem = parseJson(list(JSON_VALUES_MAX + 1));
+  assert.deepEqual(problem, new JsonProblem('more than 250000 values', 2 * JSON_VALUES_MAX - 1));
+});
+
+test('parseJson counts keys as values', () => {
+  const members = Array.from({ length: JSON_VALUES_MAX / 2 }, (_, index) => `"${index}":0`).join(',');
+  const problem = parseJson(`{${members}}`);
+  assert.ok(problem instanceof JsonProblem);
+  assert.equal(problem.reason, 'more than 250000 values');
+});
+
+function randomJson(random: Random, depth: number): string {
+  const kind = random.below(depth > 4 ? 4 : 6);
+  const space = random.pick(['', '', '', ' ', '\n', '\t\r']);
+  if (kind === 0) return space + random.pick(['null', 'true', 'false']);
+  if (kind === 1) return space + random.pick(['0', '-0', '1.50', '12e3', '-1E-2', '1e400', '12345678901234567890', '0.1']);
+  if (kind <= 3) return space + randomString(random);
+  const items = Array.from({ length: random.below(4) }, () => randomJson(random, depth + 1));
+  if (kind === 4) return `${space}[${items.join(',')}${space}]`;
+  return `${space}{${items.map((item) => `${space}${randomString(random)}${space}:${item}`).join(',')}}`;
+}
+
+function randomString(random: Random): string {
+  const pieces = ['a', 'b', '\\n', '\\u0041', '\\\\', '\\"', 'é', '😀', '/', ' ', '__proto__', '\\ud800', '1'];
+  return `"${Array.from({ length: random.below(4) }, () => random.pick(pieces)).join('')}"`;
+}
+
+/** One character removed, doubled, or replaced by one that means something. */
+function mutated(random: Random, text: string): string {
+  const at = random.below(text.length);
+  const middle = random.pick(['', text.slice(at, at + 1).repeat(2), ...'{}[],:"\\0-+.eEtu \n\u0000\u00a0\ud800']);
+  return text.slice(0, at) + middle + text.slice(at + 1);
+}
+
+test('parseJson agrees with JSON.parse on random texts and their mutations', () => {
+  for (let seed = 1; seed <= 4000; seed += 1) {
+    const random = createRandom(seed);
+    let text = randomJson(random, 0);
+    for (let round = 0; round < 4; round += 1) {
+      const expected = parseOrUndefined(text);
+      const actual = parseJson(text);
+      const label = `seed ${seed}, round ${round}: ${JSON.stringify(text)}`;
+      if (actual instanceof JsonProblem) assert.equal(expected, undefined, `refused, ${label}`);
+      else assert.deepEqual({ value: plain(actual) }, expected, label);
+      if (text !== '') text = mutated(random, text);
+    }
+  }
+});
+
+function parseOrUndefined(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
+}
+
+test('parseLenient gives what JSON.parse gives', () => {
+  assert.deepEqual(parseLenient(' {"a":[1,null,"x"],"b":1.0} '), { a: [1, null, 'x'], b: 1 });
+});
+
+test('parseLenient gives undefined for what is not JSON', () => {
+  for (const text of ['', '{', 'x', '{"a":}', '[1,]', '\uFEFF{}']) assert.equal(parseLenient(text), undefined, text);
+});
+
+test('parseLenient never sets a prototype', () => {
+  const value = parseLenient('{"__proto__":{"polluted":1}}');
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  assert.equal(Reflect.get({}, 'polluted'), undefined);
+});
+
+const filler = `"${'x'.repeat(70_000)}"`;
+
+test('parseLenient takes a long text of modest shape', () => {
+  const brackets = '[{"a":"\\\\"},'.repeat(10) + '0' + ']'.repeat(10);
+  const text = `[${filler}, "]]}}\\"[[[{{{", ${brackets}]`;
+  assert.deepEqual(parseLenient(text), JSON.parse(text));
+});
+
+test('parseLenient refuses a long text nested beyond the limit', () => {
+  const nested = (depth: number): string => `[${filler},${'['.repeat(depth)}${']'.repeat(depth)}]`;
+  assert.notEqual(parseLenient(nested(JSON_DEPTH_MAX - 1)), undefined);
+  assert.equal(parseLenient(nested(JSON_DEPTH_MAX)), undefined);
+});
+
+test('parseLenient refuses a text of too many values', () => {
+  const list = (separators: number): string => `[${'0,'.repeat(separators)}0]`;
+  assert.notEqual(parseLenient(list(JSON_VALUES_MAX)), undefined);
+  assert.equal(parseLenient(list(JSON_VALUES_MAX + 1)), undefined);
+});
+
+test('parseLenient does not count brackets and commas inside strings', () => {
+  const text = JSON.stringify(['[{,:'.repeat(JSON_VALUES_MAX)]);
+  assert.deepEqual(parseLenient(text), JSON.parse(text));
+});
+
+test('parseLenient refuses a long text whose last string never ends', () => {
+  for (const end of ['"', '"\\', '"x']) assert.equal(parseLenient(`[${filler},${end}`), undefined);
+});
+
+const rendered: readonly (readonly [value: JsonOut, text: string])[] = [
+  ['a"\n\u0000é', '"a\\"\\n\\u0000é"'],
+  ['\ud800', '"\\ud800"'],
+  [0, '0'],
+  [-0, '0'],
+  [1.5, '1.5'],
+  [1e21, '1e+21'],
+  [true, 'true'],
+  [false, 'false'],
+  [null, 'null'],
+  [[], '[]'],
+  [[1, [2], 'x'], '[1,[2],"x"]'],
+  [{}, '{}'],
+  [{ a: 1, b: undefined, c: null }, '{"a":1,"c":null}'],
+  [{ a: undefined, b: 1 }, '{"b":1}'],
+  [{ 'a"b': { c: [] } }, '{"a\\"b":{"c":[]}}'],
+  [new RawJson(' 1.0 '), ' 1.0 '],
+  [{ a: new RawJson('{"b": 1.0}'), c: [new RawJson('1e2')] }, '{"a":{"b": 1.0},"c":[1e2]}'],
+  [new Map(), '{}'],
+  [new Map<string, JsonOut>([['2', 1], ['1', new Map([['__proto__', 2]])]]), '{"2":1,"1":{"__proto__":2}}'],
+];
+
+for (const [value, text] of rendered) {
+  test(`renderJson writes ${text}`, () => assert.equal(renderJson(value), text));
+}
+
+test('renderJson throws on a number that JSON cannot carry', () => {
+  for (const value of [NaN, Infinity, -Infinity]) assert.throws(() => renderJson({ a: [value] }), RangeError);
+});
+
+/** RFC 7396, appendix A; targets and patches that are no objects stand below the top here. */
+const mergeExamples: readonly (readonly [target: string, patch: string, result: string])[] = [
+  ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+  ['{"a":"b"}', '{"a":null}', '{}'],
+  ['{"a":"b","b":"c"}', '{"a":null}', '{"b":"c"}'],
+  ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"c"}', '{"a":["b"]}', '{"a":["b"]}'],
+  ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+  ['{"a":[{"b":"c"}]}', '{"a":[1]}', '{"a":[1]}'],
+  ['["a","b"]', '["c","d"]', '["c","d"]'],
+  ['{"a":"b"}', '["c"]', '["c"]'],
+  ['{"a":"foo"}', '"bar"', '"bar"'],
+  ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
+  ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
+  ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+];
+
+for (const [target, patch, result] of mergeExamples) {
+  test(`mergePatch turns ${target} with ${patch} into ${result}`, () => {
+    const wrapped = parsedObject(`{"x":${patch}}`);
+    assert.equal(renderJson(mergePatch({ x: JSON.parse(target) as JsonOut }, wrapped)), `{"x":${result}}`);
+    assert.equal(renderJson(mergePatch({ x: new RawJson(target) }, wrapped)), `{"x":${result}}`);
+  });
+}
+
+const merges: readonly (readonly [name: string, target: JsonOutObject, patch: string, result: string])[] = [
+  ['removes a key with null', { a: 1, b: 2 }, '{"a":null,"c":null}', '{"b":2}'],
+  ['keeps the place of a key it replaces and appends new ones', { a: 1, b: 2 }, '{"c":3,"a":4}', '{"a":4,"b":2,"c":3}'],
+  ['keeps the text of numbers', { a: 1 }, '{"a":1.0,"b":[1e-7],"c":{"d":12345678901234567890}}', '{"a":1.0,"b":[1e-7],"c":{"d":12345678901234567890}}'],
+  ['keeps nulls inside arrays', {}, '{"a":[null,{"b":null}]}', '{"a":[null,{"b":null}]}'],
+  ['treats __proto__ as a key', { a: 1 }, '{"__proto__":{"polluted":1},"constructor":{"prototype":{}}}', '{"a":1,"__proto__":{"polluted":1},"constructor":{"prototype":{}}}'],
+  ['takes no undefined property over', { a: { b: undefined, c: 1 } }, '{"a":{"d":2}}', '{"a":{"c":1,"d":2}}'],
+  ['merges into a Map', { a: new Map([['b', 1]]) }, '{"a":{"c":2}}', '{"a":{"b":1,"c":2}}'],
+  ['replaces null by an object', { a: null }, '{"a":{"b":1}}', '{"a":{"b":1}}'],
+  ['writes booleans and strings', {}, '{"a":true,"b":"x","c":false}', '{"a":true,"b":"x","c":false}'],
+];
+
+for (const [name, target, patch, result] of merges) {
+  test(`mergePatch ${name}`, () => assert.equal(renderJson(mergePatch(target, parsedObject(patch))), result));
+}
+
+test('mergePatch leaves its target as it was', () => {
+  const inner = new Map([['b', 1]]);
+  const target = { a: inner, c: { d: 1 } };
+  mergePatch(target, parsedObject('{"a":{"b":2},"c":{"d":null},"e":1}'));
+  assert.deepEqual(target, { a: new Map([['b', 1]]), c: { d: 1 } });
+  assert.equal(Reflect.get({}, 'polluted'), undefined);
+});

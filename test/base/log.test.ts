@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLog } from '../../src/base/log.ts';
+import type { LogFields, LogLevel, LogSettings } from '../../src/base/log.ts';
+
+/** The one line that an event makes. */
+function lineOf(settings: Partial<LogSettings>, level: LogLevel, message: string, fields?: LogFields): string {
+  const lines: string[] = [];
+  const log = createLog({
+    level: 'debug',
+    format: 'json',
+    write: (line) => lines.push(line),
+    now: () => new Date(Date.UTC(2026, 2, 14, 3, 14, 15, 926)),
+    ...settings,
+  });
+  log[level](message, fields);
+  assert.equal(lines.length, 1);
+  return lines[0] ?? '';
+}
+
+const levels = ['debug', 'info', 'warn', 'error'] as const;
+
+for (const [index, level] of levels.entries()) {
+  test(`createLog at ${level} writes ${levels.slice(index).join(', ')} only`, () => {
+    const written: unknown[] = [];
+    const log = createLog({ level, format: 'json', write: (line) => written.push(JSON.parse(line).level) });
+    for (const each of levels) log[each]('x');
+    assert.deepEqual(written, levels.slice(index));
+    assert.deepEqual(levels.filter(log.isEnabled), levels.slice(index));
+  });
+}
+
+test('createLog writes JSON with time, level, message and the fields in their order', () => {
+  assert.equal(
+    lineOf({}, 'warn', 'hello', { b: 'x', a: 1.5, ok: true, gone: undefined }),
+    '{"time":"2026-03-14T03:14:15.926Z","level":"warn","message":"hello","b":"x","a":1.5,"ok":true}',
+  );
+});
+
+test('createLog writes JSON without fields', () => {
+  assert.equal(lineOf({}, 'info', 'hello'), '{"time":"2026-03-14T03:14:15.926Z","level":"info","message":"hello"}');
+});
+
+test('createLog writes a number that JSON cannot carry as null', () => {
+  assert.match(lineOf({}, 'info', 'x', { a: NaN, b: Infinity }), /"a":null,"b":null\}$/);
+});
+
+test('createLog takes the time of the event by default', () => {
+  const lines: string[] = [];
+  const before = Date.now();
+  createLog({ level: 'info', format: 'json', write: (line) => lines.push(line) }).info('x');
+  const at = Date.parse(JSON.parse(lines[0] ?? '').time);
+  assert.ok(at >= before && at <= Date.now());
+});
+
+const texts: readonly (readonly [what: string, level: LogLevel, message: string, fields: LogFields | undefined, line: string])[] = [
+  ['a message', 'info', 'listening', undefined, '03:14:15.926 INFO  listening'],
+  ['a level of five letters', 'error', 'failed', undefined, '03:14:15.926 ERROR failed'],
+  ['plain values', 'warn', 'a b', { path: '/v1/chat', ms: 1.5, ok: false }, '03:14:15.926 WARN  a b  path=/v1/chat ms=1.5 ok=false'],
+  ['values that need quotes', 'debug', 'x', { a: 'b c', d: '', e: 'f=g', h: '"', i: 'é' }, '03:14:15.926 DEBUG x  a="b c" d="" e="f=g" h="\\"" i="é"'],
+  ['no absent value', 'info', 'x', { a: undefined, b: 1 }, '03:14:15.926 INFO  x  b=1'],
+  ['a key that needs quotes', 'info', 'x', { 'a b': 1 }, '03:14:15.926 INFO  x  "a b"=1'],
+  ['quotes in the message as they are', 'info', 'a "b" \\c', undefined, '03:14:15.926 INFO  a "b" \\c'],
+];
+
+for (const [what, level, message, fields, line] of texts) {
+  test(`createLog writes text with ${what}`, () => assert.equal(lineOf({ format: 'text' }, level, message, fields), line));
+}
+
+test('createLog colours the level of a text line when asked to', () => {
+  const line = lineOf({ format: 'text', isColoured: true }, 'error', 'x', { a: 'b c' });
+  assert.equal(line, '03:14:15.926 \u001b[31mERROR\u001b[0m x  a="b c"');
+});
+
+test('createLog never colours JSON', () => {
+  assert.equal(lineOf({ isColoured: true }, 'error', 'x'), lineOf({}, 'error', 'x'));
+});
+
+const hostile: readonly (readonly [what: string, char: string, escape: string])[] = [
+  ['an ANSI escape', '\u001b', '\\u001b'],
+  ['a NUL', '\u0000', '\\u0000'],
+  ['DEL', '\u007f', '\\u007f'],
+  ['a C1 control sequence introducer', '\u009b', '\\u009b'],
+  ['NEL', '\u0085', '\\u0085'],
+  ['a line separator', '\u2028', '\\u2028'],
+  ['a paragraph separator', '\u2029', '\\u2029'],
+  ['a right-to-left override', '\u202e', '\\u202e'],
+  ['a bidirectional isolate', '\u2066', '\\u2066'],
+  ['a byte order mark', '\ufeff', '\\ufeff'],
+  ['an invisible tag character', '\u{e0041}', '\\udb40\\udc41'],
+  ['an unpaired surrogate', '\ud800', '\\ud800'],
+];
+
+for (const [what, char, escape] of hostile) {
+  test(`createLog escapes ${what} in JSON, which still reads back`, () => {
+    const line = lineOf({}, 'info', `a${char}b`, { [`k${char}`]: `c${char}d` });
+    assert.ok(line.includes(`"a${escape}b"`) && line.includes(`"c${escape}d"`) && !line.includes(char));
+    const back = JSON.parse(line);
+    assert.equal(back.message, `a${char}b`);
+    assert.equal(back[`k${char}`], `c${char}d`);
+  });
+  test(`createLog escapes ${what} in text`, () => {
+    const line = lineOf({ format: 'text' }, 'info', `a${char}b`, { [`k${char}`]: `c${char}d` });
+    assert.equal(line, `03:14:15.926 INFO  a${escape}b  "k${escape}"="c${escape}d"`);
+  });
+}
+
+test('createLog keeps every event on one line', () => {
+  for (const format of ['json', 'text'] as const) {
+    assert.doesNotMatch(lineOf({ format }, 'info', 'a\nb\r\n\t', { 'k\n': 'v\nw' }), /[^\x20-\x7e]/);
+  }
+});
+
+test('createLog cuts strings beyond 1,024 characters', () => {
+  const whole = 'x'.repeat(1024);
+  const cut = 'x'.repeat(1023) + '…';
+  const fields = { a: whole, b: whole + 'x' };
+  const line = JSON.parse(lineOf({}, 'info', whole + 'x', fields));
+  assert.deepEqual([line.message, line.a, line.b], [cut, whole, cut]);
+  assert.equal(lineOf({ format: 'text' }, 'info', whole + 'x', fields), `03:14:15.926 INFO  ${cut}  a=${whole} b="${cut}"`);
+});

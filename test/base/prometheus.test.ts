@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { METRICS_CONTENT_TYPE, Registry } from '../../src/base/prometheus.ts';
+
+test('METRICS_CONTENT_TYPE names the version of the text format', () => {
+  assert.equal(METRICS_CONTENT_TYPE, 'text/plain; version=0.0.4; charset=utf-8');
+});
+
+test('Registry renders nothing when nothing is declared', () => assert.equal(new Registry().render(), ''));
+
+test('Counter without labels starts at zero and adds', () => {
+  const registry = new Registry();
+  const counter = registry.counter('retries_total', 'Retries.', []);
+  assert.equal(registry.render(), '# HELP retries_total Retries.\n# TYPE retries_total counter\nretries_total 0\n');
+  counter.labels().add();
+  counter.labels().add(2.5);
+  assert.match(registry.render(), /^retries_total 3\.5$/m);
+});
+
+test('Counter with labels renders a line for each series, sorted', () => {
+  const registry = new Registry();
+  const counter = registry.counter('requests_total', 'Requests.', ['route', 'status']);
+  counter.labels('/v1/chat', '200').add(3);
+  counter.labels('/metrics', '200').add();
+  counter.labels('/v1/chat', '429').add();
+  assert.equal(
+    registry.render(),
+    '# HELP requests_total Requests.\n' +
+      '# TYPE requests_total counter\n' +
+      'requests_total{route="/metrics",status="200"} 1\n' +
+      'requests_total{route="/v1/chat",status="200"} 3\n' +
+      'requests_total{route="/v1/chat",status="429"} 1\n',
+  );
+});
+
+test('Counter with labels shows its help before its first series', () => {
+  const registry = new Registry();
+  registry.counter('requests_total', 'Requests.', ['route']);
+  assert.equal(registry.render(), '# HELP requests_total Requests.\n# TYPE requests_total counter\n');
+});
+
+test('Counter refuses to shrink and to count what is no number', () => {
+  const series = new Registry().counter('a_total', 'A.', []).labels();
+  assert.throws(() => series.add(-1), RangeError);
+  assert.throws(() => series.add(NaN), RangeError);
+});
+
+test('Gauge sets and adds', () => {
+  const registry = new Registry();
+  const gauge = registry.gauge('in_flight', 'Now.', ['kind']);
+  gauge.labels('stream').set(5);
+  gauge.labels('stream').add(-2);
+  gauge.labels('plain').add(1);
+  assert.equal(
+    registry.render(),
+    '# HELP in_flight Now.\n# TYPE in_flight gauge\nin_flight{kind="plain"} 1\nin_flight{kind="stream"} 3\n',
+  );
+});
+
+test('Gauge asks for its value at each scrape', () => {
+  const registry = new Registry();
+  let value = 1;
+  registry.gauge('memory_bytes', 'Memory.', [], () => value);
+  assert.match(registry.render(), /^memory_bytes 1$/m);
+  value = 2;
+  assert.match(registry.render(), /^memory_bytes 2$/m);
+});
+
+test('Registry.onScrape runs its callbacks before each rendering', () => {
+  const registry = new Registry();
+  const gauge = registry.gauge('scrapes', 'Scrapes so far.', []).labels();
+  registry.onScrape(() => gauge.add(1));
+  registry.onScrape(() => gauge.add(10));
+  assert.match(registry.render(), /^scrapes 11$/m);
+  assert.match(registry.render(), /^scrapes 22$/m);
+});
+
+test('Histogram renders cumulative buckets, sum and count', () => {
+  const registry = new Registry();
+  const series = registry.histogram('duration_seconds', 'Duration.', [], [0.005, 0.1, 1]).labels();
+  for (const seconds of [0.005, 0.0051, 0.5, 1, 1.5, 0]) series.observe(seconds);
+  assert.equal(
+    registry.render(),
+    '# HELP duration_seconds Duration.\n' +
+      '# TYPE duration_seconds histogram\n' +
+      'duration_seconds_bucket{le="0.005"} 2\n' +
+      'duration_seconds_bucket{le="0.1"} 3\n' +
+      'duration_seconds_bucket{le="1"} 5\n' +
+      'duration_seconds_bucket{le="+Inf"} 6\n' +
+      'duration_seconds_sum 3.0101\n' +
+      'duration_seconds_count 6\n',
+  );
+});
+
+test('Histogram with labels puts le after them', () => {
+  const registry = new Registry();
+  registry.histogram('tokens', 'Tokens.', ['model'], [1, 4]).labels('m').observe(2);
+  assert.equal(
+    registry.render(),
+    '# HELP tokens Tokens.\n' +
+      '# TYPE tokens histogram\n' +
+      'tokens_bucket{model="m",le="1"} 0\n' +
+      'tokens_bucket{model="m",le="4"} 1\n' +
+      'tokens_bucket{model="m",le="+Inf"} 1\n' +
+      'tokens_sum{model="m"} 2\n' +
+      'tokens_count{model="m"} 1\n',
+  );
+});
+
+test('Histogram takes infinity and refuses what is no number', () => {
+  const registry = new Registry();
+  const series = registry.histogram('a', 'A.', [], [1]).labels();
+  series.observe(Infinity);
+  assert.throws(() => series.observe(NaN), RangeError);
+  assert.match(registry.render(), /^a_sum \+Inf\na_count 1$/m);
+});
+
+const numbers: readonly (readonly [value: number, text: string])[] = [
+  [0, '0'], [-0, '0'], [0.005, '0.005'], [1e-7, '1e-7'], [1e21, '1e+21'], [123456789.25, '123456789.25'], [-1.5, '-1.5'],
+  [NaN, 'NaN'], [Infinity, '+Inf'], [-Infinity, '-Inf'],
+];
+
+for (const [value, text] of numbers) {
+  test(`Registry writes the number ${text}`, () => {
+    const registry = new Registry();
+    registry.gauge('a', 'A.', []).labels().set(value);
+    assert.ok(registry.render().endsWith(`\na ${text}\n`));
+  });
+}
+
+test('Registry escapes help texts and label values', () => {
+  const registry = new Registry();
+  registry.gauge('a', 'A "b" \\ c\nd', ['l']).labels('x"\\\n\\n é').set(1);
+  assert.equal(registry.render(), '# HELP a A "b" \\\\ c\\nd\n# TYPE a gauge\na{l="x\\"\\\\\\n\\\\n é"} 1\n');
+});
+
+test('Registry renders families in the order of their declaration', () => {
+  const registry = new Registry();
+  registry.gauge('b', 'B.', []);
+  registry.gauge('a', 'A.', []);
+  assert.deepEqual(registry.render().match(/^\w+ /gm), ['b ', 'a ']);
+});
+
+test('MetricFamily renders the same text whatever the order of the events', () => {
+  const scrape = (models: readonly string[]): string => {
+    const registry = new Registry();
+    const counter = registry.counter('a_total', 'A.', ['model']);
+    for (const model of models) counter.labels(model).add();
+    return registry.render();
+  };
+  assert.equal(scrape(['c', 'a', 'b']), scrape(['b', 'c', 'a']));
+});
+
+test('MetricFamily gives the same series for the same values', () => {
+  const counter = new Registry().counter('a_total', 'A.', ['x', 'y']);
+  assert.equal(counter.labels('1', '2'), counter.labels('1', '2'));
+  assert.notEqual(counter.labels('1', '2'), counter.labels('2', '1'));
+});
+
+test('MetricFamily keeps apart values that look alike when joined', () => {
+  const counter = new Registry().counter('a_total', 'A.', ['x', 'y']);
+  const series = [['a', 'bc'], ['ab', 'c'], ['', 'abc'], ['1:a', ''], ['', '1:a'], ['a\0', 'b'], ['a', '\0b']].map(([x = '', y = '']) => counter.labels(x, y));
+  assert.equal(new Set(series).size, series.length);
+});
+
+test('MetricFamily keeps at most 1,000 series by default, then one more for all others', () => {
+  const registry = new Registry();
+  const counter = registry.counter('a_total', 'A.', ['model', 'kind']);
+  for (let i = 0; i < 5000; i += 1) counter.labels(`m${i}`, 'k').add();
+  const lines = registry.render().trim().split('\n').slice(2);
+  assert.equal(lines.length, 1001);
+  assert.ok(lines.includes('a_total{model="m999",kind="k"} 1'));
+  assert.ok(lines.includes('a_total{model="other",kind="other"} 4000'));
+});
+
+test('MetricFamily still finds its series when it is full', () => {
+  const registry = new Registry(2);
+  const gauge = registry.gauge('a', 'A.', ['l']);
+  const [one, two] = [gauge.labels('1'), gauge.labels('2')];
+  const other = gauge.labels('3');
+  assert.deepEqual([gauge.labels('1'), gauge.labels('2'), gauge.labels('4'), gauge.labels('other')], [one, two, other, other]);
+  assert.ok(other !== one && other !== two);
+});
+
+test('MetricFamily refuses the wrong number of label values', () => {
+  const counter = new Registry().counter('a_total', 'A.', ['x']);
+  assert.throws(() => counter.labels(), /a_total: wrong number of labels/);
+  assert.throws(() => counter.labels('1', '2'), /a_total: wrong number of labels/);
+});
+
+const wrong: readonly (readonly [what: string, declare: (registry: Registry) => unknown, message: RegExp])[] = [
+  ['a counter that does not end in _total', (r) => r.counter('a', 'A.', []), /a: counters, and only they, end in _total/],
+  ['a gauge that ends in _total', (r) => r.gauge('a_total', 'A.', []), /only they/],
+  ['a histogram that ends in _total', (r) => r.histogram('a_total', 'A.', [], [1]), /only they/],
+  ['a name that is none', (r) => r.gauge('a-b', 'A.', []), /a-b: not a metric name/],
+  ['a name that begins with a digit', (r) => r.gauge('1a', 'A.', []), /not a metric name/],
+  ['an empty help text', (r) => r.gauge('a', '', []), /needs a help text/],
+  ['a label that is no name', (r) => r.gauge('a', 'A.', ['b-c']), /b-c cannot be a label/],
+  ['a reserved label', (r) => r.gauge('a', 'A.', ['__name__']), /__name__ cannot be a label/],
+  ['a histogram with a label le', (r) => r.histogram('a', 'A.', ['le'], [1]), /le cannot be a label/],
+  ['a label twice', (r) => r.gauge('a', 'A.', ['b', 'b']), /a label comes twice/],
+  ['a gauge with labels that is read', (r) => r.gauge('a', 'A.', ['b'], () => 1), /has no labels/],
+  ['a histogram without bounds', (r) => r.histogram('a', 'A.', [], []), /bounds are finite and ascend/],
+  ['bounds that do not ascend', (r) => r.histogram('a', 'A.', [], [1, 1]), /bounds/],
+  ['an infinite bound', (r) => r.histogram('a', 'A.', [], [1, Infinity]), /bounds/],
+  ['bounds that are no numbers', (r) => r.histogram('a', 'A.', [], [NaN]), /bounds/],
+  ['a name twice', (r) => [r.gauge('a', 'A.', []), r.gauge('a', 'A.', [])], /a: declared twice/],
+];
+
+for (const [what, declare, message] of wrong) {
+  test(`Registry refuses ${what}`, () => assert.throws(() => declare(new Registry()), { message }));
+}
+
+// Runs where Prometheus is installed: its own linter has nothing to say.
+if (spawnSync('promtool', ['--version']).status === 0) {
+  test('Registry renders text that promtool takes without a warning', () => {
+    const registry = new Registry();
+    registry.counter('gateway_requests_total', 'Requests "so" \\ far\nin all.', ['route']).labels('a"b\\c\nd é').add(1e21);
+    registry.gauge('gateway_memory_bytes', 'Memory.', []).labels().set(NaN);
+    registry.gauge('gateway_ratio', 'Ratio.', ['l']).labels('').set(-Infinity);
+    const histogram = registry.histogram('gateway_duration_seconds', 'Duration.', ['route'], [0.005, 1, 1e21]);
+    for (const seconds of [0.001, 0.5, 7, Infinity]) histogram.labels('x').observe(seconds);
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: registry.render(), encoding: 'utf8' });
+    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
+  });
+}

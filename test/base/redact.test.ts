@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { bounded, createRedactor } from '../../src/base/redact.ts';
+import { Secret } from '../../src/base/secret.ts';
+
+const key = 'q7+Zt/4w=Lm.Xc-93_vB';
+const redact = createRedactor([new Secret(key), new Secret('pass1')]);
+
+const percentEncodedWhole = [...key].map((char) => '%' + char.charCodeAt(0).toString(16)).join('');
+
+const masked: readonly (readonly [what: string, text: string, expected: string])[] = [
+  ['as it is', `key ${key} is bad`, 'key [key] is bad'],
+  ['every time it occurs', `${key},"${key}"`, '[key],"[key]"'],
+  ['with more after it', `${key}abc def`, '[key] def'],
+  ['cut short', `key ${key.slice(0, 11)}`, 'key [key]'],
+  ['cut to its first 8 characters', `key ${key.slice(0, 8)}`, 'key [key]'],
+  ['with its middle hidden by the provider', `key ${key.slice(0, 8)}*****3_vB.`, 'key [key].'],
+  ['reversed', `x ${[...key].reverse().join('')} y`, 'x [key] y'],
+  ['percent-encoded', `?key=${encodeURIComponent(key)}&a=1`, '?key=[key]&a=1'],
+  ['percent-encoded in lower case', `?key=${encodeURIComponent(key).replace(/%../g, (code) => code.toLowerCase())}&a`, '?key=[key]&a'],
+  ['percent-encoded in every character', `a ${percentEncodedWhole} b`, 'a [key] b'],
+  ['in base64', `a ${Buffer.from(key).toString('base64')} b`, 'a [key] b'],
+  ['in base64 without padding', `a ${Buffer.from(key).toString('base64').replace(/=+$/, '')} b`, 'a [key] b'],
+  ['in base64url', `a ${Buffer.from(key).toString('base64url')} b`, 'a [key] b'],
+  ['one shorter than 8 characters', 'say pass1, pass1!', 'say [key], [key]!'],
+];
+
+for (const [what, text, expected] of masked) {
+  test(`createRedactor masks a secret ${what}`, () => assert.equal(redact(text), expected));
+}
+
+for (const prefix of ['', 'u', 'us', 'use', 'user:', 'Bearer ']) {
+  test(`createRedactor masks a secret in base64 after ${JSON.stringify(prefix)}`, () => {
+    for (const encoding of ['base64', 'base64url'] as const) {
+      const text = Buffer.from(`${prefix}${key}:end`).toString(encoding);
+      const shown = redact(text).replace('[key]', '.');
+      assert.match(redact(text), /\[key\]/);
+      assert.doesNotMatch(Buffer.from(shown, 'base64').toString('latin1'), /Zt|Lm|93_/);
+    }
+  });
+}
+
+const untouched = [
+  key.slice(0, 7),
+  'a plain sentence, with nothing in it',
+  'pass 1',
+  '1ssap',
+  Buffer.from('pass1').toString('base64'),
+  'a task-oriented, risk-averse disk-based sk-8',
+  'Bearer authentication is required; send a bearer token',
+  'AIza xai- gsk_ AQ.',
+];
+
+for (const text of untouched) {
+  test(`createRedactor leaves ${JSON.stringify(text)} alone`, () => assert.equal(redact(text), text));
+}
+
+const shapes = [
+  'sk-abcdefgh12345678',
+  'sk-proj-abc_DEF-123456',
+  'sk-ant-api03-abcdef_123-xyz',
+  'sk-or-v1-0123456789abcdef',
+  'sk-abcde***********wxyz',
+  'AIzaSyA1234567890abcdefghijklmnopqrstuv',
+  'AQ.Ab8RN6Kabcdef_123-x',
+  'gsk_abcdefghijklmnop1234',
+  'xai-abcdefghijklmnop1234',
+  'Bearer abc.def-123~x+/==',
+  'bearer a1234567',
+];
+
+for (const shape of shapes) {
+  test(`createRedactor masks ${shape}, a key by its looks`, () => {
+    const any = createRedactor([]);
+    assert.equal(any(`Incorrect key provided: ${shape}. See "${shape}"`), 'Incorrect key provided: [key]. See "[key]"');
+  });
+}
+
+test('createRedactor takes secrets for text, not for patterns', () => {
+  const odd = createRedactor([new Secret('a.c*(d[e]^$|{1}\\?')]);
+  assert.equal(odd('x a.c*(d[e]^$|{1}\\? y'), 'x [key] y');
+  assert.equal(odd('abcccd[e]'), 'abcccd[e]');
+});
+
+test('createRedactor takes short secrets for text, not for patterns', () => {
+  assert.equal(createRedactor([new Secret('a.*')])('abc a.* d'), 'abc [key] d');
+});
+
+test('createRedactor masks secrets beyond ASCII, percent-encoded too', () => {
+  const foreign = createRedactor([new Secret('schlüssel😀x')]);
+  assert.equal(foreign('a schlüssel😀x b'), 'a [key] b');
+  assert.equal(foreign(`a ${encodeURIComponent('schlüssel😀x')} b`), 'a [key] b');
+});
+
+test('createRedactor ignores an empty secret', () => {
+  assert.equal(createRedactor([new Secret('')])('abc'), 'abc');
+});
+
+test('createRedactor masks the longer of two secrets with one beginning', () => {
+  const both = createRedactor([new Secret('abcdefgh1'), new Secret('abcdefgh1234')]);
+  assert.equal(both('abcdefgh1234 abcdefgh1'), '[key] [key]');
+});
+
+test('createRedactor gets through a megabyte of almost-keys', () => {
+  const text = 'Bearer sk-AIza q7+Zt/4 '.repeat(40_000);
+  assert.equal(redact(text), text);
+});
+
+test('bounded leaves a text of the greatest length alone', () => assert.equal(bounded('abcde', 5), 'abcde'));
+
+test('bounded cuts a longer text and says so', () => assert.equal(bounded('abcdef', 5), 'abcd…'));
+
+test('bounded does not cut a surrogate pair', () => {
+  assert.equal(bounded('abc😀def', 5), 'abc…');
+  assert.equal(bounded('abc😀def', 6), 'abc😀…');
+});

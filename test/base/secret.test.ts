@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { format, inspect } from 'node:util';
+import { Secret, sha256 } from '../../src/base/secret.ts';
+
+const secret = new Secret('canary-value');
+
+test('Secret shows its value only when asked to reveal it', () => {
+  assert.equal(secret.reveal(), 'canary-value');
+});
+
+test('Secret prints as [set] wherever it is written', () => {
+  const nested = { key: secret, list: [secret] };
+  const written = [
+    String(secret),
+    `${secret}`,
+    'x' + secret,
+    JSON.stringify(nested),
+    JSON.stringify({ ...secret }),
+    Object.entries(secret).join(),
+    inspect(nested, { depth: 9, showHidden: true }),
+    inspect(new Map([[secret, secret]])),
+    format('%s %o %O %j', secret, secret, secret, secret),
+  ];
+  for (const text of written) assert.doesNotMatch(text, /canary/);
+  assert.equal(String(secret), '[set]');
+  assert.equal(JSON.stringify(secret), '"[set]"');
+  assert.equal(inspect(secret), '[set]');
+});
+
+test('Secret equals the digest of its own value and no other', () => {
+  assert.equal(secret.equalsDigest(sha256('canary-value')), true);
+  for (const other of ['', 'canary-valu', 'canary-value ', 'Canary-value', 'x'.repeat(1_000_000)]) {
+    assert.equal(secret.equalsDigest(sha256(other)), false);
+  }
+});
+
+test('sha256 gives the digest of the UTF-8 bytes', () => {
+  assert.equal(sha256('é').toString('hex'), '4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c');
+});
