@@ -1,0 +1,340 @@
+/**
+ * One chat, from a decoded request to a reply: the only place where attempts are made and counted.
+ *
+ * Knows providers only through their adapters and the network only through a transport; knows nothing of
+ * the inbound side but the exchange's scope and a sink for deltas.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { retryAfterMs } from './base/retry-after.ts';
+import { SseBuffer } from './base/sse.ts';
+import type { Provider, UpstreamCall } from './core/adapter.ts';
+import { unreachable } from './core/chat.ts';
+import type { ChatReply, ChatRequest, Delta, ModelInfo, Usage } from './core/chat.ts';
+import { Failure, malformedReply, truncatedStream } from './core/failure.ts';
+import type { Scope, ScopeEnd } from './core/scope.ts';
+import type { Metrics } from './metrics.ts';
+import { RetryBudget, retryWaitMs } from './upstream/retry.ts';
+import type { RetryPolicy } from './upstream/retry.ts';
+import type { AttemptLimits, Transport, UpstreamResponse } from './upstream/transport.ts';
+
+/** Largest whole reply taken from a provider. */
+const REPLY_BYTES_MAX = 32 * 1024 * 1024;
+/** Largest error body read; the rest is thrown away with its connection. */
+const FAILURE_BYTES_MAX = 64 * 1024;
+/** Most pages of a model list; at 1,000 models a page nobody has more. */
+const MODEL_PAGES_MAX = 50;
+
+export type GatewaySettings = {
+  readonly connectTimeoutMs: number;
+  readonly attemptTimeoutMs: number;
+  readonly streamIdleTimeoutMs: number;
+  readonly retryPolicy: RetryPolicy;
+};
+
+/** What became of one exchange's calls; filled in as it goes, read by the log line at its end. */
+export type CallRecord = {
+  provider: string | undefined;
+  /** As the caller named it. */
+  requestedModel: string | undefined;
+  /** As the provider named it. */
+  servedModel: string | undefined;
+  attempts: number;
+  /** Time spent waiting for the provider, over all attempts. */
+  upstreamMs: number;
+  /** From the first attempt's start to the first delta. */
+  firstDeltaMs: number | undefined;
+  usage: Usage | undefined;
+};
+
+/** The limits of an exchange as the attempts see it. */
+export type CallContext = {
+  readonly scope: Scope;
+  /** When the whole exchange must be over, on the clock of `performance.now()`, and the setting that says so. */
+  readonly deadline: { readonly atMs: number; readonly setting: string };
+  readonly record: CallRecord;
+};
+
+/** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
+export interface StreamSink {
+  push(delta: Delta): void;
+  flush(): void | Promise<void>;
+}
+
+export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
+
+export interface Gateway {
+  complete(provider: Provider, request: ChatRequest, context: CallContext): Promise<WholeReply | Failure>;
+  /** Pushes every delta but `failed`, which is returned; resolves when the stream is over. */
+  stream(provider: Provider, request: ChatRequest, context: CallContext, sink: StreamSink): Promise<Failure | undefined>;
+  /** All pages. */
+  models(provider: Provider, context: CallContext): Promise<readonly ModelInfo[] | Failure>;
+}
+
+export function createGateway(
+  settings: GatewaySettings,
+  transport: Transport,
+  metrics: Metrics,
+  logAttempt: (provider: string, attempt: number, failure: Failure | undefined) => void,
+): Gateway {
+  const budgets = new Map<string, RetryBudget>();
+  const wholeLimits: AttemptLimits = {
+    connectMs: settings.connectTimeoutMs,
+    attemptMs: settings.attemptTimeoutMs,
+    idleMs: undefined,
+  };
+  const streamLimits: AttemptLimits = { ...wholeLimits, idleMs: settings.streamIdleTimeoutMs };
+
+  function budgetOf(provider: string): RetryBudget {
+    let budget = budgets.get(provider);
+    if (budget === undefined) {
+      budget = new RetryBudget(() => performance.now());
+      budgets.set(provider, budget);
+    }
+    return budget;
+  }
+
+  /** Tries until something succeeds, must not be tried again, or runs out of tries, time or budget. */
+  async function withRetries<T>(
+    provider: Provider,
+    context: CallContext,
+    tryOnce: () => Promise<T | Failure>,
+    isTooLate: () => boolean,
+  ): Promise<T | Failure> {
+    const budget = budgetOf(provider.name);
+    let lastFailure: Failure | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      context.record.attempts = attempt;
+      const startedAtMs = performance.now();
+      const outcome = await tryOnce();
+      context.record.upstreamMs += performance.now() - startedAtMs;
+      const failure = outcome instanceof Failure ? outcome : undefined;
+      logAttempt(provider.name, attempt, failure);
+      metrics.attempt(provider.name, failure?.kind ?? 'success');
+      if (failure === undefined) {
+        budget.succeeded(attempt, lastFailure);
+        return outcome;
+      }
+      if (context.scope.ended !== undefined) return scopeFailure(context.scope.ended, context.deadline.setting);
+      if (failure.limit !== undefined) metrics.limit(failure.limit);
+      if (isTooLate()) return failure;
+      const msLeft = context.deadline.atMs - performance.now();
+      const waitMs = retryWaitMs(failure, attempt - 1, settings.retryPolicy, msLeft, Math.random);
+      if (typeof waitMs === 'string') {
+        if (failure.isRetried) metrics.retryRefused(provider.name, waitMs);
+        return failure;
+      }
+      if (!budget.take(failure)) {
+        metrics.retryRefused(provider.name, 'budget');
+        return failure;
+      }
+      lastFailure = failure;
+      metrics.retry(provider.name, failure.kind);
+      if (!(await context.scope.sleep(waitMs)) && context.scope.ended !== undefined) {
+        return scopeFailure(context.scope.ended, context.deadline.setting);
+      }
+    }
+  }
+
+  async function send(
+    provider: Provider,
+    call: UpstreamCall,
+    context: CallContext,
+    limits: AttemptLimits,
+  ): Promise<UpstreamResponse | Failure> {
+    const response = await transport.send(provider, call, context.scope, limits);
+    if (response instanceof Failure) return response;
+    if (response.status >= 200 && response.status < 300) return response;
+    return readFailure(provider, response);
+  }
+
+  async function readWhole(
+    provider: Provider,
+    call: UpstreamCall,
+    context: CallContext,
+  ): Promise<string | Failure> {
+    const response = await send(provider, call, context, wholeLimits);
+    if (response instanceof Failure) return response;
+    const body = await response.readBody(REPLY_BYTES_MAX);
+    if (body instanceof Failure) return body;
+    if (!isUtf8(body)) return malformedReply(provider.name, response.status, 'its body is not UTF-8');
+    return body.toString('utf8');
+  }
+
+  return {
+    async complete(provider, request, context) {
+      const call = provider.adapter.encodeChat(request, false);
+      if (call instanceof Failure) return call;
+      return withRetries(provider, context, async () => {
+        const raw = await readWhole(provider, call, context);
+        if (raw instanceof Failure) return raw;
+        const reply = provider.adapter.decodeChat(raw);
+        if (reply instanceof Failure) return reply;
+        noteReply(context.record, reply);
+        return { reply, raw };
+      }, never);
+    },
+
+    async stream(provider, request, context, sink) {
+      const call = provider.adapter.encodeChat(request, true);
+      if (call instanceof Failure) return call;
+      const startedAtMs = performance.now();
+      let hasPassedOn = false;
+      const pushDelta = (delta: Delta): void => {
+        if (!hasPassedOn) {
+          hasPassedOn = true;
+          context.record.firstDeltaMs = performance.now() - startedAtMs;
+        }
+        if (delta.type === 'done') noteReply(context.record, delta.reply);
+        sink.push(delta);
+      };
+      const outcome = await withRetries(provider, context, async () => {
+        const response = await send(provider, call, context, streamLimits);
+        if (response instanceof Failure) return response;
+        if (isJson(response)) return readErrorInsteadOfStream(provider, response);
+        return pipeStream(provider, response, pushDelta, sink);
+      }, () => hasPassedOn);
+      if (!(outcome instanceof Failure)) return undefined;
+      if (hasPassedOn) metrics.streamCut(provider.name, outcome.kind);
+      return outcome;
+    },
+
+    async models(provider, context) {
+      const models: ModelInfo[] = [];
+      let cursor: string | undefined;
+      for (let page = 0; page < MODEL_PAGES_MAX; page += 1) {
+        const call = provider.adapter.encodeModels(cursor);
+        const body = await withRetries(provider, context, () => readWhole(provider, call, context), never);
+        if (body instanceof Failure) return body;
+        const decoded = provider.adapter.decodeModels(body);
+        if (decoded instanceof Failure) return decoded;
+        models.push(...decoded.models);
+        if (decoded.nextCursor === undefined || decoded.nextCursor === cursor) return models;
+        cursor = decoded.nextCursor;
+      }
+      return malformedReply(provider.name, 200, `its model list has more than ${MODEL_PAGES_MAX} pages`);
+    },
+  };
+}
+
+function never(): boolean {
+  return false;
+}
+
+function noteReply(record: CallRecord, reply: ChatReply): void {
+  record.servedModel = reply.model;
+  record.usage = reply.usage;
+}
+
+/** Reads one response's frames to their end. Undefined = the stream was complete and `done` was pushed. */
+async function pipeStream(
+  provider: Provider,
+  response: UpstreamResponse,
+  push: (delta: Delta) => void,
+  sink: StreamSink,
+): Promise<undefined | Failure> {
+  const decoder = provider.adapter.createStreamDecoder();
+  const state: { end: 'done' | Failure | undefined } = { end: undefined };
+  let isFirstFrame = true;
+  // hot: per token
+  const onDelta = (delta: Delta): void => {
+    if (delta.type === 'failed') {
+      state.end ??= delta.failure;
+      return;
+    }
+    if (delta.type === 'done') state.end ??= 'done';
+    push(delta);
+  };
+  const frames = new SseBuffer((event, data) => {
+    if (isFirstFrame) {
+      isFirstFrame = false;
+      response.startIdleLimit();
+    }
+    if (state.end === undefined) decoder.frame(event, data, onDelta);
+  });
+  let isOverflown = false;
+  const cut = await response.readChunks((chunk) => {
+    isOverflown = !frames.feed(chunk);
+    if (!isOverflown && state.end === undefined) return sink.flush();
+    if (state.end === 'done') void sink.flush();
+    return false;
+  });
+  if (isOverflown) {
+    return new Failure('server', `${provider.name} sent a line of its stream that is too long`, { upstreamStatus: 200 });
+  }
+  return endOfStream(provider, state.end, cut, () => {
+    decoder.end(onDelta);
+    void sink.flush();
+    return state.end;
+  });
+}
+
+/** How a stream whose bytes are over ended: what its frames said, else why the bytes stopped. */
+function endOfStream(
+  provider: Provider,
+  said: 'done' | Failure | undefined,
+  cut: Failure | undefined,
+  atEnd: () => 'done' | Failure | undefined,
+): Failure | undefined {
+  const end = said ?? atEnd() ?? truncatedStream(provider.name);
+  if (end === 'done') return undefined;
+  return said === undefined ? (cut ?? end) : end;
+}
+
+function isJson(response: UpstreamResponse): boolean {
+  const type = response.headers['content-type'];
+  return typeof type === 'string' && /^application\/json\b/i.test(type);
+}
+
+/** A stream was asked for and a JSON body came: an error inside a 200, or a host that cannot stream. */
+async function readErrorInsteadOfStream(provider: Provider, response: UpstreamResponse): Promise<Failure> {
+  const body = await response.readBody(FAILURE_BYTES_MAX);
+  response.discard();
+  if (body instanceof Failure) return body;
+  const reply = provider.adapter.decodeChat(body.toString('utf8'));
+  if (reply instanceof Failure) return reply;
+  return malformedReply(provider.name, response.status, 'it sent one whole body where a stream was asked for');
+}
+
+async function readFailure(provider: Provider, response: UpstreamResponse): Promise<Failure> {
+  const body = await response.readBody(FAILURE_BYTES_MAX);
+  response.discard();
+  const text = body instanceof Failure ? '' : body.toString('utf8');
+  const failure = provider.adapter.decodeFailure(response.status, response.headers, text);
+  if (failure.retryAfterMs !== undefined) return failure;
+  const waitMs = retryAfterMs(response.headers, Date.now());
+  return waitMs === undefined ? failure : withRetryAfter(failure, waitMs);
+}
+
+function withRetryAfter(failure: Failure, waitMs: number): Failure {
+  return new Failure(failure.kind, failure.message, {
+    status: failure.status,
+    isRetried: failure.isRetried,
+    retryAfterMs: waitMs,
+    upstreamStatus: failure.upstreamStatus,
+    detail: failure.detail,
+    ...(failure.limit === undefined ? {} : { limit: failure.limit }),
+  });
+}
+
+/** What a caller is told when its exchange ended early; `deadlineSetting` names the limit behind 'deadline'. */
+export function scopeFailure(reason: ScopeEnd, deadlineSetting: string): Failure {
+  switch (reason) {
+    case 'caller-gone':
+      return new Failure('unknown', 'the caller hung up', { isRetried: false });
+    case 'caller-stalled':
+      return new Failure('unknown', 'the caller stopped reading for longer than GATEWAY_WRITE_STALL_TIMEOUT allows', {
+        isRetried: false,
+        limit: 'GATEWAY_WRITE_STALL_TIMEOUT',
+      });
+    case 'deadline':
+      return new Failure('unknown', `the request took longer than ${deadlineSetting} allows`, {
+        isRetried: false,
+        limit: deadlineSetting,
+      });
+    case 'shutdown':
+      return new Failure('unknown', 'the gateway is shutting down', { isRetried: false, status: 503 });
+    default:
+      return unreachable(reason);
+  }
+}

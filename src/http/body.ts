@@ -1,0 +1,53 @@
+/** Reading a request's body, never more of it than allowed. */
+
+import type { IncomingMessage } from 'node:http';
+import { Failure } from '../core/failure.ts';
+
+/** What the body's own headers already rule out: 413 or 415, before a byte of it is read. */
+export function checkBodyHeaders(request: IncomingMessage, bytesMax: number): Failure | undefined {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    return new Failure('bad_request', 'a Content-Encoding other than identity is not accepted', { status: 415 });
+  }
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    return new Failure('bad_request', 'a charset other than UTF-8 is not accepted', { status: 415 });
+  }
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return tooLarge(bytesMax);
+  return undefined;
+}
+
+function tooLarge(bytesMax: number): Failure {
+  return new Failure('bad_request', `the body is larger than ${bytesMax} bytes (GATEWAY_MAX_BODY_BYTES)`, { status: 413 });
+}
+
+/** The whole body; a Failure once it passes the limit; undefined when the caller hung up in mid-body. */
+// hot: per request
+export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | Failure | undefined> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const onData = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) {
+        stop();
+        request.pause();
+        resolve(tooLarge(bytesMax));
+      } else {
+        chunks.push(chunk);
+      }
+    };
+    const onEnd = (): void => {
+      stop();
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes));
+    };
+    const onClose = (): void => {
+      stop();
+      resolve(undefined);
+    };
+    const stop = (): void => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+    };
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}

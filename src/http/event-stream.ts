@@ -1,0 +1,139 @@
+/**
+ * The stream to a caller: frames out, back-pressure in, a comment when idle.
+ *
+ * The status line is held back until the first frame, so that a failure before it is answered with its own
+ * status; when one heartbeat interval passes first, the stream opens with a comment.
+ */
+
+import type { Delta } from '../core/chat.ts';
+import type { Failure } from '../core/failure.ts';
+import type { StreamSink } from '../gateway.ts';
+import { renderDeltaFrame } from './chat-reply.ts';
+import type { Exchange } from './exchange.ts';
+
+const KEEP_ALIVE = ': keep-alive\n\n';
+
+export type EventStreamLimits = {
+  /** 0 = no keep-alive comments. */
+  readonly heartbeatIntervalMs: number;
+  readonly writeStallTimeoutMs: number;
+};
+
+/**
+ * JSON may hold U+0085, U+2028 and U+2029 bare, but clients that split lines by Unicode's rules (Python's `splitlines`,
+ * and with it several HTTP libraries) would cut a frame there. Checked once a write: 130 ns for four frames.
+ */
+function withoutForeignLineEnds(frames: string): string {
+  if (!/[\u0085\u2028\u2029]/.test(frames)) return frames;
+  return frames.replaceAll('\u0085', '\\u0085').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+}
+
+export class EventStream implements StreamSink {
+  readonly #exchange: Exchange;
+  readonly #provider: string;
+  readonly #limits: EventStreamLimits;
+  readonly #heartbeat: NodeJS.Timeout | undefined;
+  readonly #onOpen: () => void;
+  #frames = '';
+  #isOpen = false;
+  #isEnded = false;
+
+  /** `onOpen` is called once, when the status line goes out. */
+  constructor(exchange: Exchange, provider: string, limits: EventStreamLimits, onOpen: () => void) {
+    this.#exchange = exchange;
+    this.#provider = provider;
+    this.#limits = limits;
+    this.#onOpen = onOpen;
+    if (limits.heartbeatIntervalMs > 0) {
+      this.#heartbeat = setInterval(() => this.#keepAlive(), limits.heartbeatIntervalMs);
+    }
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  // hot: per token
+  push(delta: Delta): void {
+    this.#frames += renderDeltaFrame(this.#provider, delta);
+    if (delta.type === 'done') this.#isEnded = true;
+  }
+
+  /** Sends what was pushed in one write. The promise, if any, resolves when the caller has read enough. */
+  flush(): void | Promise<void> {
+    if (this.#frames === '') return;
+    const frames = withoutForeignLineEnds(this.#frames);
+    this.#frames = '';
+    const isKeepingUp = this.#write(frames);
+    if (this.#isEnded) this.#end();
+    else if (!isKeepingUp) return this.#drained();
+  }
+
+  /** Ends a failed stream: an error body with its status while nothing was sent, else an `error` frame. */
+  fail(failure: Failure): void {
+    if (this.#isOpen) {
+      this.#exchange.failure = failure;
+      this.#isEnded = true;
+      this.#frames += renderDeltaFrame(this.#provider, { type: 'failed', failure });
+      void this.flush();
+    } else {
+      this.#exchange.sendFailure(failure);
+    }
+    this.close();
+  }
+
+  /** Stops the heartbeat. Call it however the exchange ends. */
+  close(): void {
+    clearInterval(this.#heartbeat);
+  }
+
+  #end(): void {
+    this.close();
+    this.#exchange.response.end();
+  }
+
+  #keepAlive(): void {
+    // A caller that is behind gets no comment on top of what waits for it.
+    if (this.#isEnded || this.#exchange.response.writableNeedDrain) return;
+    this.#write(KEEP_ALIVE);
+  }
+
+  #write(text: string): boolean {
+    const { response } = this.#exchange;
+    if (response.destroyed) return true;
+    if (!this.#isOpen) this.#open();
+    this.#heartbeat?.refresh();
+    this.#exchange.sentBytes += Buffer.byteLength(text);
+    return response.write(text);
+  }
+
+  #open(): void {
+    this.#isOpen = true;
+    this.#exchange.status = 200;
+    this.#exchange.response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-cache, no-transform',
+      'X-Accel-Buffering': 'no',
+    });
+    this.#onOpen();
+  }
+
+  /** Waits until the caller has read what was written or the exchange ends, which it does when that takes too long. */
+  #drained(): Promise<void> {
+    const { response, scope } = this.#exchange;
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        response.off('drain', settle);
+        scope.onEnd(undefined);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        scope.end('caller-stalled');
+        response.destroy();
+      }, this.#limits.writeStallTimeoutMs);
+      response.on('drain', settle);
+      scope.onEnd(settle);
+    });
+  }
+}

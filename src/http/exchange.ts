@@ -1,0 +1,129 @@
+/**
+ * One inbound request and its response, with everything that is known about it.
+ *
+ * Owns the only ways to answer: a JSON body, a failure, or a stream's head and frames.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { Failure } from '../core/failure.ts';
+import { Scope } from '../core/scope.ts';
+import type { CallRecord } from '../gateway.ts';
+import { renderFailureBody } from './chat-reply.ts';
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+/** After an answer that left body unread: how long, and for how much of it, the caller may go on sending. */
+const DISCARD_MS_MAX = 500;
+const DISCARD_BYTES_MAX = 64 * 1024;
+
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly startedAtMs = performance.now();
+  readonly scope = new Scope();
+  /** The path without its query. */
+  readonly path: string;
+  readonly query: string;
+  /** True when the caller waits for `100 Continue` before sending its body. */
+  readonly expectsContinue: boolean;
+  /** A route's name, a closed set for logs and metrics. */
+  route = 'none';
+  /** The caller's label once its token was accepted. */
+  caller = '';
+  status = 0;
+  failure: Failure | undefined;
+  receivedBytes = 0;
+  sentBytes = 0;
+  readonly record: CallRecord = {
+    provider: undefined,
+    requestedModel: undefined,
+    servedModel: undefined,
+    attempts: 0,
+    upstreamMs: 0,
+    firstDeltaMs: undefined,
+    usage: undefined,
+  };
+
+  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+    this.request = request;
+    this.response = response;
+    this.expectsContinue = expectsContinue;
+    const target = request.url ?? '/';
+    const mark = target.indexOf('?');
+    this.path = mark === -1 ? target : target.slice(0, mark);
+    this.query = mark === -1 ? '' : target.slice(mark + 1);
+    const givenId = request.headers['x-request-id'];
+    this.requestId = typeof givenId === 'string' && REQUEST_ID.test(givenId) ? givenId : randomUUID();
+    response.setHeader('X-Request-Id', this.requestId);
+    response.on('close', () => {
+      if (!response.writableFinished) this.scope.end('caller-gone');
+    });
+  }
+
+  /** Milliseconds since the request's head was read. */
+  get elapsedMs(): number {
+    return performance.now() - this.startedAtMs;
+  }
+
+  /** Answers with a whole body. Does nothing once an answer has begun or the caller is gone. */
+  sendText(status: number, contentType: string, body: string): void {
+    const { response } = this;
+    if (response.headersSent || response.destroyed) return;
+    const bytes = Buffer.from(body);
+    this.status = status;
+    response.statusCode = status;
+    response.setHeader('Content-Type', contentType);
+    response.setHeader('Content-Length', bytes.length);
+    const isBodyUnread = !this.request.complete && hasBody(this.request);
+    if (isBodyUnread) response.setHeader('Connection', 'close');
+    if (this.request.method === 'HEAD') {
+      response.end();
+      return;
+    }
+    this.sentBytes += bytes.length;
+    if (isBodyUnread) endAfterDiscard(this.request, response, bytes);
+    else response.end(bytes);
+  }
+
+  sendJson(status: number, body: string): void {
+    this.sendText(status, 'application/json; charset=utf-8', body);
+  }
+
+  /** Answers with a failure's status and error body. */
+  sendFailure(failure: Failure): void {
+    this.failure = failure;
+    if (failure.status === 401) this.response.setHeader('WWW-Authenticate', 'Bearer');
+    if (failure.status === 429 && failure.retryAfterMs !== undefined) {
+      this.response.setHeader('Retry-After', String(Math.ceil(failure.retryAfterMs / 1000)));
+    }
+    this.sendJson(failure.status, renderFailureBody(failure));
+  }
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Sends the whole answer at once but closes only after the caller stopped sending, or a little later: closing a
+ * socket with unread bytes makes the kernel reset it, and the caller may never see the answer.
+ */
+function endAfterDiscard(request: IncomingMessage, response: ServerResponse, bytes: Buffer): void {
+  let bytesLeft = DISCARD_BYTES_MAX;
+  const end = (): void => {
+    clearTimeout(timer);
+    request.off('data', onData).off('end', end);
+    request.pause();
+    response.end();
+  };
+  const onData = (chunk: Buffer): void => {
+    bytesLeft -= chunk.length;
+    if (bytesLeft < 0) end();
+  };
+  const timer = setTimeout(end, DISCARD_MS_MAX);
+  response.on('close', () => clearTimeout(timer));
+  response.write(bytes);
+  request.on('data', onData).on('end', end);
+  request.resume();
+}

@@ -1,0 +1,41 @@
+/** GET /v1/providers and GET /v1/models. */
+
+import { renderJson } from '../base/json.ts';
+import { Failure } from '../core/failure.ts';
+import { unknownProvider } from './chat.ts';
+import type { Exchange } from './exchange.ts';
+import type { ServerParts } from './server.ts';
+
+export async function answerProviders(exchange: Exchange, parts: ServerParts): Promise<void> {
+  const providers = [...parts.providers.keys()].sort();
+  exchange.sendJson(200, renderJson({ providers, default: parts.config.defaultProvider }));
+}
+
+export async function answerModels(exchange: Exchange, parts: ServerParts): Promise<void> {
+  const name = new URLSearchParams(exchange.query).get('provider') ?? parts.config.defaultProvider;
+  const provider = parts.providers.get(name);
+  if (provider === undefined) {
+    exchange.sendFailure(unknownProvider(name));
+    return;
+  }
+  exchange.record.provider = name;
+  const timeoutMs = parts.config.requestTimeoutMs;
+  const deadline = setTimeout(() => exchange.scope.end('deadline'), timeoutMs);
+  const models = await parts.gateway.models(provider, {
+    scope: exchange.scope,
+    deadline: { atMs: exchange.startedAtMs + timeoutMs, setting: 'GATEWAY_REQUEST_TIMEOUT' },
+    record: exchange.record,
+  });
+  clearTimeout(deadline);
+  if (models instanceof Failure) {
+    exchange.sendFailure(parts.presentable(models));
+    return;
+  }
+  const rows = models.map((model) => ({
+    id: model.id,
+    display_name: model.displayName,
+    context_window: model.contextWindow,
+    max_output_tokens: model.outputTokensMax,
+  }));
+  exchange.sendJson(200, renderJson({ provider: name, models: rows }));
+}

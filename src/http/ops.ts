@@ -1,0 +1,17 @@
+/** What machines ask about the gateway itself: GET /healthz, /readyz and /metrics. */
+
+import type { Exchange } from './exchange.ts';
+import type { ServerParts } from './server.ts';
+
+export async function answerHealth(exchange: Exchange): Promise<void> {
+  exchange.sendJson(200, '{"status":"ok"}');
+}
+
+export async function answerReady(exchange: Exchange, parts: ServerParts): Promise<void> {
+  if (parts.isDraining()) exchange.sendJson(503, '{"status":"draining"}');
+  else exchange.sendJson(200, '{"status":"ready"}');
+}
+
+export async function answerMetrics(exchange: Exchange, parts: ServerParts): Promise<void> {
+  exchange.sendText(200, 'text/plain; version=0.0.4; charset=utf-8', parts.metrics.renderPage());
+}
