@@ -1,0 +1,129 @@
+/**
+ * The codec of Google's Gemini API: generateContent, streamGenerateContent, models.
+ *
+ * Ties together what its neighbours encode and decode; no I/O.
+ * Source: Gemini API reference, v1beta.
+ */
+
+import { countField, field, isObject, listField, stringField, textField } from '../base/loose.ts';
+import { parseLenient } from '../base/json.ts';
+import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../core/adapter.ts';
+import type { ChatRequest, ModelInfo } from '../core/chat.ts';
+import { Failure, malformedReply } from '../core/failure.ts';
+import { decodeGeminiFailure, embeddedFailure } from './gemini-failure.ts';
+import { GeminiStream, decodeGeminiReply } from './gemini-reply.ts';
+import { encodePayload } from './gemini-request.ts';
+
+/** How Gemini is configured from the environment. */
+export const GEMINI_ROW: ProviderRow = {
+  name: 'gemini',
+  keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  isKeyRequired: true,
+  baseUrlVariable: 'GEMINI_BASE_URL',
+  defaultBaseUrl: 'https://generativelanguage.googleapis.com',
+  versionSegment: 'v1beta',
+  keyHeader: { name: 'x-goog-api-key', prefix: '' },
+  createAdapter: createGeminiAdapter,
+};
+
+/** The codec for a provider registered as `provider`. */
+export function createGeminiAdapter(provider: string): Adapter {
+  return {
+    dialect: 'gemini',
+    support: SUPPORT,
+    encodeChat: (request, isStream) => encodeChat(provider, request, isStream),
+    decodeChat: (body) => decodeGeminiReply(provider, body),
+    createStreamDecoder: () => new GeminiStream(provider),
+    encodeModels,
+    decodeModels: (body) => decodeModels(provider, body),
+    decodeFailure: (status, _headers, body) => decodeGeminiFailure(provider, status, body),
+  };
+}
+
+const NEAREST_THINKING = 'thinkingConfig: the nearest level or budget the model has; nothing for models that cannot think';
+
+const SUPPORT: SupportTable = {
+  model: { is: 'sent', as: 'models/{model} in the path; models/… and tunedModels/… as they are' },
+  system: { is: 'translated', as: 'systemInstruction; for Gemma, text before the first user turn' },
+  'user text': { is: 'sent', as: 'text' },
+  'user image (inline)': { is: 'sent', as: 'inlineData' },
+  'user image (url)': { is: 'refused', as: 'images go inline only' },
+  'assistant text': { is: 'sent', as: 'text' },
+  'assistant tool_call': { is: 'sent', as: 'functionCall' },
+  'assistant provider_state': { is: 'sent', as: 'thoughtSignature on its part, and the parts that have no place in a chat' },
+  tool_result: { is: 'translated', as: 'functionResponse.response.output, named after its call' },
+  'tool_result.is_error': { is: 'translated', as: 'functionResponse.response.error' },
+  max_tokens: { is: 'sent', as: 'generationConfig.maxOutputTokens' },
+  temperature: { is: 'sent', as: 'generationConfig.temperature' },
+  top_p: { is: 'sent', as: 'generationConfig.topP' },
+  stop: { is: 'sent', as: 'generationConfig.stopSequences' },
+  tools: { is: 'sent', as: 'functionDeclarations, schema as parametersJsonSchema' },
+  'tools without parameters': { is: 'translated', as: 'an object schema without properties' },
+  'tool_choice auto': { is: 'sent', as: 'functionCallingConfig.mode AUTO; nothing without tools' },
+  'tool_choice none': { is: 'sent', as: 'functionCallingConfig.mode NONE; nothing without tools' },
+  'tool_choice required': { is: 'sent', as: 'functionCallingConfig.mode ANY' },
+  'tool_choice tool': { is: 'sent', as: 'functionCallingConfig.mode ANY, allowedFunctionNames' },
+  'thinking on': { is: 'translated', as: `${NEAREST_THINKING}; with includeThoughts` },
+  'thinking off': { is: 'translated', as: 'thinkingBudget 0, or the lowest budget or level the model has' },
+  'thinking.effort low': { is: 'translated', as: NEAREST_THINKING },
+  'thinking.effort medium': { is: 'translated', as: NEAREST_THINKING },
+  'thinking.effort high': { is: 'translated', as: NEAREST_THINKING },
+  'thinking.effort max': { is: 'translated', as: `${NEAREST_THINKING}: xhigh where it exists, else the highest` },
+  provider_options: { is: 'sent', as: 'merged over the payload' },
+};
+
+function encodeChat(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
+  const modelPath = modelPathFrom(request.model);
+  if (modelPath instanceof Failure) return modelPath;
+  const payload = encodePayload(provider, request);
+  if (payload instanceof Failure) return payload;
+  return {
+    method: 'POST',
+    path: modelPath + (isStream ? ':streamGenerateContent?alt=sse' : ':generateContent'),
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(payload),
+  };
+}
+
+/** The path of a model: every segment encoded, none of which may be one that URLs resolve away. */
+function modelPathFrom(model: string): string | Failure {
+  const segments = model.split('/');
+  if (segments.some((segment) => /^\.{0,2}$/.test(segment) || /\p{Surrogate}/u.test(segment))) {
+    return new Failure('bad_request', 'model: not a model name that can be part of a URL');
+  }
+  const hasCollection = segments.length > 1 && (segments[0] === 'models' || segments[0] === 'tunedModels');
+  return `${hasCollection ? '/' : '/models/'}${segments.map(encodeURIComponent).join('/')}`;
+}
+
+/** The most the API gives at once. */
+const MODELS_PAGE_SIZE = 1000;
+
+function encodeModels(cursor: string | undefined): UpstreamCall {
+  const token = cursor === undefined ? '' : `&pageToken=${encodeURIComponent(cursor)}`;
+  return { method: 'GET', path: `/models?pageSize=${MODELS_PAGE_SIZE}${token}`, headers: {}, body: undefined };
+}
+
+function decodeModels(provider: string, body: string): ModelsPage | Failure {
+  const page = parseLenient(body);
+  if (!isObject(page)) return malformedReply(provider, 200, 'its list of models is not a JSON object', body);
+  const error = field(page, 'error');
+  if (isObject(error)) return embeddedFailure(provider, error);
+  const models: ModelInfo[] = [];
+  for (const entry of listField(page, 'models')) {
+    const name = textField(entry, 'name');
+    if (name === undefined || !canGenerate(entry)) continue;
+    models.push({
+      id: name.startsWith('models/') ? name.slice('models/'.length) : name,
+      displayName: stringField(entry, 'displayName'),
+      contextWindow: countField(entry, 'inputTokenLimit'),
+      outputTokensMax: countField(entry, 'outputTokenLimit'),
+    });
+  }
+  return { models, nextCursor: textField(page, 'nextPageToken') };
+}
+
+/** False for models that only embed, speak and the like. Some hosts do not say. */
+function canGenerate(entry: unknown): boolean {
+  return field(entry, 'supportedGenerationMethods') === undefined
+    || listField(entry, 'supportedGenerationMethods').includes('generateContent');
+}
