@@ -38,7 +38,7 @@ const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resour
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
 export function decodeChatBody(provider: string, profile: HostProfile, body: string): ChatReply | Failure {
   const json = parseLenient(body);
-  if (!isObject(json)) return malformedReply(provider, 200, 'the body is not a JSON object', body.slice(0, 200));
+  if (!isObject(json)) return malformedReply(provider, 200, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile);

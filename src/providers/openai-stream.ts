@@ -32,11 +32,11 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (word === '') return;
     if (word === '[DONE]') return this.end(sink);
     const json = parseLenient(data);
-    if (!isObject(json)) return this.#end(this.#malformed('a frame of the stream is not a JSON object', data), sink);
+    if (!isObject(json)) return this.#end(this.#malformed('a frame of the stream is not a JSON object'), sink);
     const failure = failureInside(this.#provider, json, event === 'error');
     if (failure !== undefined) return this.#end(failure, sink);
     this.#draft.take(json, data, 'delta', sink);
-    if (this.#draft.isOverfull) this.#end(this.#malformed('the stream holds more than any answer', ''), sink);
+    if (this.#draft.isOverfull) this.#end(this.#malformed('the stream holds more than any answer'), sink);
   }
 
   end(sink: DeltaSink): void {
@@ -44,8 +44,9 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     this.#end(this.#draft.isFinished ? this.#draft.finish() : truncatedStream(this.#provider), sink);
   }
 
-  #malformed(what: string, data: string): Failure {
-    return malformedReply(this.#provider, 200, what, data.slice(0, 200));
+  /** Without the frame itself: it may hold generated text, which no log may. */
+  #malformed(what: string): Failure {
+    return malformedReply(this.#provider, 200, what);
   }
 
   #end(outcome: ChatReply | Failure, sink: DeltaSink): void {
