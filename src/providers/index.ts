@@ -1,0 +1,12 @@
+/** Every provider the gateway can have. A new vendor is a codec beside this file and a line here; a host is a row in its table. */
+
+import type { ProviderRow } from '../core/adapter.ts';
+import { ANTHROPIC_ROW } from './anthropic.ts';
+import { GEMINI_ROW } from './gemini.ts';
+import { HOST_ROWS } from './hosts.ts';
+import { OPENAI_ROW } from './openai.ts';
+
+export { compatRow } from './hosts.ts';
+
+/** One row a provider; the order is that of the tables people read. */
+export const PROVIDER_ROWS: readonly ProviderRow[] = [ANTHROPIC_ROW, OPENAI_ROW, GEMINI_ROW, ...HOST_ROWS];
