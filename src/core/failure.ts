@@ -132,9 +132,12 @@ export function upstreamFailure(report: UpstreamReport): Failure {
   );
 }
 
-/** A reply that is no reply: not JSON, not the documented shape, empty. `what` completes "answered 200, but …". */
-export function malformedReply(provider: string, status: number, what: string, detail?: string): Failure {
-  return new Failure('server', `${provider} answered ${status}, but ${what}`, { upstreamStatus: status, detail });
+/**
+ * A reply that is no reply: not JSON, not the documented shape, empty. `what` completes "answered 200, but …". Carries
+ * nothing of the reply itself, which may hold generated text: no log may.
+ */
+export function malformedReply(provider: string, status: number, what: string): Failure {
+  return new Failure('server', `${provider} answered ${status}, but ${what}`, { upstreamStatus: status });
 }
 
 /** A stream that ended before the provider's own terminal signal. */

@@ -105,7 +105,7 @@ function encodeModels(cursor: string | undefined): UpstreamCall {
 
 function decodeModels(provider: string, body: string): ModelsPage | Failure {
   const page = parseLenient(body);
-  if (!isObject(page)) return malformedReply(provider, 200, 'its list of models is not a JSON object', body);
+  if (!isObject(page)) return malformedReply(provider, 200, 'its list of models is not a JSON object');
   const error = field(page, 'error');
   if (isObject(error)) return embeddedFailure(provider, error);
   const models: ModelInfo[] = [];

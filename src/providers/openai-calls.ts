@@ -119,7 +119,7 @@ export class CallDrafts {
       if (args === undefined || call.name === '') {
         if (isCut) continue;
         const what = call.name === '' ? 'a tool call has no name' : 'the arguments of a tool call are not a JSON object';
-        return malformedReply(this.#provider, 200, what, call.arguments.slice(0, 200));
+        return malformedReply(this.#provider, 200, what);
       }
       const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
       ids.add(id);

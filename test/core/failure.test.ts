@@ -104,11 +104,11 @@ test('upstreamFailure takes over the wait and the rule for retries', () => {
   assert.equal(upstreamFailure({ provider: 'p', status: 429, kind: 'rate_limit' }).isRetried, true);
 });
 
-test('malformedReply is a failure of the server that says what was wrong', () => {
-  const failure = malformedReply('p', 200, 'the body is not JSON', '<html>');
+test('malformedReply is a failure of the server that says what was wrong and quotes nothing', () => {
+  const failure = malformedReply('p', 200, 'the body is not JSON');
   assert.deepEqual(
     [failure.kind, failure.message, failure.upstreamStatus, failure.detail],
-    ['server', 'p answered 200, but the body is not JSON', 200, '<html>'],
+    ['server', 'p answered 200, but the body is not JSON', 200, undefined],
   );
 });
 
