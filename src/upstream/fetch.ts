@@ -1,0 +1,166 @@
+/**
+ * The transport over `fetch`: the global one, or one that an embedder brings with its own proxy, mock or client.
+ *
+ * What `fetch` does not let out stays unseen: the moment of connecting (so the connect limit cannot be told from the
+ * attempt's), and whether a socket was kept. The built-in one gives up after 300 s without headers or without
+ * a chunk, whatever the limits are.
+ */
+
+import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Scope } from '../core/scope.ts';
+import { AttemptWatch } from './attempt-watch.ts';
+import { collectBody } from './body.ts';
+import { outboundHeaders, outboundPath } from './outbound.ts';
+import { connectionFailure, cutFailure, encodingFailure, endedFailure, unwritableFailure } from './transport-failure.ts';
+import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
+
+/** The transport over the given function, by default the global one. It has to honour `signal` and `redirect: 'manual'`. */
+export function createFetchTransport(fetchFunction: typeof fetch = fetch): Transport {
+  return new FetchTransport(fetchFunction);
+}
+
+class FetchTransport implements Transport {
+  readonly #fetch: typeof fetch;
+
+  constructor(fetchFunction: typeof fetch) {
+    this.#fetch = fetchFunction;
+  }
+
+  async send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {
+    if (scope.ended !== undefined) return endedFailure(scope.ended);
+    const headers = headersFrom(outboundHeaders(provider, call));
+    if (headers === undefined) return unwritableFailure(provider.name);
+    const aborter = new AbortController();
+    const watch = new AttemptWatch(provider.name, scope, limits);
+    let stopped: Failure | undefined;
+    watch.onStop = (failure) => {
+      stopped ??= failure;
+      aborter.abort();
+    };
+    watch.startWait();
+    watch.startAttemptLimit();
+    try {
+      const fetchFunction = this.#fetch;
+      const response = await fetchFunction(provider.baseUrl.origin + outboundPath(provider, call), {
+        method: call.method,
+        headers,
+        body: call.body === undefined ? null : (call.body as Buffer<ArrayBuffer>),
+        // Following would hand a key in a header such as x-api-key to another origin.
+        redirect: 'manual',
+        signal: aborter.signal,
+      });
+      if (stopped === undefined) {
+        watch.endWait();
+        return new FetchResponse(provider.name, response, watch, aborter);
+      }
+    } catch (thrown) {
+      stopped ??= connectionFailure(provider.name, thrown);
+    }
+    watch.release();
+    return stopped;
+  }
+
+  /** The sockets are those of `fetch`. */
+  close(): void {}
+}
+
+/** Undefined when one of the headers cannot be sent. The exception is dropped: it quotes the value, which may be the key. */
+function headersFrom(values: Readonly<Record<string, string>>): Headers | undefined {
+  try {
+    return new Headers(values);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A response until its body has ended, in whatever way. */
+class FetchResponse implements UpstreamResponse {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  readonly #provider: string;
+  readonly #response: Response;
+  readonly #watch: AttemptWatch;
+  readonly #aborter: AbortController;
+  #isDone = false;
+  /** Why it ended before its end; undefined when it ended well or was discarded. */
+  #failure: Failure | undefined;
+
+  constructor(provider: string, response: Response, watch: AttemptWatch, aborter: AbortController) {
+    this.status = response.status;
+    this.headers = Object.fromEntries(response.headers);
+    this.#provider = provider;
+    this.#response = response;
+    this.#watch = watch;
+    this.#aborter = aborter;
+    watch.onStop = (failure) => this.#finish(failure);
+  }
+
+  readBody(bytesMax: number): Promise<Buffer | Failure> {
+    return collectBody(this, this.#provider, bytesMax);
+  }
+
+  async readChunks(onChunk: ChunkReceiver): Promise<Failure | undefined> {
+    const refusal = encodingFailure(this.#provider, this.status, this.headers);
+    if (refusal !== undefined) this.#finish(refusal);
+    if (!this.#isDone) this.#watch.startWait();
+    const reader = this.#isDone ? undefined : this.#response.body?.getReader();
+    try {
+      while (reader !== undefined && !this.#isDone) {
+        const chunk = await this.#nextChunk(reader);
+        if (chunk === undefined) break;
+        this.#watch.progress();
+        const answer = onChunk(chunk);
+        const isWanted = answer instanceof Promise ? await this.#holdWhile(answer) : answer;
+        if (isWanted === false) break;
+      }
+      return this.#failure;
+    } finally {
+      this.discard();
+    }
+  }
+
+  startIdleLimit(): void {
+    this.#watch.startIdleLimit();
+  }
+
+  discard(): void {
+    this.#finish(undefined);
+  }
+
+  /** The next bytes; undefined when there are no more, and then `#failure` says why if it was not the end. */
+  async #nextChunk(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Buffer | undefined> {
+    try {
+      const { done, value } = await reader.read();
+      if (!done) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      this.#end();
+    } catch (thrown) {
+      this.#finish(cutFailure(this.#provider, this.status, thrown));
+    }
+    return undefined;
+  }
+
+  async #holdWhile(answer: Promise<void | false>): Promise<void | false> {
+    this.#watch.startBusy();
+    try {
+      return await answer;
+    } finally {
+      this.#watch.endBusy();
+    }
+  }
+
+  /** The body came to its end. Nothing is aborted, so that the connection can be kept. */
+  #end(): void {
+    this.#isDone = true;
+    this.#watch.release();
+  }
+
+  /** Ends the response before its end. The first reason stays. */
+  #finish(failure: Failure | undefined): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    this.#failure = failure;
+    this.#watch.release();
+    this.#aborter.abort();
+  }
+}

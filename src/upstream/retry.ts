@@ -1,0 +1,101 @@
+/**
+ * When to try again: pure policy, and the budget that keeps retries from multiplying an outage.
+ *
+ * Sleeps for nobody and sends nothing.
+ */
+
+import type { Failure } from '../core/failure.ts';
+
+export type RetryPolicy = {
+  /** Retries after the first attempt. */
+  readonly retriesMax: number;
+  /** Upper bound of the first wait; it doubles with every retry. */
+  readonly baseDelayMs: number;
+  /** Upper bound of every wait that the provider did not ask for. */
+  readonly maxDelayMs: number;
+  /** The longest wait that a provider may ask for. */
+  readonly retryAfterCapMs: number;
+};
+
+/** Why there is no further attempt. */
+export type RetryRefusal =
+  /** Another attempt would fail in the same way. */
+  | 'not-retryable'
+  /** All retries are used. */
+  | 'exhausted'
+  /** The provider asks for a longer wait than is allowed. */
+  | 'retry-after-too-long'
+  /** The wait would last until the request's deadline or beyond. */
+  | 'deadline';
+
+/**
+ * How long to wait before the next attempt, or why not to. Full jitter: uniform in [0, min(max, base · 2^retriesDone)];
+ * a longer wait that the provider asked for wins. `random` gives a number in [0, 1).
+ */
+export function retryWaitMs(
+  failure: Failure,
+  retriesDone: number,
+  policy: RetryPolicy,
+  msUntilDeadline: number,
+  random: () => number,
+): number | RetryRefusal {
+  if (!failure.isRetried) return 'not-retryable';
+  if (retriesDone >= policy.retriesMax) return 'exhausted';
+  const askedMs = failure.retryAfterMs ?? 0;
+  if (askedMs > policy.retryAfterCapMs) return 'retry-after-too-long';
+  const jitterMs = random() * Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** retriesDone);
+  const waitMs = Math.max(jitterMs, askedMs);
+  return waitMs < msUntilDeadline ? waitMs : 'deadline';
+}
+
+const TOKENS_MAX = 500;
+const RETRY_TOKENS = 14;
+/** After `rate_limit` a retry is cheaper: the provider answers, and says when it wants to be asked again. */
+const RATE_LIMIT_RETRY_TOKENS = 5;
+const TOKENS_PER_MS = 10 / 1000;
+
+/**
+ * One provider's budget of retries: a bucket of 500 tokens, from which a retry takes 14, or 5 after `rate_limit`. A success
+ * gives 1 back, a success on a retry what that retry took, and 10 tokens a second flow in. In an outage
+ * the bucket empties after some thirty retries and the load on the provider falls to about the callers' own.
+ */
+export class RetryBudget {
+  readonly #now: () => number;
+  #tokens = TOKENS_MAX;
+  #filledAtMs: number;
+
+  /** `now` gives milliseconds of a clock that never jumps. */
+  constructor(now: () => number) {
+    this.#now = now;
+    this.#filledAtMs = now();
+  }
+
+  /** What is left, from 0 to 500. */
+  get tokens(): number {
+    const nowMs = this.#now();
+    this.#give((nowMs - this.#filledAtMs) * TOKENS_PER_MS);
+    this.#filledAtMs = nowMs;
+    return this.#tokens;
+  }
+
+  /** Pays for a retry after `failure`. False, taking nothing, when the budget does not hold that much. */
+  take(failure: Failure): boolean {
+    const cost = retryTokens(failure);
+    if (this.tokens < cost) return false;
+    this.#tokens -= cost;
+    return true;
+  }
+
+  /** Attempt number `attempt` (from 1) succeeded; `lastFailure` is what the retry before it was paid for. */
+  succeeded(attempt: number, lastFailure?: Failure): void {
+    this.#give(attempt > 1 && lastFailure !== undefined ? retryTokens(lastFailure) : 1);
+  }
+
+  #give(tokens: number): void {
+    this.#tokens = Math.min(TOKENS_MAX, this.#tokens + tokens);
+  }
+}
+
+function retryTokens(failure: Failure): number {
+  return failure.kind === 'rate_limit' ? RATE_LIMIT_RETRY_TOKENS : RETRY_TOKENS;
+}

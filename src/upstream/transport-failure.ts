@@ -1,0 +1,95 @@
+/**
+ * What can go wrong on the way to a provider, in the gateway's own words.
+ *
+ * A sentence names the provider, the cause and the platform's error code. It never repeats an exception's message: those
+ * quote addresses and, for an ill-formed header, its value.
+ */
+
+import type { UpstreamHeaders } from '../core/adapter.ts';
+import { Failure, malformedReply } from '../core/failure.ts';
+import type { ScopeEnd } from '../core/scope.ts';
+
+/** Variables whose limits a transport enforces. */
+export type LimitName = 'GATEWAY_CONNECT_TIMEOUT' | 'GATEWAY_ATTEMPT_TIMEOUT' | 'GATEWAY_STREAM_IDLE_TIMEOUT';
+
+/** A limit that passed. Silence inside a stream is the provider's failure (server); before that there was no answer (unknown). */
+export function limitFailure(provider: string, limit: LimitName, ms: number): Failure {
+  switch (limit) {
+    case 'GATEWAY_CONNECT_TIMEOUT':
+      return new Failure('unknown', `no connection to ${provider} within ${ms} ms (${limit})`, { limit });
+    case 'GATEWAY_ATTEMPT_TIMEOUT':
+      return new Failure('unknown', `no complete answer from ${provider} within ${ms} ms (${limit})`, { limit });
+    case 'GATEWAY_STREAM_IDLE_TIMEOUT':
+      return new Failure('server', `${provider} was silent for ${ms} ms inside a stream (${limit})`, { limit });
+  }
+}
+
+const END_PHRASE: Readonly<Record<ScopeEnd, string>> = {
+  'caller-gone': 'the caller hung up',
+  'caller-stalled': 'the caller stopped reading',
+  deadline: "the request's time was over",
+  shutdown: 'the gateway is shutting down',
+};
+
+/** The exchange ended while the provider was being waited for. */
+export function endedFailure(reason: ScopeEnd): Failure {
+  return new Failure('unknown', END_PHRASE[reason], { isRetried: false });
+}
+
+/** Codes of a certificate that was not accepted (nodejs.org/api/tls.html, "X509 certificate error codes"). */
+const CERTIFICATE_CODE = /CERT|CRL|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/;
+
+/** Codes of a response that is not HTTP, or has too large a head: llhttp's, and those of undici. */
+const PARSER_CODE = /^HPE_|^UND_ERR_(HEADERS_OVERFLOW|RES_)/;
+
+const PHRASES: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection',
+  ECONNRESET: 'closed the connection without an answer',
+  EPIPE: 'closed the connection without an answer',
+  UND_ERR_SOCKET: 'closed the connection without an answer',
+  ENOTFOUND: 'has a host name that does not exist',
+  EAI_AGAIN: 'has a host name that could not be looked up',
+};
+
+/** No response, because of `error`. */
+export function connectionFailure(provider: string, error: unknown): Failure {
+  const code = codeFrom(error);
+  if (code === undefined) return new Failure('unknown', `${provider} could not be reached`);
+  if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`);
+  if (CERTIFICATE_CODE.test(code)) {
+    return new Failure('unknown', `the TLS certificate of ${provider} was rejected (${code})`, { isRetried: false });
+  }
+  const phrase = Object.hasOwn(PHRASES, code) ? PHRASES[code] : 'could not be reached';
+  return new Failure('unknown', `${provider} ${phrase} (${code})`);
+}
+
+/** A request that cannot be put into HTTP, e.g. because a header holds a line break. */
+export function unwritableFailure(provider: string): Failure {
+  return new Failure('unknown', `the request to ${provider} has a header or path that HTTP cannot carry`, { isRetried: false });
+}
+
+/** The response ended before its body did, because of `error` or without a word. */
+export function cutFailure(provider: string, status: number, error: unknown): Failure {
+  const code = codeFrom(error);
+  return malformedReply(provider, status, `its body did not arrive whole${code === undefined ? '' : ` (${code})`}`);
+}
+
+/** An answer that changes the protocol, which nobody asked for. */
+export function upgradeFailure(provider: string): Failure {
+  return malformedReply(provider, 101, 'no other protocol was asked for');
+}
+
+/** The failure of reading a body that is compressed, undefined when it is not. */
+export function encodingFailure(provider: string, status: number, headers: UpstreamHeaders): Failure | undefined {
+  const encoding = String(headers['content-encoding'] ?? '').toLowerCase();
+  if (encoding === '' || encoding === 'identity') return undefined;
+  return malformedReply(provider, status, 'its body is compressed, which was not asked for');
+}
+
+/** The machine-readable code of an error or of its cause; undefined when it has none that looks like one. */
+export function codeFrom(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = (error as { readonly code?: unknown }).code;
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
+  return codeFrom(error.cause);
+}

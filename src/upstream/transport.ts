@@ -1,0 +1,60 @@
+/**
+ * The seam between the gateway and the network: one attempt of one call.
+ *
+ * Two transports stand behind it, `http.ts` and `fetch.ts`, and one contract suite runs on both. Neither knows what a
+ * chat is, and neither retries anything that the provider may have seen.
+ */
+
+import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Scope } from '../core/scope.ts';
+
+/** How long one attempt may take, in milliseconds. */
+export type AttemptLimits = {
+  /** Name lookup, TCP and TLS. */
+  readonly connectMs: number;
+  /** From the attempt's start until the whole body or, once `startIdleLimit` was called, until that call. */
+  readonly attemptMs: number;
+  /** The longest silence once `startIdleLimit` was called; undefined = none, as for whole replies. */
+  readonly idleMs: number | undefined;
+};
+
+export interface Transport {
+  /**
+   * Makes one attempt; resolves when the response headers are in, whatever the status. Redirects are returned, never
+   * followed. Failures: unknown (no answer: refused, reset, name lookup, TLS, a limit, the exchange ended), server (an
+   * answer that is not HTTP). The caller of `send` reads the response or discards it.
+   */
+  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure>;
+  /** Closes idle sockets, and the others as soon as their responses have ended. */
+  close(): void;
+  /** Sockets in use and idle, where the transport can tell. */
+  openSockets?(): number;
+}
+
+/**
+ * Takes a chunk. A promise holds the next chunk back until it settles; false means that no more is wanted.
+ * While its promise is pending the scope's slot is the receiver's to use, and the promise has to settle when the exchange ends.
+ */
+export type ChunkReceiver = (chunk: Buffer) => void | false | Promise<void | false>;
+
+/** A response whose headers are in. Its body is read once, by one of the two methods. */
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly headers: UpstreamHeaders;
+  /**
+   * The whole body. Failures: server (cut short, more than `bytesMax`, compressed although that was not asked for),
+   * unknown (the attempt's limit, the exchange ended).
+   */
+  readBody(bytesMax: number): Promise<Buffer | Failure>;
+  /**
+   * Hands over the chunks in order. Undefined = the body came to its proper end, or the receiver said false.
+   * Failures: as for `readBody`, and server when the idle limit passed. Never settles while a promise of the receiver is
+   * pending. Rejects with what the receiver throws.
+   */
+  readChunks(onChunk: ChunkReceiver): Promise<Failure | undefined>;
+  /** From now on the idle limit applies instead of the attempt's. Time in which the receiver is busy does not count. */
+  startIdleLimit(): void;
+  /** Ends it, wherever it is: closes the socket unless the body was read to its end. May be called again. */
+  discard(): void;
+}

@@ -1,0 +1,45 @@
+/** A self-signed certificate for `localhost`, made on the spot: no key lies in the repository, and none expires in it. */
+
+import { generateKeyPairSync, sign } from 'node:crypto';
+
+const SEQUENCE = 0x30;
+const SET = 0x31;
+const INTEGER = 0x02;
+const BIT_STRING = 0x03;
+const OBJECT_ID = 0x06;
+const UTF8_STRING = 0x0c;
+const UTC_TIME = 0x17;
+
+const COMMON_NAME = Buffer.from('550403', 'hex');
+const ECDSA_WITH_SHA256 = Buffer.from('2a8648ce3d040302', 'hex');
+
+/** Key and certificate in PEM. Nobody trusts them. */
+export function createCertificate(): { readonly key: string; readonly cert: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const algorithm = der(SEQUENCE, der(OBJECT_ID, ECDSA_WITH_SHA256));
+  const name = der(SEQUENCE, der(SET, der(SEQUENCE, der(OBJECT_ID, COMMON_NAME), der(UTF8_STRING, Buffer.from('localhost')))));
+  const validity = der(SEQUENCE, der(UTC_TIME, Buffer.from('200101000000Z')), der(UTC_TIME, Buffer.from('491231235959Z')));
+  const content = der(
+    SEQUENCE,
+    der(INTEGER, Buffer.from([1])),
+    algorithm,
+    name,
+    validity,
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+  );
+  const signature = der(BIT_STRING, Buffer.from([0]), sign('sha256', content, privateKey));
+  const certificate = der(SEQUENCE, content, algorithm, signature);
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64')}\n-----END CERTIFICATE-----\n`,
+  };
+}
+
+/** One DER value: tag, length, content. */
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts);
+  const length = content.length;
+  const head = length < 0x80 ? [tag, length] : length < 0x100 ? [tag, 0x81, length] : [tag, 0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from(head), content]);
+}

@@ -1,0 +1,72 @@
+/** What only the fetch transport does: it takes the function of an embedder. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Scope } from '../../src/core/scope.ts';
+import { createFetchTransport } from '../../src/upstream/fetch.ts';
+import { BODY_BYTES_MAX, LIMITS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom } from './attempts.ts';
+
+const PROVIDER = providerAt(new URL('https://user:password@api.example.com:8443/v1'));
+
+describe('fetch: a function that an embedder brings', () => {
+  test('is called once, as a function, with URL, method, headers, body, signal and redirect', async () => {
+    const calls: { readonly self: unknown; readonly input: unknown; readonly init: RequestInit | undefined }[] = [];
+    async function ownFetch(this: unknown, input: unknown, init?: RequestInit): Promise<Response> {
+      calls.push({ self: this, input, init });
+      return new Response('{"n":1}', { status: 201, headers: { 'X-Own': 'yes' } });
+    }
+    const response = responseFrom(await createFetchTransport(ownFetch).send(PROVIDER, postCall('{}', '/chat?x=1'), new Scope(), LIMITS));
+    assert.equal(response.status, 201);
+    assert.equal(response.headers['x-own'], 'yes');
+    assert.deepEqual(await response.readBody(BODY_BYTES_MAX), Buffer.from('{"n":1}'));
+    assert.equal(calls.length, 1);
+    const [call] = calls;
+    assert.equal(call?.self, undefined);
+    assert.equal(call?.input, 'https://api.example.com:8443/v1/chat?x=1');
+    assert.equal(call?.init?.method, 'POST');
+    assert.equal(call?.init?.redirect, 'manual');
+    assert.deepEqual(Object.fromEntries(new Headers(call?.init?.headers)), {
+      'accept-encoding': 'identity',
+      authorization: 'Bearer sk-test-0123456789',
+      'content-type': 'application/json',
+      'user-agent': 'chat-completion-gateway',
+    });
+    assert.deepEqual(call?.init?.body, Buffer.from('{}'));
+    assert.equal(call?.init?.signal?.aborted, false);
+  });
+
+  test('may answer without a body', async () => {
+    const transport = createFetchTransport(async () => new Response(null, { status: 204 }));
+    assert.equal(await bodyText(await transport.send(PROVIDER, postCall(), new Scope(), LIMITS)), '');
+  });
+
+  test('may fail with anything', async () => {
+    const transport = createFetchTransport(() => Promise.reject('sk-secret'));
+    const failure = failureFrom(await transport.send(PROVIDER, postCall(), new Scope(), LIMITS));
+    assert.equal(failure.kind, 'unknown');
+    assert.equal(failure.message, 'acme could not be reached');
+  });
+
+  test('may throw', async () => {
+    const transport = createFetchTransport(() => {
+      throw new TypeError('sk-secret');
+    });
+    assert.equal(failureFrom(await transport.send(PROVIDER, postCall(), new Scope(), LIMITS)).message, 'acme could not be reached');
+  });
+
+  test('that answers although it was aborted is not listened to', async () => {
+    const gate = createGate();
+    const transport = createFetchTransport(() => gate.opened.then(() => new Response('{}')));
+    const scope = new Scope();
+    const sending = transport.send(PROVIDER, postCall(), scope, LIMITS);
+    scope.end('caller-gone');
+    gate.open();
+    assert.equal(failureFrom(await sending).message, 'the caller hung up');
+  });
+
+  test('leaves the sockets to itself', () => {
+    const transport = createFetchTransport();
+    transport.close();
+    assert.equal(transport.openSockets, undefined);
+  });
+});
