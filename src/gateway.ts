@@ -256,8 +256,9 @@ async function pipeStream(
   const cut = await response.readChunks((chunk) => {
     isOverflown = !frames.feed(chunk);
     if (!isOverflown && state.end === undefined) return sink.flush();
-    if (state.end === 'done') void sink.flush();
-    return false;
+    if (state.end !== 'done') return false;
+    void sink.flush();
+    return 'enough';
   });
   if (isOverflown) {
     return new Failure('server', `${provider.name} sent a line of its stream that is too long`, { upstreamStatus: 200 });

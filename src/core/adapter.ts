@@ -16,7 +16,8 @@ export type UpstreamCall = {
   /** Path and query below the provider's base URL, starting with `/`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | undefined;
+  /** Text, because node:http sends a head and a text in one write, where bytes would cost a second. */
+  readonly body: string | undefined;
 };
 
 /** Response headers as node:http has them: lower-case names. */

@@ -69,9 +69,9 @@ export class EventStream implements StreamSink {
     else if (!isKeepingUp) return this.#drained();
   }
 
-  /** Ends a failed stream: an error body with its status while nothing was sent, else an `error` frame. */
+  /** Ends a failed stream: an error body with its status while nothing was pushed or sent, else an `error` frame. */
   fail(failure: Failure): void {
-    if (this.#isOpen) {
+    if (this.#isOpen || this.#frames !== '') {
       this.#exchange.failure = failure;
       this.#isEnded = true;
       this.#frames += renderDeltaFrame(this.#provider, { type: 'failed', failure });

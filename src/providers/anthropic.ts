@@ -84,7 +84,7 @@ const CHAT_HEADERS = { 'content-type': 'application/json', ...VERSION_HEADER };
 function encodeChat(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   const payload = encodePayload(provider, request, isStream);
   if (payload instanceof Failure) return payload;
-  return { method: 'POST', path: '/messages', headers: CHAT_HEADERS, body: Buffer.from(payload) };
+  return { method: 'POST', path: '/messages', headers: CHAT_HEADERS, body: payload };
 }
 
 /** The most the API gives at once. */

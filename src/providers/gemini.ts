@@ -81,7 +81,7 @@ function encodeChat(provider: string, request: ChatRequest, isStream: boolean): 
     method: 'POST',
     path: modelPath + (isStream ? ':streamGenerateContent?alt=sse' : ':generateContent'),
     headers: { 'content-type': 'application/json' },
-    body: Buffer.from(payload),
+    body: payload,
   };
 }
 

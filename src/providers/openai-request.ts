@@ -46,7 +46,7 @@ export function encodeChatCall(
     method: 'POST',
     path: '/chat/completions',
     headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
-    body: Buffer.from(renderJson(merged)),
+    body: renderJson(merged),
   };
 }
 

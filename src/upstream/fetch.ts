@@ -10,7 +10,7 @@ import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
-import { collectBody } from './body.ts';
+import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { connectionFailure, cutFailure, encodingFailure, endedFailure, unwritableFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
@@ -45,7 +45,7 @@ class FetchTransport implements Transport {
       const response = await fetchFunction(provider.baseUrl.origin + outboundPath(provider, call), {
         method: call.method,
         headers,
-        body: call.body === undefined ? null : (call.body as Buffer<ArrayBuffer>),
+        body: call.body ?? null,
         // Following would hand a key in a header such as x-api-key to another origin.
         redirect: 'manual',
         signal: aborter.signal,
@@ -113,6 +113,10 @@ class FetchResponse implements UpstreamResponse {
         const answer = onChunk(chunk);
         const isWanted = answer instanceof Promise ? await this.#holdWhile(answer) : answer;
         if (isWanted === false) break;
+        if (isWanted === 'enough') {
+          this.#end();
+          void this.#readRest(reader);
+        }
       }
       return this.#failure;
     } finally {
@@ -138,6 +142,23 @@ class FetchResponse implements UpstreamResponse {
       this.#finish(cutFailure(this.#provider, this.status, thrown));
     }
     return undefined;
+  }
+
+  /** Lets the body come to its end for a moment, so that the connection can be kept. */
+  async #readRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    const timer = setTimeout(() => this.#aborter.abort(), REST_MS_MAX);
+    try {
+      for (let bytes = 0; bytes <= REST_BYTES_MAX; ) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        bytes += value.byteLength;
+      }
+      this.#aborter.abort();
+    } catch {
+      // Cut or aborted: the answer was complete before.
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async #holdWhile(answer: Promise<void | false>): Promise<void | false> {

@@ -11,7 +11,7 @@ import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
-import { collectBody } from './body.ts';
+import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure, unwritableFailure, upgradeFailure } from './transport-failure.ts';
@@ -125,7 +125,7 @@ class Attempt {
   #createRequest(agent: http.Agent): http.ClientRequest {
     const { baseUrl } = this.#provider;
     const headers = outboundHeaders(this.#provider, this.#call);
-    if (this.#call.body !== undefined) headers['content-length'] = String(this.#call.body.length);
+    if (this.#call.body !== undefined) headers['content-length'] = String(Buffer.byteLength(this.#call.body));
     return http.request({
       agent,
       protocol: baseUrl.protocol,
@@ -253,11 +253,25 @@ class HttpResponse implements UpstreamResponse {
     try {
       const answer = this.#onChunk?.(chunk);
       if (answer === false) this.discard();
+      else if (answer === 'enough') this.#readRest();
       else if (answer !== undefined) void this.#holdWhile(answer);
     } catch (thrown) {
       this.#abandon(thrown);
     }
   };
+
+  /** The receiver is content. Lets the body come to its end for a moment, so that the connection can be kept. */
+  #readRest(): void {
+    let bytesLeft = REST_BYTES_MAX;
+    this.#onChunk = (chunk) => {
+      bytesLeft -= chunk.length;
+      return bytesLeft < 0 ? false : undefined;
+    };
+    this.#watch.release();
+    const timer = setTimeout(() => this.discard(), REST_MS_MAX);
+    this.#response.on('close', () => clearTimeout(timer));
+    this.#resolve?.(undefined);
+  }
 
   /** Reads nothing until the receiver is ready; the kernel's buffer and then the provider fill up meanwhile. */
   async #holdWhile(answer: Promise<void | false>): Promise<void> {

@@ -33,10 +33,11 @@ export interface Transport {
 }
 
 /**
- * Takes a chunk. A promise holds the next chunk back until it settles; false means that no more is wanted.
+ * Takes a chunk. A promise holds the next chunk back until it settles; false means that no more is wanted and the connection is
+ * to be closed; `enough` that the answer is complete: the little that follows is read unseen, so that the connection is kept.
  * While its promise is pending the scope's slot is the receiver's to use, and the promise has to settle when the exchange ends.
  */
-export type ChunkReceiver = (chunk: Buffer) => void | false | Promise<void | false>;
+export type ChunkReceiver = (chunk: Buffer) => void | false | 'enough' | Promise<void | false>;
 
 /** A response whose headers are in. Its body is read once, by one of the two methods. */
 export interface UpstreamResponse {
@@ -48,7 +49,7 @@ export interface UpstreamResponse {
    */
   readBody(bytesMax: number): Promise<Buffer | Failure>;
   /**
-   * Hands over the chunks in order. Undefined = the body came to its proper end, or the receiver said false.
+   * Hands over the chunks in order. Undefined = the body came to its proper end, or the receiver said false or `enough`.
    * Failures: as for `readBody`, and server when the idle limit passed. Never settles while a promise of the receiver is
    * pending. Rejects with what the receiver throws.
    */

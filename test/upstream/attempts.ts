@@ -24,7 +24,7 @@ export function providerAt(baseUrl: URL, fields: Partial<Provider> = {}): Provid
 }
 
 export function postCall(body = '{"n":1}', path = '/chat'): UpstreamCall {
-  return { method: 'POST', path, headers: { 'content-type': 'application/json' }, body: Buffer.from(body) };
+  return { method: 'POST', path, headers: { 'content-type': 'application/json' }, body };
 }
 
 export const GET_CALL: UpstreamCall = { method: 'GET', path: '/models', headers: {}, body: undefined };

@@ -31,7 +31,7 @@ describe('fetch: a function that an embedder brings', () => {
       'content-type': 'application/json',
       'user-agent': 'chat-completion-gateway',
     });
-    assert.deepEqual(call?.init?.body, Buffer.from('{}'));
+    assert.equal(call?.init?.body, '{}');
     assert.equal(call?.init?.signal?.aborted, false);
   });
 

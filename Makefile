@@ -1,0 +1,33 @@
+# The targets that matter; `make` alone prints them.
+.DEFAULT_GOAL := help
+.PHONY: help setup build run demo test coverage clean
+
+help: ## print this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+# Development packages only; nothing of them is needed at run time.
+node_modules: package-lock.json
+	npm ci --ignore-scripts --no-audit --no-fund
+	@touch node_modules
+
+setup: node_modules ## install the development packages
+
+build: node_modules ## compile src to dist
+	npm run --silent build
+
+run: build ## start the gateway from the environment
+	node dist/main.js
+
+demo: build ## show the gateway at work in front of a fake provider, no key needed (ONCE=1 exits after the show)
+	node dist/demo.js
+
+TESTS = $(shell find test -name '*.test.ts' | sort)
+
+test: node_modules ## type-check, run every test, hold the coverage
+	npx tsc -p test/tsconfig.json
+	npx c8 --src src --all --include 'src/**' --exclude src/demo.ts --reporter text-summary --reporter lcov \
+		--check-coverage --lines 95 --branches 90 \
+		node --import tsx --test $(TESTS)
+
+clean: ## remove what was built
+	rm -rf dist coverage

@@ -1,0 +1,204 @@
+/**
+ * What the three protocols have in common, as the server and the fake model see them: a request is an `Ask`, an answer
+ * a `Script` rendered to a `Reply`, a failure a `Complaint`. Nothing here knows a wire format.
+ */
+
+import { createHash, createHmac } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+export type Tool = { readonly name: string; readonly schema: unknown };
+
+export type Choice = { readonly mode: 'auto' | 'none' | 'required' } | { readonly mode: 'tool'; readonly name: string };
+
+/** What the fake model is asked. It keeps nothing: everything comes from the request. */
+export type Ask = {
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly facts: ConversationFacts;
+  readonly tools: readonly Tool[];
+  readonly choice: Choice;
+  readonly maxTokens: number | undefined;
+  readonly stop: readonly string[];
+  readonly isThinkingAsked: boolean;
+  /** A digest of the conversation; ids are made of it. */
+  readonly seed: string;
+  /** Whether a stream is to end with usage, which on one protocol has to be asked for. */
+  readonly isUsageStreamed: boolean;
+  /** Whether a stream is made of event lines, which on one protocol has to be asked for. */
+  readonly isLines: boolean;
+};
+
+/** One message, reduced to what the fake model looks at. Results make a user turn, as they do on two of the protocols. */
+export type Turn =
+  | { readonly by: 'user'; readonly text: string; readonly imageCount: number; readonly results: readonly string[] }
+  | { readonly by: 'assistant'; readonly text: string; readonly calls: readonly string[] };
+
+export type ConversationFacts = {
+  /** The last text by the user, not counting results. */
+  readonly userText: string;
+  readonly imageCount: number;
+  /** How many turns called tools since the user last said something. */
+  readonly round: number;
+  /** What the tools answered since then. */
+  readonly results: readonly string[];
+  readonly inputTokens: number;
+  /** Of these, what an earlier request has brought already. */
+  readonly cachedTokens: number;
+};
+
+const IMAGE_TOKENS = 85;
+
+/** The facts of a conversation. A token is a word; the same conversation costs the same on every protocol. */
+export function conversationFacts(system: string, turns: readonly Turn[], tools: readonly Tool[]): ConversationFacts {
+  const lastUserAt = turns.findLastIndex((turn) => turn.by === 'user' && (turn.text !== '' || turn.imageCount > 0));
+  const lastUser = turns[lastUserAt];
+  const since = turns.slice(lastUserAt + 1);
+  const lastAssistantAt = turns.findLastIndex((turn) => turn.by === 'assistant');
+  const basis = wordCount(system) + sum(tools.map((tool) => wordCount(tool.name) + wordCount(JSON.stringify(tool.schema))));
+  return {
+    userText: lastUser?.by === 'user' ? lastUser.text : '',
+    imageCount: lastUser?.by === 'user' ? lastUser.imageCount : 0,
+    round: since.filter((turn) => turn.by === 'assistant' && turn.calls.length > 0).length,
+    results: since.flatMap((turn) => (turn.by === 'user' ? turn.results : [])),
+    inputTokens: basis + sum(turns.map(tokenCount)),
+    cachedTokens: lastAssistantAt === -1 ? 0 : basis + sum(turns.slice(0, lastAssistantAt).map(tokenCount)),
+  };
+}
+
+function tokenCount(turn: Turn): number {
+  const texts = turn.by === 'user' ? turn.results : turn.calls;
+  return wordCount(turn.text) + sum(texts.map(wordCount)) + (turn.by === 'user' ? turn.imageCount * IMAGE_TOKENS : 0);
+}
+
+export function wordCount(text: string | undefined): number {
+  return text?.match(/\S+/g)?.length ?? 0;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+export type Block =
+  /** `isOmitted`: kept back where the protocol can say that there was reasoning without showing it. */
+  | { readonly type: 'thinking'; readonly pieces: readonly string[]; readonly isOmitted: boolean }
+  /** Reasoning that is disclosed in sealed form only. */
+  | { readonly type: 'redacted' }
+  | { readonly type: 'text'; readonly pieces: readonly string[] }
+  /** `isCut`: the limit of tokens fell into its arguments. */
+  | { readonly type: 'call'; readonly name: string; readonly argumentsText: string; readonly isCut: boolean };
+
+export type Ending = 'end' | 'tool_calls' | 'max_tokens' | 'stop_sequence' | 'refusal' | 'blocked';
+
+/** What the fake model answers. */
+export type Script = {
+  readonly blocks: readonly Block[];
+  readonly ending: Ending;
+  readonly stopSequence: string | undefined;
+  readonly usage: Usage | undefined;
+};
+
+export type Usage = {
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  /** Includes the reasoning. */
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+};
+
+/** A piece of a body. `isText`: it carries text that the model generates, one token or a few. */
+export type Piece = { readonly bytes: string; readonly isText: boolean };
+
+/** An answer before it goes to the wire. A whole one has a single piece. */
+export type Reply = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly pieces: readonly Piece[];
+};
+
+/** What is wrong with a request, or feigned to be wrong with the provider. */
+export class Complaint {
+  readonly status: number;
+  readonly message: string;
+  /** The provider's machine-readable code, where it has one. */
+  readonly code: string | undefined;
+  /** The field that is to blame, where the provider names it. */
+  readonly param: string | undefined;
+  readonly retryAfterS: number | undefined;
+  constructor(status: number, message: string, more: { code?: string; param?: string; retryAfterS?: number | undefined } = {}) {
+    this.status = status;
+    this.message = message;
+    this.code = more.code;
+    this.param = more.param;
+    this.retryAfterS = more.retryAfterS;
+  }
+}
+
+/** A request as it came. `path` begins after the protocol's own prefix, is decoded and has no query. */
+export type Incoming = {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+};
+
+/** One wire format. */
+export type Protocol = {
+  /** The key that came with a request; undefined when there was none. */
+  readonly keyOf: (incoming: Incoming) => string | undefined;
+  readonly missingKey: Complaint | undefined;
+  readonly wrongKey: Complaint;
+  /** Undefined when the path is not that of a chat. */
+  readonly decode: (incoming: Incoming) => Ask | Complaint | undefined;
+  /** A page of models; undefined when the path is not that of the list. */
+  readonly models: (incoming: Incoming) => string | undefined;
+  readonly render: (ask: Ask, script: Script) => Reply;
+  readonly renderComplaint: (complaint: Complaint) => Reply;
+  /** The complaint as an event inside a stream. */
+  readonly renderErrorEvent: (complaint: Complaint) => string;
+  readonly overloaded: Complaint;
+  readonly quotaExhausted: Complaint;
+};
+
+/** The models of every list; two to a page. */
+export const MODEL_IDS = ['fake-chat', 'fake-tool-loop', 'fake-thinking'] as const;
+export const MODELS_PER_PAGE = 2;
+export const CONTEXT_TOKENS = 200_000;
+export const OUTPUT_TOKENS_MAX = 64_000;
+
+/** A whole JSON answer. */
+export function jsonReply(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, pieces: [{ bytes: text, isText: false }] };
+}
+
+/** A streamed answer. */
+export function streamReply(pieces: readonly Piece[], headers: Readonly<Record<string, string>> = {}): Reply {
+  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', ...headers }, pieces };
+}
+
+const SIGNING_KEY = 'the sandbox signs what it must get back unchanged';
+
+/** A signature over some texts, base64, 24 characters. */
+export function sign(...texts: readonly string[]): string {
+  return createHmac('sha256', SIGNING_KEY).update(JSON.stringify(texts)).digest('base64').slice(0, 24);
+}
+
+/** A digest of a text, hex. */
+export function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** A text in pieces as a model would write them: words with the space after them. */
+export function piecesOf(text: string): string[] {
+  return text.match(/\s*\S+\s?|\s+/g) ?? [];
+}
+
+/** A text cut into pieces of some characters, as arguments of calls are streamed. */
+export function slicesOf(text: string, length: number): string[] {
+  return Array.from({ length: Math.ceil(text.length / length) }, (_, index) => text.slice(index * length, (index + 1) * length));
+}
+
+/** The text of the pieces. */
+export function joined(block: { readonly pieces: readonly string[] }): string {
+  return block.pieces.join('');
+}

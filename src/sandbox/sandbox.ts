@@ -1,0 +1,187 @@
+/**
+ * A fake provider on the loopback: Anthropic Messages, OpenAI Chat Completions, Gemini generateContent, and a compatible
+ * dialect of the second, as strict as the real ones and failing on demand.
+ *
+ * It stands behind the demonstration, the tests and rehearsals of failures. The model's name says what happens: `MODELS`
+ * lists the well-behaved, `FAULTS` the others. It remembers nothing of a conversation, and knows nothing of the gateway.
+ */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { ANTHROPIC } from './anthropic.ts';
+import { FAULTS } from './faults.ts';
+import { GEMINI } from './gemini.ts';
+import { COMPATIBLE, OPENAI } from './openai.ts';
+import { Complaint, jsonReply } from './protocol.ts';
+import type { Ask, Incoming, Protocol, Reply } from './protocol.ts';
+import { matchName, writeScript } from './script.ts';
+import { Wire, sendReply } from './wire.ts';
+
+export { FAULTS } from './faults.ts';
+export { MODELS } from './script.ts';
+
+export type SandboxSettings = {
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  readonly host?: string;
+  /** The only key accepted; without it any key is. */
+  readonly key?: string;
+  /** Pause before each piece of streamed text; 0 by default. */
+  readonly tokenDelayMs?: number;
+};
+
+/** A request as it arrived. */
+export type RecordedCall = {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** True once the peer has hung up before its reply was finished. */
+  readonly closedEarly: boolean;
+};
+
+/** A running sandbox. */
+export type Sandbox = {
+  readonly origin: string;
+  /** What to set as each provider's base URL. */
+  readonly baseUrls: { readonly anthropic: string; readonly openai: string; readonly gemini: string; readonly compat: string };
+  /** The last 200 requests, oldest first. */
+  readonly calls: readonly RecordedCall[];
+  openConnections(): number;
+  /** Cuts every connection and stops listening. */
+  close(): Promise<void>;
+};
+
+const PROTOCOLS: readonly (readonly [prefix: string, protocol: Protocol])[] = [
+  ['/anthropic', ANTHROPIC],
+  ['/openai/v1', OPENAI],
+  ['/gemini', GEMINI],
+  ['/compat/v1', COMPATIBLE],
+];
+
+const CALLS_MAX = 200;
+/** As much as the strictest of the real ones takes. */
+const BODY_BYTES_MAX = 32 * 1024 * 1024;
+/** How many flaky conversations are told apart; the oldest is forgotten. */
+const FLAKY_MAX = 1000;
+
+type State = {
+  readonly key: string | undefined;
+  readonly tokenDelayMs: number;
+  readonly calls: Writable<RecordedCall>[];
+  readonly flakyCounts: Map<string, number>;
+};
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Starts a sandbox; rejects when the port is taken. */
+export async function startSandbox(settings: SandboxSettings = {}): Promise<Sandbox> {
+  const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0 } = settings;
+  const state: State = { key, tokenDelayMs, calls: [], flakyCounts: new Map() };
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => void serve(state, request, response));
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(port, host);
+  await once(server, 'listening');
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  return {
+    origin,
+    baseUrls: {
+      anthropic: `${origin}/anthropic`,
+      openai: `${origin}/openai/v1`,
+      gemini: `${origin}/gemini`,
+      compat: `${origin}/compat/v1`,
+    },
+    calls: state.calls,
+    openConnections: () => sockets.size,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const wire = new Wire(response);
+  const body = await readBody(request);
+  if (body === undefined) return;
+  const path = request.url ?? '/';
+  const call = { method: request.method ?? '', path, headers: request.headers, body, closedEarly: false };
+  state.calls.push(call);
+  if (state.calls.length > CALLS_MAX) state.calls.shift();
+  response.once('close', () => (call.closedEarly = !wire.isDone && !response.writableFinished));
+  await answer(state, wire, call, request.socket.localPort ?? 0);
+}
+
+/** The body as text; undefined when the peer left before its end. Reads on past the limit, but keeps only the excess that shows it. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bodyBytes = 0;
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      if (bodyBytes <= BODY_BYTES_MAX) chunks.push(chunk);
+      bodyBytes += chunk.length;
+    }
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+async function answer(state: State, wire: Wire, call: RecordedCall, port: number): Promise<void> {
+  const url = new URL(call.path, 'http://sandbox');
+  const row = PROTOCOLS.find(([prefix]) => url.pathname.startsWith(`${prefix}/`));
+  if (row === undefined) return sendReply(wire, jsonReply(404, '{"error":"no such path"}'), 0);
+  const [prefix, protocol] = row;
+  const incoming: Incoming = { ...call, path: decoded(url.pathname.slice(prefix.length)), query: url.searchParams };
+  const key = protocol.keyOf(incoming);
+  const answered = checkKey(state, protocol, key) ?? protocol.models(incoming) ?? decodeChat(protocol, incoming);
+  if (answered instanceof Complaint) return sendReply(wire, protocol.renderComplaint(answered), 0);
+  if (typeof answered === 'string') return sendReply(wire, jsonReply(200, answered), 0);
+  const good = (): Reply => protocol.render(answered, writeScript(answered));
+  const fault = matchName(FAULTS, answered.model);
+  if (fault === undefined) return sendReply(wire, good(), state.tokenDelayMs);
+  const exchange = {
+    wire, protocol, ask: answered, key: key ?? '', otherOrigin: `http://localhost:${port}`, tokenDelayMs: state.tokenDelayMs,
+    good: good(),
+    askedCount: () => countUp(state.flakyCounts, JSON.stringify([prefix, answered.model, answered.facts.userText])),
+  };
+  await fault.row.act(exchange, fault.n);
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** A protocol that has no words for a missing key needs none. */
+function checkKey(state: State, protocol: Protocol, key: string | undefined): Complaint | undefined {
+  if (protocol.missingKey === undefined) return undefined;
+  if (key === undefined) return protocol.missingKey;
+  return state.key === undefined || state.key === key ? undefined : protocol.wrongKey;
+}
+
+function decodeChat(protocol: Protocol, incoming: Incoming): Ask | Complaint {
+  if (Buffer.byteLength(incoming.body) > BODY_BYTES_MAX) return new Complaint(413, 'Request exceeds the maximum size');
+  return protocol.decode(incoming) ?? new Complaint(404, `Not found: ${incoming.method} ${incoming.path}`);
+}
+
+function countUp(counts: Map<string, number>, key: string): number {
+  const count = (counts.get(key) ?? 0) + 1;
+  counts.set(key, count);
+  const [oldest] = counts.keys();
+  if (counts.size > FLAKY_MAX && oldest !== undefined) counts.delete(oldest);
+  return count;
+}

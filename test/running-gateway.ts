@@ -1,0 +1,130 @@
+/** A real gateway in front of the sandbox, on loopback, closed after the test. */
+
+import type { TestContext } from 'node:test';
+import { createApp } from '../src/app.ts';
+import type { App } from '../src/app.ts';
+import { createLog } from '../src/base/log.ts';
+import { loadConfig } from '../src/config.ts';
+import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
+import { startSandbox } from '../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../src/sandbox/sandbox.ts';
+
+export const TOKEN = 'a-caller-token-for-tests';
+export const PROVIDER_KEY = 'sk-provider-key-canary-0123456789';
+
+export type RunningGateway = {
+  readonly url: string;
+  readonly app: App;
+  readonly sandbox: Sandbox;
+  /** Log lines so far, parsed. */
+  readonly logLines: readonly Readonly<Record<string, unknown>>[];
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  chat(body: object): Promise<{ status: number; body: ReplyBody }>;
+  stream(body: object): Promise<Frame[]>;
+};
+
+export type Part = {
+  readonly type: string;
+  readonly text?: string;
+  readonly id?: string;
+  readonly name?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  readonly provider_state?: string;
+};
+export type Message = { readonly role: string; readonly text?: string; readonly content?: readonly unknown[] };
+export type ReplyBody = {
+  readonly id?: string;
+  readonly provider?: string;
+  readonly model?: string;
+  readonly text?: string;
+  readonly thinking?: string;
+  readonly message: { readonly role: string; readonly content: readonly Part[] };
+  readonly stop_reason?: string;
+  readonly tool_calls?: readonly Part[];
+  readonly usage?: Readonly<Record<string, number>>;
+  readonly raw?: unknown;
+  readonly kind?: string;
+  readonly error?: string;
+};
+export type Frame = Partial<ReplyBody> & { readonly type: string; readonly tool_call?: Part };
+
+/** Environment that points every provider of the sandbox at it. */
+export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
+  return {
+    GATEWAY_ADDR: '127.0.0.1:0',
+    GATEWAY_AUTH_TOKEN: TOKEN,
+    GATEWAY_DRAIN_DELAY: '0',
+    GATEWAY_RETRY_BASE_DELAY: '1ms',
+    GATEWAY_RETRY_MAX_DELAY: '5ms',
+    GATEWAY_LOG_LEVEL: 'debug',
+    ANTHROPIC_API_KEY: PROVIDER_KEY,
+    ANTHROPIC_BASE_URL: sandbox.baseUrls.anthropic,
+    OPENAI_API_KEY: PROVIDER_KEY,
+    OPENAI_BASE_URL: sandbox.baseUrls.openai,
+    GEMINI_API_KEY: PROVIDER_KEY,
+    GEMINI_BASE_URL: sandbox.baseUrls.gemini,
+    GATEWAY_COMPAT_BASE_URL: sandbox.baseUrls.compat,
+  };
+}
+
+/** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
+export async function startGateway(t: TestContext, environment: Record<string, string> = {}): Promise<RunningGateway> {
+  const sandbox = await startSandbox({});
+  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
+    throw new Error('no files in this test');
+  });
+  if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
+  const logLines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: loaded.config.logLevel,
+    format: 'json',
+    write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
+  });
+  const app = createApp(loaded.config, { log, version: 'test', tls: undefined, fetch: undefined, logLinesDropped: () => 0 });
+  const url = await app.listen();
+  t.after(async () => {
+    app.close();
+    await sandbox.close();
+  });
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  return {
+    url,
+    app,
+    sandbox,
+    logLines,
+    post,
+    get: (path, headers = {}) => fetch(url + path, { headers: { authorization: `Bearer ${TOKEN}`, ...headers } }),
+    async chat(body) {
+      const response = await post('/v1/chat', body);
+      return { status: response.status, body: (await response.json()) as ReplyBody };
+    },
+    async stream(body) {
+      const response = await post('/v1/chat/stream', body);
+      if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+      return framesOf(await response.text());
+    },
+  };
+}
+
+/** The frames of a whole stream's text; comments are skipped, anything else unexpected throws. */
+export function framesOf(text: string): Frame[] {
+  const records = text.split('\n\n');
+  if (records.pop() !== '') throw new Error('the stream does not end with a blank line');
+  return records
+    .filter((record) => !record.startsWith(':'))
+    .map((record) => {
+      if (!record.startsWith('data: ') || record.includes('\n')) throw new Error(`not one data line: ${record}`);
+      return JSON.parse(record.slice(6)) as Frame;
+    });
+}
+
+/** One user message. */
+export function user(text: string): Message {
+  return { role: 'user', text };
+}
