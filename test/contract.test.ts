@@ -4,3 +4,4 @@ import { providerContract } from './contract.ts';
 
 for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) providerContract(provider, 'http');
 for (const provider of ['anthropic', 'openai', 'gemini']) providerContract(provider, 'fetch');
+providerContract('openai', 'http', 'responses');

@@ -16,10 +16,12 @@ const WEATHER = {
 const CLOTHES = { name: 'clothes', parameters: { type: 'object', properties: { weather: { type: 'string' } } } };
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-export function providerContract(provider: string, transport: 'http' | 'fetch'): void {
-  const environment = { GATEWAY_TRANSPORT: transport };
+/** `openAiApi` names the API of OpenAI, which has two. */
+export function providerContract(provider: string, transport: 'http' | 'fetch', openAiApi: 'chat' | 'responses' = 'chat'): void {
+  const environment = { GATEWAY_TRANSPORT: transport, OPENAI_API: openAiApi };
+  const name = provider === 'openai' ? `openai by ${openAiApi}` : provider;
 
-  describe(`${provider} over ${transport}`, () => {
+  describe(`${name} over ${transport}`, () => {
     test('a chat answers with every field of the contract', async (t) => {
       const gateway = await startGateway(t, environment);
       const { status, body } = await gateway.chat({ provider, model: 'fake-chat', messages: [user('Hello there')] });
@@ -96,6 +98,54 @@ export function providerContract(provider: string, transport: 'http' | 'fetch'):
       assert.equal(status, 200, JSON.stringify(body));
     });
 
+    for (const way of ['whole', 'streamed'] as const) {
+      test(`reasoning between the calls of a turn, and at its end, comes back in its place, ${way}`, async (t) => {
+        const gateway = await startGateway(t, environment);
+        const request = { provider, model: 'fake-interleaved', tools: [WEATHER] };
+        const messages: Message[] = [user('Go')];
+        const begun = await ask(gateway, way, { ...request, messages });
+        messages.push(begun.message, { role: 'tool', content: (begun.tool_calls ?? []).map((call) => resultFor(call, 'rain')) });
+        const ended = await ask(gateway, way, { ...request, messages });
+        messages.push(ended.message, user('And tomorrow?'));
+        const again = await ask(gateway, way, { ...request, messages });
+        assert.deepEqual([begun, ended, again].map((reply) => reply.tool_calls?.length ?? 0), [2, 0, 2]);
+        messages.push(again.message, { role: 'tool', content: (again.tool_calls ?? []).map((call) => resultFor(call, 'sun')) });
+        assert.match((await ask(gateway, way, { ...request, messages })).text ?? '', /sun/);
+      });
+    }
+
+    test('parallel calls to one function are answered in any order, each in a message of its own or together', async (t) => {
+      const gateway = await startGateway(t, environment);
+      const request = { provider, model: 'fake-parallel', tools: [WEATHER] };
+      const begun = (await gateway.chat({ ...request, messages: [user('Go')] })).body;
+      const calls = begun.tool_calls ?? [];
+      assert.deepEqual(calls.map((call) => call.name), ['weather', 'weather', 'weather']);
+      assert.equal(new Set(calls.map((call) => call.id)).size, 3);
+      const results = calls.map((call, index) => resultFor(call, `result-${index}`)).reverse();
+      const [last = {}, ...others] = results;
+      for (const answers of [[results], results.map((result) => [result]), [[last], others]]) {
+        const messages = [user('Go'), begun.message, ...answers.map((content) => ({ role: 'tool', content }))];
+        const { status, body } = await gateway.chat({ ...request, messages });
+        assert.equal(status, 200, JSON.stringify(body));
+        for (const index of [0, 1, 2]) assert.ok(body.text?.includes(`result-${index}`), JSON.stringify(body));
+      }
+    });
+
+    test('a failed tool is told to the model, also when it says nothing', async (t) => {
+      const gateway = await startGateway(t, environment);
+      const request = { provider, model: 'fake-parallel', tools: [WEATHER] };
+      const begun = (await gateway.chat({ ...request, messages: [user('Go')] })).body;
+      const [first, second, third] = begun.tool_calls ?? [];
+      const content = [
+        { ...resultFor(first as Part, 'no such city'), is_error: true },
+        { ...resultFor(second as Part, ''), is_error: true },
+        resultFor(third as Part, ''),
+      ];
+      const { status, body } = await gateway.chat({ ...request, messages: [user('Go'), begun.message, { role: 'tool', content }] });
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.match(body.text ?? '', /no such city; Error/);
+    });
+
     test('numbers in arguments reach the caller digit for digit, and go back so', async (t) => {
       const gateway = await startGateway(t, environment);
       const request = { provider, model: 'fake-json-numbers', messages: [user('Numbers')], tools: [WEATHER] };
@@ -127,7 +177,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch'):
         max_tokens: 200,
         temperature: 0.5,
         top_p: 0.9,
-        stop: ['END'],
+        stop: openAiApi === 'responses' ? [] : ['END'],
         tools: [WEATHER, { name: 'now' }],
         tool_choice: { mode: 'none' },
         thinking: { enabled: false },

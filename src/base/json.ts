@@ -89,9 +89,10 @@ export const JSON_DEPTH_MAX = 100;
 
 /**
  * Most values (counting every scalar, object, array and key) accepted in one text. A conversation of
- * a thousand turns has some ten thousand; 16 MiB of `[[],[],…` would have six million and take seconds.
+ * ten thousand turns has some fifty thousand. What is allowed takes up to 60 ms to parse, and as long
+ * again to encode; 16 MiB of `[[],[],…` would have six million and take seconds.
  */
-export const JSON_VALUES_MAX = 250_000;
+export const JSON_VALUES_MAX = 100_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -105,10 +106,20 @@ const MINUS = 0x2d;
 const PLUS = 0x2b;
 const DOT = 0x2e;
 
+/** How many more values may be read. Texts that share a budget may hold no more together. */
+export type JsonBudget = { valuesLeft: number };
+
+export function createJsonBudget(): JsonBudget {
+  return { valuesLeft: JSON_VALUES_MAX };
+}
+
+/** Of every empty object: 100,000 Maps of their own take 40 ms. */
+const NO_ENTRIES: ReadonlyMap<string, JsonValue> = new Map();
+
 /** Parses one JSON text (RFC 8259, nothing looser) within the depth and value limits above. */
-export function parseJson(text: string): JsonValue | JsonProblem {
+export function parseJson(text: string, budget = createJsonBudget()): JsonValue | JsonProblem {
   try {
-    return new Parser(text).parse();
+    return new Parser(text, budget).parse();
   } catch (thrown) {
     if (thrown instanceof ProblemThrown) return thrown.problem;
     throw thrown;
@@ -125,11 +136,12 @@ class ProblemThrown {
 // hot: per request
 class Parser {
   readonly #text: string;
+  readonly #budget: JsonBudget;
   #at = 0;
-  #valuesLeft = JSON_VALUES_MAX;
 
-  constructor(text: string) {
+  constructor(text: string, budget: JsonBudget) {
     this.#text = text;
+    this.#budget = budget;
   }
 
   parse(): JsonValue {
@@ -141,7 +153,7 @@ class Parser {
   }
 
   #value(depth: number): JsonValue {
-    if (--this.#valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
+    if (--this.#budget.valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
     const code = this.#text.charCodeAt(this.#at);
     if (code === QUOTE) return this.#string();
     if (code === OPEN_BRACE) return this.#object(depth + 1);
@@ -161,16 +173,16 @@ class Parser {
   #object(depth: number): JsonObject {
     if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
     const start = this.#at++;
-    const entries = new Map<string, JsonValue>();
-    let duplicateKey: string | undefined;
     this.#skipSpace();
     if (this.#text.charCodeAt(this.#at) === CLOSE_BRACE) {
       this.#at += 1;
-      return new JsonObject(entries, undefined, this.#text, start, this.#at);
+      return new JsonObject(NO_ENTRIES, undefined, this.#text, start, this.#at);
     }
+    const entries = new Map<string, JsonValue>();
+    let duplicateKey: string | undefined;
     for (;;) {
       if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
-      if (--this.#valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
+      if (--this.#budget.valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
       const key = this.#string();
       this.#skipSpace();
       if (this.#text.charCodeAt(this.#at) !== COLON) throw this.#unexpected();
@@ -266,11 +278,14 @@ class Parser {
   }
 
   #skipSpace(): void {
-    for (;;) {
-      const code = this.#text.charCodeAt(this.#at);
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
-      this.#at += 1;
+    // A local, because a field costs 6 ns a character: 85 ms for 14 MB of nothing.
+    let at = this.#at;
+    let code = this.#text.charCodeAt(at);
+    while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
+      at += 1;
+      code = this.#text.charCodeAt(at);
     }
+    this.#at = at;
   }
 
   #unexpected(): ProblemThrown {

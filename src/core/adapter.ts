@@ -34,6 +34,12 @@ export type Provider = {
   readonly keyHeader: { readonly name: string; readonly prefix: string };
 };
 
+/** What settings tell a codec. */
+export type AdapterSettings = {
+  /** Which of OpenAI's two APIs serves chats; `auto` = Chat Completions, and Responses for the models that demand it. */
+  readonly openAiApi: 'auto' | 'chat' | 'responses';
+};
+
 /** How one provider is configured from the environment. Adding a provider is adding a row. */
 export type ProviderRow = {
   /** Its name in requests: `[a-z0-9_-]{1,64}`. */
@@ -48,8 +54,8 @@ export type ProviderRow = {
   /** Added to the base URL's path unless that already ends in a version, e.g. `v1beta`. Undefined = used as it is. */
   readonly versionSegment: string | undefined;
   readonly keyHeader: { readonly name: string; readonly prefix: string };
-  /** The codec, for a provider registered under this name. */
-  readonly createAdapter: (name: string) => Adapter;
+  /** The codec, for a provider registered under this name; without settings, by their defaults. */
+  readonly createAdapter: (name: string, settings?: AdapterSettings) => Adapter;
 };
 
 /** Receives the deltas of one frame, in order. */

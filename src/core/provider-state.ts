@@ -9,7 +9,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { JsonObject, parseJson, renderJson } from '../base/json.ts';
-import type { JsonOutObject } from '../base/json.ts';
+import type { JsonBudget, JsonOutObject } from '../base/json.ts';
 
 const STATE = /^([a-z-]{1,32})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]*)$/;
 
@@ -23,15 +23,21 @@ export const DAMAGED_STATE = Symbol('damaged provider_state');
 
 /**
  * The content of a state: undefined when another provider or dialect made it (it is then to be
- * ignored), DAMAGED_STATE when no gateway can have written it.
+ * ignored), DAMAGED_STATE when no gateway can have written it. The states of a request share one
+ * budget: a body of 16 MiB could otherwise hold four million values in states and take a second.
  */
-export function decodeState(dialect: string, provider: string, state: string): JsonObject | undefined | typeof DAMAGED_STATE {
+export function decodeState(
+  dialect: string,
+  provider: string,
+  state: string,
+  budget: JsonBudget,
+): JsonObject | undefined | typeof DAMAGED_STATE {
   const match = STATE.exec(state);
   if (match === null) return DAMAGED_STATE;
   const [, madeByDialect, madeByProvider, encoded = ''] = match;
   const bytes = Buffer.from(encoded, 'base64url');
   if (bytes.toString('base64url') !== encoded || !isUtf8(bytes)) return DAMAGED_STATE;
-  const content = parseJson(bytes.toString());
+  const content = parseJson(bytes.toString(), budget);
   if (!(content instanceof JsonObject) || content.duplicateKey !== undefined) return DAMAGED_STATE;
   return madeByDialect === dialect && madeByProvider === provider ? content : undefined;
 }

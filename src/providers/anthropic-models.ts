@@ -108,7 +108,7 @@ export function modelFields(request: ChatRequest, canBudget: () => boolean): Mod
 const DISABLED = { thinking: { type: 'disabled' } };
 
 /** The largest, with the default for the answer, fits the smallest maximum: 32 000 tokens, of Opus 4 and 4.1. */
-const BUDGET_TOKENS: Readonly<Record<Effort, number>> = { low: 2048, medium: 8192, high: 16_384, max: 24_576 };
+export const BUDGET_TOKENS: Readonly<Record<Effort, number>> = { low: 2048, medium: 8192, high: 16_384, max: 24_576 };
 /** The API's minimum. */
 const BUDGET_TOKENS_MIN = 1024;
 /** Left for the answer where the caller's `max_tokens` allows it. */

@@ -29,7 +29,10 @@ export function decodeReply(provider: string, body: string): ChatReply | Failure
   const head = new ReplyHead();
   head.readMessage(message);
   const turn = new TurnAssembly(provider);
-  return addBlocks(turn, content as readonly unknown[], body, head) ?? turn.finish(head);
+  const reply = addBlocks(turn, content as readonly unknown[], body, head) ?? turn.finish(head);
+  if (reply instanceof Failure) return reply;
+  const isNothing = reply.parts.length === 0 && reply.stopReason === 'unknown';
+  return isNothing ? malformedReply(provider, 200, 'the reply has neither content nor a reason for its end') : reply;
 }
 
 /** Plain text is taken as parsed; of all else the text in which it was written is needed. */
@@ -42,9 +45,10 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], body: string,
       turn.addText(text);
       continue;
     }
-    if (head.isCut && index === blocks.length - 1 && type !== 'text') break;
     exactBlocks ??= exactContent(parseJson(body));
-    const failure = turn.addBlock(exactBlocks[index] ?? NO_FIELDS, ignore);
+    const exact = exactBlocks[index] ?? NO_FIELDS;
+    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) break;
+    const failure = turn.addBlock(exact, ignore);
     if (failure !== undefined) return failure;
   }
   return undefined;
@@ -59,6 +63,13 @@ export function exactContent(message: JsonValue | JsonProblem): readonly BlockFi
   const content = message instanceof JsonObject ? message.entries.get('content') : undefined;
   if (!(content instanceof JsonArray)) return [];
   return content.items.map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
+}
+
+/** True for reasoning that nothing is missing of: what comes last, its signature, is there. */
+export function isSealed(block: BlockFields): boolean {
+  const type = block.get('type');
+  if (type === 'thinking') return textEntry(block, 'signature') !== undefined;
+  return type === 'redacted_thinking' && textEntry(block, 'data') !== undefined;
 }
 
 /** The parts of a turn, put together block by block. */
@@ -210,8 +221,8 @@ export class ReplyHead {
   }
 
   /**
-   * True when the stop may have fallen inside the last block. Only a text is of use then: a call has lost arguments,
-   * though what is left of them may be an object, and reasoning its signature.
+   * True when the stop may have fallen inside the last block. Only a text is of use then, and reasoning that has its
+   * signature: a call has lost arguments, though what is left of them may be an object.
    */
   get isCut(): boolean {
     return this.stopReason === 'max_tokens' || this.stopReason === 'refusal';

@@ -7,24 +7,26 @@
  * Source: Anthropic Messages API, create a message; tool use; vision.
  */
 
-import { JsonObject, RawJson, mergePatch, parseJson, renderJson } from '../base/json.ts';
-import type { JsonOut, JsonOutObject } from '../base/json.ts';
-import { mappedCallId } from '../core/call-id.ts';
+import { RawJson, createJsonBudget, mergePatch, renderJson } from '../base/json.ts';
+import type { JsonBudget, JsonOut, JsonOutObject } from '../base/json.ts';
+import { CallIds } from '../core/call-id.ts';
 import { unreachable } from '../core/chat.ts';
 import type { AssistantTurn, ChatRequest, Tool, ToolChoice, ToolTurn, Turn, UserTurn } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
 import { DAMAGED_STATE } from '../core/provider-state.ts';
+import { schemaWith } from '../core/tool-schema.ts';
 import { modelFields } from './anthropic-models.ts';
 import { decodePartState } from './anthropic-state.ts';
 
 /** The payload as JSON text. Failures: bad_request, for a damaged state. */
 // hot: per request
 export function encodePayload(provider: string, request: ChatRequest, isStream: boolean): string | Failure {
-  const messages = encodeMessages(provider, request.turns);
+  const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
+  const messages = encodeMessages(past, request.turns);
   if (messages instanceof Failure) return messages;
   const payload: JsonOutObject = {
     model: request.model,
-    ...modelFields(request, () => !isForced(request.toolChoice) && !lacksThinking(provider, request.turns)),
+    ...modelFields(request, () => !isForced(request.toolChoice) && !lacksReasoning(messages)),
     system: request.system,
     messages,
     tools: request.tools.length === 0 ? undefined : request.tools.map(encodeTool),
@@ -37,13 +39,19 @@ export function encodePayload(provider: string, request: ChatRequest, isStream: 
   return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
 }
 
+/** Characters that ids of other providers may have and this one refuses. */
+const CALL_IDS = { accepted: /^[A-Za-z0-9_-]+$/, length: 32 };
+
+/** What the turns of one conversation share while they are encoded, in order. */
+type Past = { readonly provider: string; readonly ids: CallIds; readonly budget: JsonBudget };
+
 // A type, not an interface: it has to be assignable to JSON's index signature.
 type Message = { readonly role: 'user' | 'assistant'; readonly content: JsonOut[] };
 
-function encodeMessages(provider: string, turns: readonly Turn[]): Message[] | Failure {
+function encodeMessages(past: Past, turns: readonly Turn[]): Message[] | Failure {
   const messages: Message[] = [];
   for (const [index, turn] of turns.entries()) {
-    const blocks = encodeTurn(provider, turn, index);
+    const blocks = encodeTurn(past, turn, index);
     if (blocks instanceof Failure) return blocks;
     append(messages, turn.role === 'assistant' ? 'assistant' : 'user', blocks);
   }
@@ -64,14 +72,14 @@ function append(messages: Message[], role: Message['role'], blocks: readonly Jso
   for (const block of blocks) message.content.push(block);
 }
 
-function encodeTurn(provider: string, turn: Turn, index: number): JsonOut[] | Failure {
+function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
   switch (turn.role) {
     case 'user':
       return encodeUserTurn(turn);
     case 'assistant':
-      return encodeAssistantTurn(provider, turn, index);
+      return encodeAssistantTurn(past, turn, index);
     case 'tool':
-      return encodeToolTurn(turn);
+      return encodeToolTurn(past, turn);
     default:
       return unreachable(turn);
   }
@@ -87,17 +95,17 @@ function encodeUserTurn(turn: UserTurn): JsonOut[] {
   });
 }
 
-function encodeAssistantTurn(provider: string, turn: AssistantTurn, index: number): JsonOut[] | Failure {
+function encodeAssistantTurn(past: Past, turn: AssistantTurn, index: number): JsonOut[] | Failure {
   const blocks: JsonOut[] = [];
   for (const [partIndex, part] of turn.parts.entries()) {
-    const state = decodePartState(provider, part);
+    const state = decodePartState(past.provider, part, past.budget);
     if (state === DAMAGED_STATE) {
       const place = `messages[${index}].content[${partIndex}].provider_state`;
       return new Failure('bad_request', `${place}: damaged, or not made by this gateway`);
     }
-    for (const block of state.before) blocks.push(block.raw);
+    for (const block of state.before) blocks.push(block);
     if (part.type === 'tool_call') {
-      blocks.push(blockOf({ type: 'tool_use', id: callId(part.id), name: part.name, input: part.arguments }, state.own));
+      blocks.push(blockOf({ type: 'tool_use', id: past.ids.ofCall(part.id), name: part.name, input: part.arguments }, state.own));
     } else if (part.text.trim() !== '') {
       // The model may write a blank text, but the API does not take it back.
       blocks.push(blockOf({ type: 'text', text: part.text }, state.own));
@@ -110,50 +118,41 @@ function blockOf(block: JsonOutObject, own: ReadonlyMap<string, JsonOut>): JsonO
   return own.size === 0 ? block : { ...block, ...Object.fromEntries(own) };
 }
 
-function encodeToolTurn(turn: ToolTurn): JsonOut[] {
+function encodeToolTurn(past: Past, turn: ToolTurn): JsonOut[] {
   return turn.parts.map((part) => ({
     type: 'tool_result',
-    tool_use_id: callId(part.toolCallId),
-    content: part.content,
+    tool_use_id: past.ids.ofResult(part.toolCallId),
+    // An error without a word is refused.
+    content: part.isError && part.content === '' ? 'Error' : part.content,
     is_error: part.isError ? true : undefined,
   }));
 }
 
-const CALL_ID = /^[A-Za-z0-9_-]+$/;
-const MAPPED_ID_CHARS = 32;
-
-/** Ids of other providers may have characters that this one refuses. */
-function callId(id: string): string {
-  return mappedCallId(id, CALL_ID, MAPPED_ID_CHARS);
-}
-
 /**
- * True inside a tool loop whose last assistant turn does not begin with reasoning, since another provider or a model
- * that did not think wrote it, or the caller dropped its state. With a budget the API then refuses to go on.
+ * True inside a tool loop in which no message begins with reasoning, since another provider or a model that did not
+ * think wrote them, or the caller dropped their states. With a budget the API then refuses to go on. One is
+ * enough: with a budget, models think before the first call of a loop only.
  */
-function lacksThinking(provider: string, turns: readonly Turn[]): boolean {
-  const index = turns.findLastIndex((turn) => turn.role === 'assistant');
-  const turn = turns[index];
-  if (turn?.role !== 'assistant' || turns[index + 1]?.role !== 'tool') return false;
-  const first = turn.parts[0];
-  const state = first === undefined ? undefined : decodePartState(provider, first);
-  const type = state === undefined || state === DAMAGED_STATE ? undefined : state.before[0]?.entries.get('type');
-  return type !== 'thinking' && type !== 'redacted_thinking';
+function lacksReasoning(messages: readonly Message[]): boolean {
+  let at = messages.length - 1;
+  const isLoop = isResult(messages[at]?.content[0]);
+  for (; isResult(messages[at]?.content[0]); at -= 2) {
+    if (isReasoning(messages[at - 1]?.content[0])) return false;
+  }
+  return isLoop;
 }
 
-const NO_ARGUMENTS = new RawJson('{"type":"object","properties":{}}');
+function isResult(block: JsonOut | undefined): boolean {
+  return typeof block === 'object' && block !== null && 'type' in block && block.type === 'tool_result';
+}
+
+/** Blocks that were carried are text, with their type first. */
+function isReasoning(block: JsonOut | undefined): boolean {
+  return block instanceof RawJson && /^\{"type":"(?:redacted_)?thinking"/.test(block.text);
+}
 
 function encodeTool(tool: Tool): JsonOut {
-  return { name: tool.name, description: tool.description, input_schema: encodeSchema(tool.parameters) };
-}
-
-/** The caller's schema as it is written; the API demands its `type`, which is put first where it is missing. */
-function encodeSchema(parameters: RawJson | undefined): RawJson {
-  if (parameters === undefined) return NO_ARGUMENTS;
-  const schema = parseJson(parameters.text);
-  if (!(schema instanceof JsonObject) || schema.entries.has('type')) return parameters;
-  const rest = parameters.text.slice(parameters.text.indexOf('{') + 1);
-  return new RawJson(`{"type":"object"${schema.entries.size === 0 ? '' : ','}${rest}`);
+  return { name: tool.name, description: tool.description, input_schema: schemaWith(tool.parameters, ['type']) };
 }
 
 /** Without tools, `auto` and `none` say nothing and would be refused; a forced choice is the provider's to refuse. */

@@ -9,7 +9,7 @@
  */
 
 import { JsonArray, JsonNumber, JsonObject, RawJson, renderJson } from '../base/json.ts';
-import type { JsonOut, JsonValue } from '../base/json.ts';
+import type { JsonBudget, JsonOut, JsonValue } from '../base/json.ts';
 import type { AssistantPart } from '../core/chat.ts';
 import { DAMAGED_STATE, decodeState, encodeState } from '../core/provider-state.ts';
 
@@ -20,8 +20,8 @@ export const ANTHROPIC_DIALECT = 'anthropic';
 export type BlockFields = ReadonlyMap<string, JsonValue>;
 
 export type PartState = {
-  /** Blocks that came before the part's own, in order. */
-  readonly before: readonly JsonObject[];
+  /** Blocks that came before the part's own, in order, as `carriedBlock` writes them. */
+  readonly before: readonly RawJson[];
   /** Further fields of the part's own block. */
   readonly own: ReadonlyMap<string, JsonOut>;
 };
@@ -43,15 +43,15 @@ export function encodePartState(
 }
 
 /** What `encodePartState` put in; empty when there is none or another provider made it. Admits nothing else. */
-export function decodePartState(provider: string, part: AssistantPart): PartState | typeof DAMAGED_STATE {
+export function decodePartState(provider: string, part: AssistantPart, budget: JsonBudget): PartState | typeof DAMAGED_STATE {
   if (part.state === undefined) return NO_STATE;
-  const content = decodeState(ANTHROPIC_DIALECT, provider, part.state);
+  const content = decodeState(ANTHROPIC_DIALECT, provider, part.state, budget);
   if (content === undefined) return NO_STATE;
   if (content === DAMAGED_STATE) return DAMAGED_STATE;
   let { before, own } = NO_STATE;
   for (const [key, value] of content.entries) {
-    if (key === 'before' && isCarriedList(value)) {
-      before = value.items.filter((block) => block instanceof JsonObject);
+    if (key === 'before' && value instanceof JsonArray && value.items.every(isCarriedBlock)) {
+      before = value.items.map((block) => carriedBlock(block.entries) ?? block.raw);
     } else if (key === 'own' && value instanceof JsonObject && value.duplicateKey === undefined) {
       own = ownFields(part.type, value.entries);
       if (own.size !== value.entries.size) return DAMAGED_STATE;
@@ -62,10 +62,6 @@ export function decodePartState(provider: string, part: AssistantPart): PartStat
   return before.length === 0 && own.size === 0 ? DAMAGED_STATE : { before, own };
 }
 
-function isCarriedList(value: JsonValue): value is JsonArray {
-  return value instanceof JsonArray && value.items.every(isCarriedBlock);
-}
-
 /** The only fields of blocks that are the provider's word on its own reasoning, all of them strings. */
 const REASONING_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['thinking', ['type', 'thinking', 'signature']],
@@ -74,7 +70,9 @@ const REASONING_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
 
 /**
  * Calls and results of the provider's own tools (`server_tool_use`, `web_search_tool_result`, `mcp_tool_use` …), and
- * what else it writes into a turn for itself. Not `tool_use` and `tool_result`, which are the chat's.
+ * what else it writes into a turn for itself. Not `tool_use` and `tool_result`, which are the chat's. What is inside
+ * is the provider's to know and changes with every tool, so of these blocks, and of citations, only the outermost level
+ * is checked: it decides where they stand and how they are read. Depth and size have the bounds of any JSON here.
  */
 const SERVER_BLOCK = /^(?:[a-z_]{1,64}_tool_(?:use|result)|compaction|container_upload|fallback)$/;
 
@@ -93,7 +91,7 @@ export function carriedBlock(fields: BlockFields): RawJson | undefined {
   return new RawJson(renderJson(kept));
 }
 
-function isCarriedBlock(block: JsonValue): boolean {
+function isCarriedBlock(block: JsonValue): block is JsonObject {
   if (!(block instanceof JsonObject) || block.duplicateKey !== undefined) return false;
   const type = block.entries.get('type');
   if (typeof type !== 'string') return false;

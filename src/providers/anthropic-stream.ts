@@ -13,7 +13,7 @@ import { field, isObject, listField, numberField, stringField } from '../base/lo
 import type { DeltaSink, StreamDecoder } from '../core/adapter.ts';
 import { Failure, malformedReply, truncatedStream } from '../core/failure.ts';
 import { failureInside } from './anthropic-failure.ts';
-import { ReplyHead, TurnAssembly, exactContent } from './anthropic-reply.ts';
+import { ReplyHead, TurnAssembly, exactContent, isSealed } from './anthropic-reply.ts';
 import type { BlockFields } from './anthropic-state.ts';
 
 /** Most a reply may hold, in characters: as much as any model writes, many times over. */
@@ -196,8 +196,8 @@ export class AnthropicStream implements StreamDecoder {
     this.#stopped = undefined;
     if (block === undefined) return undefined;
     if (block.type === 'text') return this.#releaseText(block, sink);
-    if (this.#head.isCut) return undefined;
     const fields = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
+    if (this.#head.isCut && (fields === undefined || !isSealed(fields))) return undefined;
     if (fields === undefined) return this.#malformed('the arguments of a tool call are not a JSON object');
     return this.#turn.addBlock(fields, sink);
   }

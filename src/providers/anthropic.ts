@@ -8,9 +8,10 @@
 import { parseLenient } from '../base/json.ts';
 import { countField, field, isObject, stringField, textField } from '../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, Support, SupportTable, UpstreamCall } from '../core/adapter.ts';
-import type { ChatRequest, ModelInfo } from '../core/chat.ts';
+import type { ChatRequest, Effort, ModelInfo } from '../core/chat.ts';
 import { Failure, malformedReply } from '../core/failure.ts';
 import { decodeAnthropicFailure, failureInside } from './anthropic-failure.ts';
+import { BUDGET_TOKENS } from './anthropic-models.ts';
 import { decodeReply } from './anthropic-reply.ts';
 import { encodePayload } from './anthropic-request.ts';
 import { ANTHROPIC_DIALECT } from './anthropic-state.ts';
@@ -42,40 +43,51 @@ export function createAnthropicAdapter(provider: string): Adapter {
   };
 }
 
-const EFFORT: Support = {
-  is: 'translated',
-  as: '`output_config.effort`; a `budget_tokens` up to Claude 4.5; nothing where thinking is off',
-};
-
 const SUPPORT: SupportTable = {
   model: { is: 'sent', as: '`model`' },
   system: { is: 'sent', as: '`system`' },
   'user text': { is: 'sent', as: '`text` block' },
   'user image (inline)': { is: 'sent', as: '`image` block, source `base64`' },
   'user image (url)': { is: 'sent', as: '`image` block, source `url`' },
-  'assistant text': { is: 'sent', as: '`text` block; one of white space only is left out' },
-  'assistant tool_call': { is: 'sent', as: '`tool_use` block' },
-  'assistant provider_state': { is: 'sent', as: 'reasoning and server-tool blocks, citations, in their old place' },
-  tool_result: { is: 'sent', as: '`tool_result` block of one user message' },
-  'tool_result.is_error': { is: 'sent', as: '`is_error`' },
+  'assistant text': { is: 'sent', as: '`text` block; one of white space only, which is refused, is left out' },
+  'assistant tool_call': { is: 'sent', as: '`tool_use` block; an id that would be refused gets another form' },
+  'assistant provider_state': {
+    is: 'sent',
+    as: '`thinking`, `redacted_thinking` and server-tool blocks, `citations`, each in its place',
+  },
+  tool_result: { is: 'sent', as: '`tool_result` block, all in one user message' },
+  'tool_result.is_error': { is: 'sent', as: '`is_error`; an empty one, which is refused, says `Error`' },
   max_tokens: { is: 'sent', as: '`max_tokens`; 4096 when absent, more when a thinking budget is added' },
   temperature: { is: 'sent', as: '`temperature`' },
   top_p: { is: 'sent', as: '`top_p`' },
   stop: { is: 'sent', as: '`stop_sequences`' },
   tools: { is: 'sent', as: '`tools`, schema as `input_schema`' },
-  'tools without parameters': { is: 'translated', as: 'an object schema without properties' },
-  'tool_choice auto': { is: 'sent', as: '`auto`; nothing without tools' },
-  'tool_choice none': { is: 'sent', as: '`none`; nothing without tools' },
-  'tool_choice required': { is: 'sent', as: '`any`' },
-  'tool_choice tool': { is: 'sent', as: '`tool`' },
-  'thinking on': { is: 'translated', as: '`adaptive`; up to Claude 4.5 `enabled` with a budget, where max_tokens and tools allow one' },
-  'thinking off': { is: 'translated', as: '`disabled`; `between_tools` or effort `low` for models that always think' },
-  'thinking.effort low': EFFORT,
-  'thinking.effort medium': EFFORT,
-  'thinking.effort high': EFFORT,
-  'thinking.effort max': EFFORT,
+  'tools without parameters': { is: 'translated', as: '`input_schema` of an object without properties' },
+  'tool_choice auto': { is: 'sent', as: '`tool_choice.type: auto`; nothing without tools' },
+  'tool_choice none': { is: 'sent', as: '`tool_choice.type: none`; nothing without tools' },
+  'tool_choice required': { is: 'sent', as: '`tool_choice.type: any`' },
+  'tool_choice tool': { is: 'sent', as: '`tool_choice.name`' },
+  'thinking on': {
+    is: 'sent',
+    as: '`thinking.type: adaptive`; Claude 3.7 to 4.5: `enabled` with a budget, or `disabled` where other fields or the loop rule one out',
+  },
+  'thinking off': { is: 'sent', as: '`thinking.type: disabled`; models that always think: `between_tools`, or effort `low`' },
+  ...effortSupport(),
   provider_options: { is: 'sent', as: 'merged over the payload' },
 };
+
+function effortSupport(): Pick<SupportTable, `thinking.effort ${Effort}`> {
+  const row = (effort: Effort): Support => ({
+    is: 'sent',
+    as: `\`output_config.effort: ${effort}\`; Claude 3.7 to 4.5: a budget of ${BUDGET_TOKENS[effort]} tokens`,
+  });
+  return {
+    'thinking.effort low': row('low'),
+    'thinking.effort medium': row('medium'),
+    'thinking.effort high': row('high'),
+    'thinking.effort max': row('max'),
+  };
+}
 
 /** The version that still takes sampling parameters where the model does. */
 const VERSION_HEADER = { 'anthropic-version': '2023-06-01' };

@@ -7,13 +7,14 @@
  * Source: Gemini API, generateContent; function calling; thought signatures.
  */
 
-import { RawJson, mergePatch, renderJson } from '../base/json.ts';
-import type { JsonOut, JsonOutObject } from '../base/json.ts';
+import { createJsonBudget, mergePatch, renderJson } from '../base/json.ts';
+import type { JsonBudget, JsonOut, JsonOutObject } from '../base/json.ts';
 import { isMadeCallId } from '../core/call-id.ts';
 import { unreachable } from '../core/chat.ts';
 import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn, UserTurn } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
 import { DAMAGED_STATE } from '../core/provider-state.ts';
+import { schemaWith } from '../core/tool-schema.ts';
 import { demandsSignatures, hasSystemInstruction, thinkingConfig } from './gemini-models.ts';
 import { NO_STATE, decodePartState } from './gemini-state.ts';
 import type { PartState } from './gemini-state.ts';
@@ -45,9 +46,10 @@ function encodeContents(provider: string, request: ChatRequest): Content[] | Fai
   if (hasSystem(request) && !hasSystemInstruction(request.model)) {
     append(contents, 'user', [{ text: `${request.system}\n\n` }]);
   }
+  const past = { provider, budget: createJsonBudget() };
   let calls: CallsById = new Map();
   for (const [i, turn] of request.turns.entries()) {
-    const parts = encodeTurn(provider, request, i, calls);
+    const parts = encodeTurn(past, request, i, calls);
     if (parts instanceof Failure) return parts;
     append(contents, turn.role === 'assistant' ? 'model' : 'user', parts);
     if (turn.role === 'assistant') calls = callsOf(turn);
@@ -73,13 +75,16 @@ function callsOf(turn: AssistantTurn): CallsById {
   return new Map(calls.map((call, order) => [call.id, { name: call.name, order }]));
 }
 
-function encodeTurn(provider: string, request: ChatRequest, i: number, calls: CallsById): JsonOut[] | Failure {
+/** What the turns of one conversation share while they are encoded. */
+type Past = { readonly provider: string; readonly budget: JsonBudget };
+
+function encodeTurn(past: Past, request: ChatRequest, i: number, calls: CallsById): JsonOut[] | Failure {
   const turn = request.turns[i] as Turn;
   switch (turn.role) {
     case 'user':
       return encodeUserTurn(turn, i);
     case 'assistant':
-      return encodeAssistantTurn(provider, request.model, turn, i);
+      return encodeAssistantTurn(past, request.model, turn, i);
     case 'tool':
       // Answers to one turn's calls may come as several turns; the first of them encodes all.
       return request.turns[i - 1]?.role === 'tool' ? [] : encodeAnswers(request.turns, i, calls);
@@ -106,10 +111,10 @@ function encodeUserTurn(turn: UserTurn, i: number): JsonOut[] | Failure {
 /** What Google documents for calls whose signature is lost or was never made, e.g. by another provider. */
 const DUMMY_SIGNATURE = 'skip_thought_signature_validator';
 
-function encodeAssistantTurn(provider: string, model: string, turn: AssistantTurn, i: number): JsonOut[] | Failure {
+function encodeAssistantTurn(past: Past, model: string, turn: AssistantTurn, i: number): JsonOut[] | Failure {
   const states: PartState[] = [];
   for (const [j, part] of turn.parts.entries()) {
-    const state = decodePartState(provider, part.state);
+    const state = decodePartState(past.provider, part.state, past.budget);
     if (state === DAMAGED_STATE) {
       return new Failure('bad_request', `messages[${i}].content[${j}].provider_state: not one that this gateway made`);
     }
@@ -155,7 +160,7 @@ function encodeAnswers(turns: readonly Turn[], from: number, calls: CallsById): 
         const place = `messages[${i}].content[${j}].tool_call_id`;
         return new Failure('bad_request', `${place}: answers no call of the assistant turn before it`);
       }
-      const response = part.isError ? { error: part.content } : { output: part.content };
+      const response = part.isError ? { error: part.content || 'Error' } : { output: part.content };
       answers.push({
         order: call.order,
         part: { functionResponse: { id: echoedId(part.toolCallId), name: call.name, response } },
@@ -165,11 +170,9 @@ function encodeAnswers(turns: readonly Turn[], from: number, calls: CallsById): 
   return answers.sort((a, b) => a.order - b.order).map((answer) => answer.part);
 }
 
-const NO_PARAMETERS = new RawJson('{"type":"object","properties":{}}');
-
 /** `parametersJsonSchema` takes any JSON schema as it is; `parameters` would take a subset of OpenAPI's. */
 function encodeTool(tool: Tool): JsonOut {
-  return { name: tool.name, description: tool.description, parametersJsonSchema: tool.parameters ?? NO_PARAMETERS };
+  return { name: tool.name, description: tool.description, parametersJsonSchema: schemaWith(tool.parameters, []) };
 }
 
 const CALLING_MODES: Readonly<Record<ToolChoice['mode'], string>> = { auto: 'AUTO', none: 'NONE', required: 'ANY', tool: 'ANY' };

@@ -8,7 +8,7 @@
  */
 
 import { JsonArray, JsonObject } from '../base/json.ts';
-import type { JsonValue, RawJson } from '../base/json.ts';
+import type { JsonBudget, JsonValue, RawJson } from '../base/json.ts';
 import { DAMAGED_STATE, decodeState, encodeState } from '../core/provider-state.ts';
 
 const DIALECT = 'gemini';
@@ -31,9 +31,13 @@ export function encodePartState(provider: string, state: PartState): string | un
 }
 
 /** What `encodePartState` put in; NO_STATE when there is none or another provider made it. Admits nothing else. */
-export function decodePartState(provider: string, state: string | undefined): PartState | typeof DAMAGED_STATE {
+export function decodePartState(
+  provider: string,
+  state: string | undefined,
+  budget: JsonBudget,
+): PartState | typeof DAMAGED_STATE {
   if (state === undefined) return NO_STATE;
-  const content = decodeState(DIALECT, provider, state);
+  const content = decodeState(DIALECT, provider, state, budget);
   if (content === DAMAGED_STATE) return DAMAGED_STATE;
   if (content === undefined) return NO_STATE;
   let signature: string | undefined;

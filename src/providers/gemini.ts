@@ -40,35 +40,42 @@ export function createGeminiAdapter(provider: string): Adapter {
   };
 }
 
-const NEAREST_THINKING = 'thinkingConfig: the nearest level or budget the model has; nothing for models that cannot think';
-
 const SUPPORT: SupportTable = {
-  model: { is: 'sent', as: 'models/{model} in the path; models/… and tunedModels/… as they are' },
-  system: { is: 'translated', as: 'systemInstruction; for Gemma, text before the first user turn' },
-  'user text': { is: 'sent', as: 'text' },
-  'user image (inline)': { is: 'sent', as: 'inlineData' },
+  model: { is: 'sent', as: 'in the path, after `models/`' },
+  system: { is: 'sent', as: '`systemInstruction`; Gemma: text before the first user turn' },
+  'user text': { is: 'sent', as: '`text`' },
+  'user image (inline)': { is: 'sent', as: '`inlineData`' },
   'user image (url)': { is: 'refused', as: 'images go inline only' },
-  'assistant text': { is: 'sent', as: 'text' },
-  'assistant tool_call': { is: 'sent', as: 'functionCall' },
-  'assistant provider_state': { is: 'sent', as: 'thoughtSignature on its part, and the parts that have no place in a chat' },
-  tool_result: { is: 'translated', as: 'functionResponse.response.output, named after its call' },
-  'tool_result.is_error': { is: 'translated', as: 'functionResponse.response.error' },
-  max_tokens: { is: 'sent', as: 'generationConfig.maxOutputTokens' },
-  temperature: { is: 'sent', as: 'generationConfig.temperature' },
-  top_p: { is: 'sent', as: 'generationConfig.topP' },
-  stop: { is: 'sent', as: 'generationConfig.stopSequences' },
-  tools: { is: 'sent', as: 'functionDeclarations, schema as parametersJsonSchema' },
-  'tools without parameters': { is: 'translated', as: 'an object schema without properties' },
-  'tool_choice auto': { is: 'sent', as: 'functionCallingConfig.mode AUTO; nothing without tools' },
-  'tool_choice none': { is: 'sent', as: 'functionCallingConfig.mode NONE; nothing without tools' },
-  'tool_choice required': { is: 'sent', as: 'functionCallingConfig.mode ANY' },
-  'tool_choice tool': { is: 'sent', as: 'functionCallingConfig.mode ANY, allowedFunctionNames' },
-  'thinking on': { is: 'translated', as: `${NEAREST_THINKING}; with includeThoughts` },
-  'thinking off': { is: 'translated', as: 'thinkingBudget 0, or the lowest budget or level the model has' },
-  'thinking.effort low': { is: 'translated', as: NEAREST_THINKING },
-  'thinking.effort medium': { is: 'translated', as: NEAREST_THINKING },
-  'thinking.effort high': { is: 'translated', as: NEAREST_THINKING },
-  'thinking.effort max': { is: 'translated', as: `${NEAREST_THINKING}: xhigh where it exists, else the highest` },
+  'assistant text': { is: 'sent', as: '`text`' },
+  'assistant tool_call': { is: 'sent', as: '`functionCall`; an id that the gateway made stays at home' },
+  'assistant provider_state': {
+    is: 'sent',
+    as: '`thoughtSignature` on its part, parts of server tools in their place; where it was lost, the value that skips the check',
+  },
+  tool_result: { is: 'sent', as: '`functionResponse.response.output`, named after its call' },
+  'tool_result.is_error': { is: 'translated', as: '`functionResponse.response.error`; an empty one says `Error`' },
+  max_tokens: { is: 'sent', as: '`generationConfig.maxOutputTokens`' },
+  temperature: { is: 'sent', as: '`generationConfig.temperature`' },
+  top_p: { is: 'sent', as: '`generationConfig.topP`' },
+  stop: { is: 'sent', as: '`generationConfig.stopSequences`' },
+  tools: { is: 'sent', as: '`functionDeclarations`, schema as `parametersJsonSchema`' },
+  'tools without parameters': { is: 'translated', as: '`parametersJsonSchema` of an object without properties' },
+  'tool_choice auto': { is: 'sent', as: '`functionCallingConfig.mode: AUTO`; nothing without tools' },
+  'tool_choice none': { is: 'sent', as: '`functionCallingConfig.mode: NONE`; nothing without tools' },
+  'tool_choice required': { is: 'sent', as: '`functionCallingConfig.mode: ANY`' },
+  'tool_choice tool': { is: 'sent', as: '`functionCallingConfig.mode: ANY` and `allowedFunctionNames`' },
+  'thinking on': { is: 'sent', as: '`thinkingConfig.includeThoughts: true`; nothing for models that cannot think' },
+  'thinking off': {
+    is: 'translated',
+    as: '`thinkingLevel: low`; Flash 3 to 3.6: `minimal`; 2.5: the lowest `thinkingBudget`, 0 for Flash',
+  },
+  'thinking.effort low': { is: 'sent', as: '`thinkingLevel: low`; 2.5: a `thinkingBudget` of 1024' },
+  'thinking.effort medium': { is: 'sent', as: '`thinkingLevel: medium`; 3 Pro: `high`; 2.5: a `thinkingBudget` of 8192' },
+  'thinking.effort high': { is: 'sent', as: '`thinkingLevel: high`; 2.5: a `thinkingBudget` of 24576' },
+  'thinking.effort max': {
+    is: 'translated',
+    as: '`thinkingLevel: high`; 4 Hydrogen: `xhigh`; 2.5: the highest `thinkingBudget`',
+  },
   provider_options: { is: 'sent', as: 'merged over the payload' },
 };
 
@@ -96,11 +103,12 @@ function modelPathFrom(model: string): string | Failure {
 }
 
 /** The most the API gives at once. */
-const MODELS_PAGE_SIZE = 1000;
+const MODELS_PAGE_SIZE = '1000';
 
 function encodeModels(cursor: string | undefined): UpstreamCall {
-  const token = cursor === undefined ? '' : `&pageToken=${encodeURIComponent(cursor)}`;
-  return { method: 'GET', path: `/models?pageSize=${MODELS_PAGE_SIZE}${token}`, headers: {}, body: undefined };
+  const query = new URLSearchParams({ pageSize: MODELS_PAGE_SIZE });
+  if (cursor !== undefined) query.set('pageToken', cursor);
+  return { method: 'GET', path: `/models?${query}`, headers: {}, body: undefined };
 }
 
 function decodeModels(provider: string, body: string): ModelsPage | Failure {

@@ -43,7 +43,11 @@ export const HOST_ROWS: readonly ProviderRow[] = [
     keyHeader: { name: 'api-key', prefix: '' },
   },
   hostedRow('cerebras', 'CEREBRAS_API_KEY', 'https://api.cerebras.ai/v1', { maxTokensField: 'max_completion_tokens' }),
-  hostedRow('deepseek', 'DEEPSEEK_API_KEY', 'https://api.deepseek.com', { thinking: 'thinking type', reasoningContent: 'demanded' }),
+  hostedRow('deepseek', 'DEEPSEEK_API_KEY', 'https://api.deepseek.com', {
+    thinking: 'thinking type',
+    reasoningContent: 'returned',
+    lostReasoning: '',
+  }),
   hostedRow('fireworks', 'FIREWORKS_API_KEY', 'https://api.fireworks.ai/inference/v1', {}),
   hostedRow('groq', 'GROQ_API_KEY', 'https://api.groq.com/openai/v1', { maxTokensField: 'max_completion_tokens', thinking: 'groq' }),
   hostedRow('huggingface', 'HF_TOKEN', 'https://router.huggingface.co/v1', {}),
@@ -54,7 +58,12 @@ export const HOST_ROWS: readonly ProviderRow[] = [
     sendsStreamOptions: false,
     callIds: { accepted: /^[A-Za-z0-9]{9}$/, length: 9 },
   }),
-  hostedRow('moonshot', 'MOONSHOT_API_KEY', 'https://api.moonshot.ai/v1', { thinking: 'moonshot', reasoningContent: 'demanded' }),
+  hostedRow('moonshot', 'MOONSHOT_API_KEY', 'https://api.moonshot.ai/v1', {
+    thinking: 'moonshot',
+    reasoningContent: 'returned',
+    // An empty one counts as missing.
+    lostReasoning: ' ',
+  }),
   hostedRow('nvidia', 'NVIDIA_API_KEY', 'https://integrate.api.nvidia.com/v1', { thinking: 'chat template' }),
   ownRow('ollama', 'OLLAMA', 'http://localhost:11434/v1', {}),
   hostedRow('openrouter', 'OPENROUTER_API_KEY', 'https://openrouter.ai/api/v1', { thinking: 'openrouter', returnsReasoningDetails: true }),
@@ -62,6 +71,7 @@ export const HOST_ROWS: readonly ProviderRow[] = [
   hostedRow('together', 'TOGETHER_API_KEY', 'https://api.together.ai/v1', { thinking: 'together' }),
   hostedRow('vercel', 'AI_GATEWAY_API_KEY', 'https://ai-gateway.vercel.sh/v1', { thinking: 'openrouter', returnsReasoningDetails: true }),
   ownRow('vllm', 'VLLM', 'http://localhost:8000/v1', { thinking: 'chat template' }),
+  // Its Responses API is the recommended one; Chat Completions, deprecated, still serves every model, without sealed reasoning.
   hostedRow('xai', 'XAI_API_KEY', 'https://api.x.ai/v1', { thinking: 'xai' }),
   hostedRow('zai', 'ZAI_API_KEY', 'https://api.z.ai/api/paas/v4', { thinking: 'thinking type', reasoningContent: 'returned' }),
 ];

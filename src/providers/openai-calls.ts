@@ -132,7 +132,7 @@ export class CallDrafts {
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
 function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean): boolean {
   if (id !== '' && call.id !== '') return id !== call.id;
-  return name !== '' && (isTouched || (name !== call.name && call.arguments !== ''));
+  return name !== '' && (isTouched || (call.name !== '' && name !== call.name && call.arguments !== ''));
 }
 
 function wholeArguments(call: CallDraft, isCut: boolean): RawJson | undefined {

@@ -18,6 +18,7 @@ const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
   ['content_filter', 'refusal'],
   ['ResponsibleAIPolicyViolation', 'refusal'],
   ['content_policy_violation', 'refusal'],
+  ['image_content_policy_violation', 'refusal'],
   ['misalignment_policy_violation', 'refusal'],
   ['invalid_prompt', 'refusal'],
   ['cyber_policy', 'refusal'],
@@ -53,6 +54,8 @@ const FLEX_CAPACITY_STATUS = 498;
 const DETAIL_CHARS_MAX = 2000;
 
 const TOOLS_HINT = 'on this endpoint the model takes tools only with thinking off';
+/** OpenAI summarises reasoning for verified organisations only. */
+const SUMMARY_HINT = 'to think without telling, ask with provider_options {"reasoning":{"summary":null}}';
 
 /** A reply whose status is not 2xx. Never throws, whatever the body. */
 export function decodeFailureBody(provider: string, status: number, body: string): Failure {
@@ -122,7 +125,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
   const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
   // A request larger than the whole rate never fits, however long one waits.
   const isHopeless = isQuota || (kind === 'rate_limit' && /request too large/i.test(message));
-  const isToolsRefusal = kind === 'unsupported' && isToolsWithReasoning(message);
+  const hint = hintFor(kind, complaint);
   return upstreamFailure({
     provider,
     status,
@@ -131,8 +134,13 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
     param: complaint.param,
     detail: complaint.message,
     ...(isHopeless ? { isRetried: false } : {}),
-    ...(isToolsRefusal ? { hint: TOOLS_HINT } : {}),
+    ...(hint === undefined ? {} : { hint }),
   });
+}
+
+function hintFor(kind: FailureKind, { message = '', param }: Complaint): string | undefined {
+  if (param === 'reasoning.summary') return SUMMARY_HINT;
+  return kind === 'unsupported' && isToolsWithReasoning(message) ? TOOLS_HINT : undefined;
 }
 
 function kindOf(status: number, complaint: Complaint): FailureKind {
@@ -164,5 +172,7 @@ function isToolsWithReasoning(message: string): boolean {
 function statusInside(code: string, type: string): number {
   const numeric = Number(code);
   if (Number.isInteger(numeric) && numeric >= 400 && numeric <= 599) return numeric;
+  // `invalid_image_url`, `image_too_large`, `failed_to_download_image` … of the Responses API.
+  if (code.includes('image')) return 400;
   return STATUS_BY_CODE.get(code) ?? STATUS_BY_CODE.get(type) ?? 500;
 }

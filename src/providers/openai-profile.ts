@@ -6,6 +6,7 @@
  * behind any base URL.
  */
 
+import type { CallIdForm } from '../core/call-id.ts';
 import type { ThinkingStyle } from './openai-thinking.ts';
 
 export type HostProfile = {
@@ -17,14 +18,13 @@ export type HostProfile = {
   /** Whether a stream asks for usage through `stream_options`. */
   readonly sendsStreamOptions: boolean;
   /** The form of call ids that the host takes; others are mapped to it. Undefined = any. */
-  readonly callIds: { readonly accepted: RegExp; readonly length: number } | undefined;
+  readonly callIds: CallIdForm | undefined;
   /** `narrowed`: a named tool choice is not honoured, so that tool alone is offered, and required. */
   readonly namedToolChoice: 'sent' | 'narrowed';
-  /**
-   * Whether reasoning text goes back on turns that made calls. `demanded`: such a turn without it is
-   * refused, so an empty one is sent where the caller lost it.
-   */
-  readonly reasoningContent: 'dropped' | 'returned' | 'demanded';
+  /** Whether reasoning text goes back on turns that made calls. */
+  readonly reasoningContent: 'dropped' | 'returned';
+  /** What takes its place where the caller lost it, for hosts that refuse such a turn without any. */
+  readonly lostReasoning: string | undefined;
   /** Whether `reasoning_details` (OpenRouter's form of signed or encrypted reasoning) goes back. */
   readonly returnsReasoningDetails: boolean;
   /** Whether a call's `extra_content.google.thought_signature` (Gemini's OpenAI layer) goes back. */
@@ -40,6 +40,7 @@ export const PLAIN_HOST: HostProfile = {
   callIds: undefined,
   namedToolChoice: 'sent',
   reasoningContent: 'dropped',
+  lostReasoning: undefined,
   returnsReasoningDetails: false,
   returnsThoughtSignature: false,
 };

@@ -176,6 +176,9 @@ export class ReplyDraft {
     }
     const homeless = stateOf(undefined);
     if (parts.length === 0 && homeless !== undefined) parts.push({ type: 'text', text: '', state: homeless });
+    if (parts.length === 0 && this.#thinking === '' && stopReason === 'unknown') {
+      return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
+    }
     return {
       id: this.#id,
       model: this.#model,

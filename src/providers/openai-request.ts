@@ -5,20 +5,19 @@
  * prefix. Nothing here knows a host by name; its peculiarities come as a profile.
  */
 
-import { RawJson, mergePatch, renderJson } from '../base/json.ts';
-import type { JsonOut, JsonOutObject } from '../base/json.ts';
+import { RawJson, createJsonBudget, mergePatch, renderJson } from '../base/json.ts';
+import type { JsonBudget, JsonOut, JsonOutObject } from '../base/json.ts';
 import type { UpstreamCall } from '../core/adapter.ts';
-import { mappedCallId } from '../core/call-id.ts';
+import { CallIds } from '../core/call-id.ts';
 import { unreachable } from '../core/chat.ts';
 import type {
   AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, Turn, UserTurn,
 } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
+import { schemaWith } from '../core/tool-schema.ts';
 import type { HostProfile } from './openai-profile.ts';
 import { carriedState } from './openai-state.ts';
 import { encodeThinking, isReasoningModel } from './openai-thinking.ts';
-
-const NO_PARAMETERS: JsonOut = { type: 'object', properties: {} };
 
 /** The call for a request. Failure: bad_request, for a damaged provider_state. */
 export function encodeChatCall(
@@ -50,30 +49,40 @@ export function encodeChatCall(
   };
 }
 
+/** What the turns of one conversation share while they are encoded, in order. `ids` is undefined where any will do. */
+type Past = {
+  readonly provider: string;
+  readonly profile: HostProfile;
+  readonly ids: CallIds | undefined;
+  readonly budget: JsonBudget;
+};
+
 function encodeMessages(provider: string, profile: HostProfile, request: ChatRequest): JsonOut[] | Failure {
+  const ids = profile.callIds === undefined ? undefined : new CallIds(profile.callIds);
+  const past = { provider, profile, ids, budget: createJsonBudget() };
   const messages: JsonOut[] = [];
   if (request.system !== undefined) {
     const isDeveloper = profile.systemRole === 'by model' && isReasoningModel(request.model);
     messages.push({ role: isDeveloper ? 'developer' : 'system', content: request.system });
   }
   for (const [index, turn] of request.turns.entries()) {
-    const encoded = encodeTurn(provider, profile, turn, index);
+    const encoded = encodeTurn(past, turn, index);
     if (encoded instanceof Failure) return encoded;
     for (const message of encoded) messages.push(message);
   }
   return messages;
 }
 
-function encodeTurn(provider: string, profile: HostProfile, turn: Turn, index: number): JsonOut[] | Failure {
+function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
   switch (turn.role) {
     case 'user':
       return [encodeUser(turn)];
     case 'assistant': {
-      const message = encodeAssistant(provider, profile, turn, index);
+      const message = encodeAssistant(past, turn, index);
       return message instanceof Failure ? message : [message];
     }
     case 'tool':
-      return turn.parts.map((part) => encodeToolResult(profile, part));
+      return turn.parts.map((part) => encodeToolResult(past, part));
     default:
       return unreachable(turn);
   }
@@ -87,30 +96,29 @@ function encodeUser(turn: UserTurn): JsonOut {
 }
 
 function encodeUserPart(part: TextPart | ImagePart): JsonOut {
-  if (part.type === 'text') return { type: 'text', text: part.text };
-  const { source } = part;
-  if (source.type === 'url') return { type: 'image_url', image_url: { url: source.url } };
-  // Base64 needs no escaping, so megabytes of it are not scanned again.
-  const mediaType = JSON.stringify(source.mediaType).slice(1, -1);
-  return { type: 'image_url', image_url: { url: new RawJson(`"data:${mediaType};base64,${source.base64}"`) } };
+  return part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: imageUrl(part) } };
 }
 
-function encodeAssistant(
-  provider: string,
-  profile: HostProfile,
-  turn: AssistantTurn,
-  index: number,
-): JsonOut | Failure {
-  const carried = carriedState(provider, profile, turn, index);
+/** Where the image is: its own URL, or a data URL. */
+export function imageUrl({ source }: ImagePart): string | RawJson {
+  if (source.type === 'url') return source.url;
+  // Base64 needs no escaping, so megabytes of it are not scanned again.
+  const mediaType = JSON.stringify(source.mediaType).slice(1, -1);
+  return new RawJson(`"data:${mediaType};base64,${source.base64}"`);
+}
+
+function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOut | Failure {
+  const { provider, profile } = past;
+  const carried = carriedState(provider, profile, turn, index, past.budget);
   if (carried instanceof Failure) return carried;
   let text = '';
   const calls: JsonOut[] = [];
   for (const [partIndex, part] of turn.parts.entries()) {
     if (part.type === 'text') text += part.text;
-    else calls.push(encodeToolCall(profile, part, carried.signatures.get(partIndex)));
+    else calls.push(encodeToolCall(past, part, carried.signatures.get(partIndex)));
   }
   const hasCalls = calls.length > 0;
-  const fallback = profile.reasoningContent === 'demanded' && hasCalls ? '' : undefined;
+  const fallback = hasCalls ? profile.lostReasoning : undefined;
   return {
     role: 'assistant',
     content: text === '' && hasCalls ? null : text,
@@ -120,27 +128,23 @@ function encodeAssistant(
   };
 }
 
-function encodeToolCall(profile: HostProfile, part: ToolCallPart, signature: string | undefined): JsonOut {
+function encodeToolCall(past: Past, part: ToolCallPart, signature: string | undefined): JsonOut {
   return {
-    id: encodeCallId(profile, part.id),
+    id: past.ids?.ofCall(part.id) ?? part.id,
     type: 'function',
     function: { name: part.name, arguments: part.arguments.text },
     extra_content: signature === undefined ? undefined : { google: { thought_signature: signature } },
   };
 }
 
-/** The format has no flag for a failed tool; the model is told in words. */
-function encodeToolResult(profile: HostProfile, part: ToolResultPart): JsonOut {
-  const failed = part.content === '' ? 'Error' : `Error: ${part.content}`;
-  return {
-    role: 'tool',
-    tool_call_id: encodeCallId(profile, part.toolCallId),
-    content: part.isError ? failed : part.content,
-  };
+function encodeToolResult(past: Past, part: ToolResultPart): JsonOut {
+  return { role: 'tool', tool_call_id: past.ids?.ofResult(part.toolCallId) ?? part.toolCallId, content: resultText(part) };
 }
 
-function encodeCallId(profile: HostProfile, id: string): string {
-  return profile.callIds === undefined ? id : mappedCallId(id, profile.callIds.accepted, profile.callIds.length);
+/** OpenAI's formats have no flag for a failed tool; the model is told in words. */
+export function resultText({ content, isError }: ToolResultPart): string {
+  if (!isError) return content;
+  return content === '' ? 'Error' : `Error: ${content}`;
 }
 
 /** `tools` and `tool_choice`. A choice without tools is an error to the API, so only a forced one, which needs tools, is sent alone. */
@@ -162,8 +166,7 @@ function encodeToolList(tools: readonly Tool[]): JsonOut | undefined {
 }
 
 function encodeTool(tool: Tool): JsonOut {
-  return {
-    type: 'function',
-    function: { name: tool.name, description: tool.description, parameters: tool.parameters ?? NO_PARAMETERS },
-  };
+  // Some models refuse an object schema without properties.
+  const parameters = schemaWith(tool.parameters, ['type', 'properties']);
+  return { type: 'function', function: { name: tool.name, description: tool.description, parameters } };
 }

@@ -7,7 +7,7 @@
  */
 
 import { JsonArray, JsonObject, RawJson } from '../base/json.ts';
-import type { JsonValue } from '../base/json.ts';
+import type { JsonBudget, JsonValue } from '../base/json.ts';
 import type { AssistantTurn } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
 import { DAMAGED_STATE, decodeState, encodeState } from '../core/provider-state.ts';
@@ -47,13 +47,14 @@ export function carriedState(
   profile: HostProfile,
   turn: AssistantTurn,
   turnIndex: number,
+  budget: JsonBudget,
 ): CarriedState | Failure {
   let reasoningContent: string | undefined;
   let reasoningDetails: RawJson | undefined;
   const signatures = new Map<number, string>();
   for (const [partIndex, part] of turn.parts.entries()) {
     if (part.state === undefined) continue;
-    const content = decodeState(OPENAI_DIALECT, provider, part.state);
+    const content = decodeState(OPENAI_DIALECT, provider, part.state, budget);
     if (content === undefined) continue;
     if (content === DAMAGED_STATE) return refusedState(turnIndex, partIndex);
     for (const [key, value] of content.entries) {

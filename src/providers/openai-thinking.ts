@@ -36,6 +36,8 @@ const NONE_TO_HIGH: EffortNames = { ...LOW_TO_HIGH, off: 'none' };
 const LOW_TO_XHIGH: EffortNames = { ...LOW_TO_HIGH, max: 'xhigh' };
 const NONE_TO_XHIGH: EffortNames = { ...LOW_TO_XHIGH, off: 'none' };
 const LOW_HIGH_MAX: EffortNames = { off: 'low', low: 'low', medium: 'high', high: 'high', max: 'max' };
+const MEDIUM_TO_XHIGH: EffortNames = { ...LOW_TO_XHIGH, off: 'medium', low: 'medium' };
+const ONLY_HIGH: EffortNames = { off: 'high', low: 'high', medium: 'high', high: 'high', max: 'high' };
 const NO_EFFORT: EffortNames = { off: undefined, low: undefined, medium: undefined, high: undefined, max: undefined };
 
 /** OpenAI models from before reasoning; also every `-chat` one. */
@@ -43,15 +45,22 @@ const OPENAI_PLAIN = /^(?:ft:)?(?:gpt-3|gpt-4|chatgpt-|.*-chat)/;
 /** OpenAI models that take tools on Chat Completions only with reasoning off, and think unless told. */
 const OPENAI_TOOLS_WITHOUT_REASONING = /^(?:gpt-5\.6|gpt-6-(?:sol|luna)|gpt-6\.1-terra)/;
 
-/** The first match counts. `max` exists in the Responses API only; `xhigh` is as far as this one goes. */
+/** The first match counts. `max` exists in the Responses API only; `xhigh` is as far as Chat Completions goes. */
 const OPENAI_EFFORTS: readonly (readonly [models: RegExp, names: EffortNames])[] = [
   [OPENAI_PLAIN, NO_EFFORT],
   [/^o\d/, LOW_TO_HIGH],
+  [/^gpt-5-pro/, ONLY_HIGH],
+  [/^gpt-5\.\d+-pro/, MEDIUM_TO_XHIGH],
+  [/^gpt-5(?:\.1)?-codex/, LOW_TO_HIGH],
+  [/^gpt-5\.\d+-codex/, LOW_TO_XHIGH],
   [/^gpt-5(?![.\d])/, { ...LOW_TO_HIGH, off: 'minimal' }],
   [/^gpt-5\.1(?!\d)/, NONE_TO_HIGH],
   [/^gpt-5\./, NONE_TO_XHIGH],
   [OPENAI_TOOLS_WITHOUT_REASONING, NONE_TO_XHIGH],
 ];
+
+/** Models from before `max`, among those that know `xhigh`. */
+const OPENAI_WITHOUT_MAX = /^gpt-5\.[2-5](?!\d)/;
 
 /** xAI models that refuse the field whatever its value. */
 const XAI_WITHOUT_EFFORT = /^grok-(?:2|3(?!-mini)|4(?![.\d])|4\.1(?!\d)|4\.20|code|build)/;
@@ -67,6 +76,20 @@ export function encodeThinking(style: ThinkingStyle, request: ChatRequest): Json
   const isReasoningRefused = style === 'openai' && request.tools.length > 0 && OPENAI_TOOLS_WITHOUT_REASONING.test(model);
   if (isReasoningRefused && thinking?.enabled !== true) return { reasoning_effort: 'none' };
   return thinking === undefined ? {} : STYLES[style].encode(model, thinking);
+}
+
+/**
+ * `reasoning` of OpenAI's Responses API for the request's wish; undefined when it has none, or the model none to offer.
+ * The text of the reasoning comes as a summary, and only when asked for.
+ */
+export function encodeReasoning({ model, thinking }: ChatRequest): JsonOutObject | undefined {
+  if (thinking === undefined) return undefined;
+  const names = openAiEfforts(model);
+  const effort = effortName(names, thinking);
+  if (effort === undefined) return undefined;
+  if (!thinking.enabled) return { effort };
+  const hasMax = names.max === 'xhigh' && !OPENAI_WITHOUT_MAX.test(model);
+  return { effort: hasMax && thinking.effort === 'max' ? 'max' : effort, summary: 'auto' };
 }
 
 /** What the style makes of each wish, for the matrix. */
@@ -87,31 +110,31 @@ const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
     support: effortSupport(
       LOW_TO_XHIGH,
       '; older models: the nearest they take, nothing before reasoning models',
-      'none, minimal or low, the least the model takes; none with tools on models that demand it, even unasked',
+      '; `none` or `minimal` for models that take it; `none` with tools, even unasked, for models that demand it',
     ),
   },
   effort: {
     encode: (_model, thinking) => encodeEffort(NONE_TO_HIGH, thinking),
-    support: effortSupport(NONE_TO_HIGH, ''),
+    support: effortSupport(NONE_TO_HIGH),
   },
   xai: {
     encode: (model, thinking) => encodeEffort(xaiEfforts(model), thinking),
-    support: effortSupport(LOW_TO_XHIGH, '; nothing for models that refuse the field', 'none for grok-4.3, else low'),
+    support: effortSupport(LOW_TO_XHIGH, '; nothing for models that refuse the field', '; `none` for grok-4.3'),
   },
   groq: {
     encode: encodeGroq,
-    support: effortSupport(LOW_TO_HIGH, '; for qwen models `default`, with `reasoning_format: parsed`', 'low; none for qwen models'),
+    support: effortSupport(LOW_TO_HIGH, '; qwen models: `default`, with `reasoning_format: parsed`', '; `none` for qwen models'),
   },
   mistral: {
     encode: (_model, thinking) => ({ reasoning_effort: thinking.enabled ? 'high' : 'none' }),
-    support: effortSupport({ off: 'none', low: 'high', medium: 'high', high: 'high', max: 'high' }, ''),
+    support: effortSupport({ off: 'none', low: 'high', medium: 'high', high: 'high', max: 'high' }),
   },
   moonshot: {
     encode: encodeMoonshot,
     support: effortSupport(
       LOW_HIGH_MAX,
-      '; for kimi-k2 models `thinking.type: enabled`',
-      'low; for kimi-k2 models `thinking.type: disabled` where they can',
+      '; kimi-k2 models: `thinking.type: enabled`',
+      '; kimi-k2 models: `thinking.type: disabled`, nothing for kimi-k2.7, which cannot stop',
     ),
   },
   'thinking type': {
@@ -142,9 +165,12 @@ const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
     encode: (model, thinking) =>
       model.startsWith('openai/') ? encodeEffort(LOW_TO_HIGH, thinking) : { reasoning: { enabled: thinking.enabled } },
     support: {
-      ...effortSupport(LOW_TO_HIGH, ' for gpt-oss models; for others `reasoning.enabled: true`'),
-      'thinking on': { is: 'sent', as: '`reasoning.enabled: true`; for gpt-oss models `reasoning_effort: medium`' },
-      'thinking off': { is: 'translated', as: '`reasoning.enabled: false`; for gpt-oss models `reasoning_effort: low`' },
+      'thinking on': { is: 'sent', as: '`reasoning.enabled: true`; gpt-oss models: `reasoning_effort: medium`' },
+      'thinking off': { is: 'sent', as: '`reasoning.enabled: false`; gpt-oss models: `reasoning_effort: low`' },
+      'thinking.effort low': { is: 'translated', as: '`reasoning.enabled: true`; gpt-oss models: `reasoning_effort: low`' },
+      'thinking.effort medium': { is: 'translated', as: '`reasoning.enabled: true`; gpt-oss models: `reasoning_effort: medium`' },
+      'thinking.effort high': { is: 'translated', as: '`reasoning.enabled: true`; gpt-oss models: `reasoning_effort: high`' },
+      'thinking.effort max': { is: 'translated', as: '`reasoning.enabled: true`; gpt-oss models: `reasoning_effort: high`' },
     },
   },
   'chat template': {
@@ -155,8 +181,8 @@ const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
     }),
     support: {
       ...effortSupport(LOW_TO_HIGH, ', with `chat_template_kwargs.enable_thinking: true`'),
-      'thinking on': { is: 'sent', as: '`chat_template_kwargs`: `enable_thinking` and `thinking` true' },
-      'thinking off': { is: 'sent', as: '`chat_template_kwargs`: `enable_thinking` and `thinking` false' },
+      'thinking on': { is: 'sent', as: '`chat_template_kwargs.enable_thinking: true` and `chat_template_kwargs.thinking: true`' },
+      'thinking off': { is: 'sent', as: '`chat_template_kwargs.enable_thinking: false` and `chat_template_kwargs.thinking: false`' },
     },
   },
 };
@@ -172,7 +198,11 @@ function xaiEfforts(model: string): EffortNames {
 }
 
 function encodeEffort(names: EffortNames, thinking: Thinking): JsonOutObject {
-  return { reasoning_effort: names[thinking.enabled ? (thinking.effort ?? 'medium') : 'off'] };
+  return { reasoning_effort: effortName(names, thinking) };
+}
+
+function effortName(names: EffortNames, thinking: Thinking): string | undefined {
+  return names[thinking.enabled ? (thinking.effort ?? 'medium') : 'off'];
 }
 
 function encodeGroq(model: string, thinking: Thinking): JsonOutObject {
@@ -188,15 +218,15 @@ function encodeMoonshot(model: string, thinking: Thinking): JsonOutObject {
   return model.startsWith('kimi-k2.7') ? {} : { thinking: { type: 'disabled' } };
 }
 
-/** The rows of a style that sends `reasoning_effort`. */
-function effortSupport(names: EffortNames, note: string, off = names.off): ThinkingSupport {
+/** The rows of a style that sends `reasoning_effort`. Notes are on models that differ. */
+function effortSupport(names: EffortNames, note = '', offNote = ''): ThinkingSupport {
   const row = (effort: Effort): Support => ({
     is: names[effort] === effort ? 'sent' : 'translated',
     as: `\`reasoning_effort: ${names[effort]}\`${note}`,
   });
   return {
     'thinking on': { is: 'translated', as: `\`reasoning_effort: ${names.medium}\`${note}` },
-    'thinking off': { is: off === 'none' ? 'sent' : 'translated', as: `\`reasoning_effort\`: ${off}` },
+    'thinking off': { is: names.off === 'none' ? 'sent' : 'translated', as: `\`reasoning_effort: ${names.off}\`${offNote}` },
     'thinking.effort low': row('low'),
     'thinking.effort medium': row('medium'),
     'thinking.effort high': row('high'),

@@ -1,17 +1,20 @@
 /**
- * OpenAI Chat Completions, and by profile any host that imitates it.
+ * OpenAI Chat Completions, and by profile any host that imitates it; OpenAI's own row, which has a second API.
  *
  * Puts the pieces together: request, reply, stream, failure, models. Must not know hosts by name;
  * those are rows of a table elsewhere.
  */
 
-import type { Adapter, ProviderRow, SupportTable } from '../core/adapter.ts';
+import type { Adapter, AdapterSettings, ProviderRow, SupportTable } from '../core/adapter.ts';
+import { unreachable } from '../core/chat.ts';
 import { decodeFailureBody } from './openai-failure.ts';
 import { decodeModelsBody, encodeModelsCall } from './openai-models.ts';
 import { OPENAI_HOST } from './openai-profile.ts';
 import type { HostProfile } from './openai-profile.ts';
 import { decodeChatBody } from './openai-reply.ts';
 import { encodeChatCall } from './openai-request.ts';
+import { createResponsesAdapter } from './openai-responses.ts';
+import { createRoutedAdapter } from './openai-routing.ts';
 import { OPENAI_DIALECT } from './openai-state.ts';
 import { OpenAiStreamDecoder } from './openai-stream.ts';
 import { thinkingSupport } from './openai-thinking.ts';
@@ -39,8 +42,21 @@ export const OPENAI_ROW: ProviderRow = {
   defaultBaseUrl: 'https://api.openai.com/v1',
   versionSegment: undefined,
   keyHeader: { name: 'authorization', prefix: 'Bearer ' },
-  createAdapter: (name) => createOpenAiAdapter(name, OPENAI_HOST),
+  createAdapter: createVendorAdapter,
 };
+
+function createVendorAdapter(name: string, { openAiApi }: AdapterSettings = { openAiApi: 'auto' }): Adapter {
+  switch (openAiApi) {
+    case 'chat':
+      return createOpenAiAdapter(name, OPENAI_HOST);
+    case 'responses':
+      return createResponsesAdapter(name);
+    case 'auto':
+      return createRoutedAdapter(createOpenAiAdapter(name, OPENAI_HOST), createResponsesAdapter(name));
+    default:
+      return unreachable(openAiApi);
+  }
+}
 
 function supportOf(profile: HostProfile): SupportTable {
   return {
@@ -49,12 +65,12 @@ function supportOf(profile: HostProfile): SupportTable {
       is: 'sent',
       as:
         profile.systemRole === 'by model'
-          ? 'first message, role `developer` for reasoning models, else `system`'
+          ? 'first message, role `developer`; before reasoning models `system`'
           : 'first message, role `system`',
     },
     'user text': { is: 'sent', as: '`content`' },
     'user image (inline)': { is: 'sent', as: '`image_url` with a data URL' },
-    'user image (url)': { is: 'sent', as: '`image_url`; the host fetches it' },
+    'user image (url)': { is: 'sent', as: '`image_url`' },
     'assistant text': { is: 'sent', as: '`content`' },
     'assistant tool_call': callSupport(profile),
     'assistant provider_state': stateSupport(profile),
@@ -65,9 +81,9 @@ function supportOf(profile: HostProfile): SupportTable {
     top_p: { is: 'sent', as: '`top_p`' },
     stop: { is: 'sent', as: '`stop`' },
     tools: { is: 'sent', as: '`tools` of type `function`' },
-    'tools without parameters': { is: 'sent', as: 'an object schema without properties' },
-    'tool_choice auto': { is: 'sent', as: '`tool_choice: auto`, with tools' },
-    'tool_choice none': { is: 'sent', as: '`tool_choice: none`, with tools' },
+    'tools without parameters': { is: 'translated', as: '`parameters` of an object without properties' },
+    'tool_choice auto': { is: 'sent', as: '`tool_choice: auto`; nothing without tools' },
+    'tool_choice none': { is: 'sent', as: '`tool_choice: none`; nothing without tools' },
     'tool_choice required': { is: 'sent', as: '`tool_choice: required`' },
     'tool_choice tool':
       profile.namedToolChoice === 'sent'
@@ -80,7 +96,7 @@ function supportOf(profile: HostProfile): SupportTable {
 
 function callSupport(profile: HostProfile): SupportTable['assistant tool_call'] {
   if (profile.callIds === undefined) return { is: 'sent', as: '`tool_calls`' };
-  return { is: 'sent', as: `\`tool_calls\`; an id not of the form \`${profile.callIds.accepted.source}\` is mapped to one` };
+  return { is: 'sent', as: '`tool_calls`; an id that would be refused gets another form' };
 }
 
 function stateSupport(profile: HostProfile): SupportTable['assistant provider_state'] {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JsonObject, RawJson } from '../../src/base/json.ts';
-import { DAMAGED_STATE, decodeState, encodeState } from '../../src/core/provider-state.ts';
+import { JSON_VALUES_MAX, JsonObject, RawJson, createJsonBudget } from '../../src/base/json.ts';
+import { DAMAGED_STATE, decodeState as decodeWithBudget, encodeState } from '../../src/core/provider-state.ts';
 
 const content = { signature: 'sig/+=é😀', list: [1, null], raw: new RawJson('{"n": 1.0}') };
 const contentText = '{"signature":"sig/+=é😀","list":[1,null],"raw":{"n": 1.0}}';
+
+const decodeState = (dialect: string, provider: string, state: string) => decodeWithBudget(dialect, provider, state, createJsonBudget());
 
 /** A state around any text. */
 function stateOf(text: string | Buffer, head = 'gemini.google'): string {
@@ -74,4 +76,12 @@ test('decodeState accepts no state with one character replaced, or another conte
 test('decodeState takes the longest names that it documents', () => {
   const head = `${'d'.repeat(32)}.${'p'.repeat(64)}`;
   assert.ok(decodeState('d'.repeat(32), 'p'.repeat(64), stateOf('{}', head)) instanceof JsonObject);
+});
+
+test('decodeState keeps the states of one budget within its number of values together', () => {
+  const half = stateOf(`{"a":[${'1,'.repeat(JSON_VALUES_MAX / 2)}1]}`);
+  const budget = createJsonBudget();
+  assert.ok(decodeWithBudget('gemini', 'google', half, budget) instanceof JsonObject);
+  assert.equal(decodeWithBudget('gemini', 'google', half, budget), DAMAGED_STATE);
+  assert.equal(decodeWithBudget('gemini', 'google', stateOf('{"a":1}'), budget), DAMAGED_STATE);
 });

@@ -172,6 +172,13 @@ describe('the stop reason', () => {
     assert.deepEqual(reply.parts, [{ type: 'text', text: 'Hi', state: undefined }]);
   });
 
+  test('max_tokens after reasoning that is signed or sealed leaves it in its place', () => {
+    for (const block of ['{"type":"thinking","thinking":"","signature":"s"}', '{"type":"redacted_thinking","data":"d"}']) {
+      const reply = replyOf(adapter.decodeChat(body(`${TEXT},${block}`, '"stop_reason":"max_tokens"')));
+      assert.deepEqual(stateContent(reply.parts[1]), { before: [JSON.parse(block)] });
+    }
+  });
+
   test('refusal with some content is a reply, whose calls are not to be run', () => {
     const reply = replyOf(adapter.decodeChat(body(`${CALL},${TEXT}`, '"stop_reason":"refusal","stop_details":null')));
     assert.equal(reply.stopReason, 'refusal');

@@ -286,6 +286,36 @@ describe('thinking', () => {
     assert.equal(type(undefined, assistant(text('Done')), user('More')), 'enabled');
   });
 
+  test('a budget stays in a loop that began with reasoning, though models then call on without', () => {
+    const state = encodeState('anthropic', 'anthropic', { before: [{ type: 'thinking', thinking: 'x', signature: 's' }] });
+    const type = (...turns: Turn[]) =>
+      (payload({ model: 'claude-haiku-4-5', thinking: on(), turns: [user('Go'), ...turns] })['thinking'] as { type: string }).type;
+    const step = (id: string, first?: string): Turn[] => [assistant(call(id, '{}', first)), result(id)];
+    assert.equal(type(...step('a', state), ...step('b'), ...step('c')), 'enabled');
+    assert.equal(type(...step('a'), ...step('b', state)), 'enabled');
+    assert.equal(type(...step('a', state), assistant(text('Done')), user('More'), ...step('b')), 'disabled');
+    assert.equal(type(assistant(text(' '), call('a', '{}', state)), result('a')), 'enabled');
+  });
+
+  test('an id that another host used in several turns is told apart, each call with its result', () => {
+    const turns = [user('Go'), assistant(call('call_0')), result('call_0'), assistant(call('call_0')), result('call_0')];
+    const ids = payload({ turns }).messages.flatMap(({ content }) => content.map((block) => {
+      const { id, tool_use_id } = block as { id?: string; tool_use_id?: string };
+      return id ?? tool_use_id;
+    }));
+    assert.deepEqual(ids.slice(1, 3), ['call_0', 'call_0']);
+    assert.equal(ids[3], ids[4]);
+    assert.match(String(ids[3]), /^[0-9a-f]{32}$/);
+  });
+
+  test('a failed tool that says nothing gets a word, since an empty error is refused', () => {
+    const turns = [user('Go'), assistant(call('a'), call('b')), result('a', '', true), result('b', '')];
+    assert.deepEqual(payload({ turns }).messages[2]?.content, [
+      { type: 'tool_result', tool_use_id: 'a', content: 'Error', is_error: true },
+      { type: 'tool_result', tool_use_id: 'b', content: '' },
+    ]);
+  });
+
   const forms: [string, string, string][] = [
     ['claude-3-opus-20240229', 'nothing', 'nothing'],
     ['claude-3-5-sonnet-latest', 'nothing', 'nothing'],
@@ -306,9 +336,16 @@ describe('thinking', () => {
     ['claude-opus-5-20260801', 'adaptive', 'disabled'],
     ['claude-haiku-5-5', 'adaptive', 'disabled'],
     ['claude-sonnet-5-5', 'adaptive', 'between_tools'],
+    ['claude-sonnet-5-5-20260930', 'adaptive', 'between_tools'],
     ['claude-opus-5-5', 'adaptive', 'effort low'],
     ['claude-fable-5', 'adaptive', 'effort low'],
+    ['claude-fable-5-1', 'adaptive', 'effort low'],
+    ['claude-fable-5-2', 'adaptive', 'effort low'],
+    ['claude-mythos-5', 'adaptive', 'effort low'],
+    ['claude-mythos-5-1', 'adaptive', 'effort low'],
     ['claude-mythos-5-2', 'adaptive', 'effort low'],
+    ['claude-haiku-6', 'adaptive', 'effort low'],
+    ['claude-sonnet-5-6', 'adaptive', 'effort low'],
     ['claude-opus-4-9', 'adaptive', 'effort low'],
     ['claude-opus-7', 'adaptive', 'effort low'],
     ['some-other-model', 'adaptive', 'disabled'],

@@ -4,7 +4,7 @@ import type { Delta } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { createRandom } from '../base/random.ts';
 import { decodeChunks, endOf } from '../decode-stream.ts';
-import { TWINS, adapter, failureOf, fixture, replyOf } from './anthropic-fixtures.ts';
+import { TWINS, adapter, failureOf, fixture, replyOf, stateContent } from './anthropic-fixtures.ts';
 
 const START = '{"type":"message_start","message":{"id":"m","model":"x","content":[],"usage":{"input_tokens":5,"output_tokens":1}}}';
 const STOP = '{"type":"message_stop"}';
@@ -291,6 +291,17 @@ test('max_tokens inside a call leaves the call out, whole arguments or not', () 
     assert.deepEqual(deltas.map((delta) => delta.type), ['text', 'done']);
     assert.equal(replyOf(endOf(deltas)).stopReason, 'max_tokens');
   }
+});
+
+test('max_tokens inside reasoning leaves it out, unless its signature has come', () => {
+  const thinking = start('{"type":"thinking","thinking":"","signature":""}');
+  const words = piece('{"type":"thinking_delta","thinking":"Hm"}');
+  const signature = piece('{"type":"signature_delta","signature":"s"}');
+  const cut = replyOf(endOf(decode(START, thinking, words, stop(), ending('max_tokens'), STOP)));
+  assert.deepEqual(cut.parts, []);
+  const whole = replyOf(endOf(decode(START, thinking, words, signature, stop(), ending('max_tokens'), STOP)));
+  assert.deepEqual(stateContent(whole.parts[0]), { before: [{ type: 'thinking', thinking: 'Hm', signature: 's' }] });
+  assert.equal(whole.stopReason, 'max_tokens');
 });
 
 test('10 000 random frames never throw, and end exactly once', () => {

@@ -100,6 +100,7 @@ test('the support table takes a stand on every feature and refuses only images b
 test('encodeModels asks for the largest page, then for the one after the cursor', () => {
   assert.deepEqual(adapter.encodeModels(undefined), { method: 'GET', path: '/models?pageSize=1000', headers: {}, body: undefined });
   assert.equal(adapter.encodeModels('a&b=c/').path, '/models?pageSize=1000&pageToken=a%26b%3Dc%2F');
+  assert.equal(adapter.encodeModels('\ud800').path, '/models?pageSize=1000&pageToken=%EF%BF%BD');
 });
 
 test('decodeModels keeps the models that generate, and those that do not say', () => {

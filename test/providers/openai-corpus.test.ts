@@ -11,6 +11,7 @@ import { Failure } from '../../src/core/failure.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 import { HOST_ROWS, compatRow } from '../../src/providers/hosts.ts';
 import { OPENAI_ROW } from '../../src/providers/openai.ts';
+import { assistant, messagesOf, result, user } from './openai-setup.ts';
 
 type Json = { readonly [key: string]: unknown };
 
@@ -216,4 +217,49 @@ test('every recorded whole reply can be replayed to the host that gave it', { sk
     const message = list(json(String(call.body))['messages'])[1];
     assert.equal(String(message?.['content'] ?? ''), replyText(reply), recording.file);
   }
+});
+
+/** `reasoning_details` of messages or of deltas, whose fragments follow each other: of one item where type, index and id do not differ. */
+const detailsOf = (bodies: readonly Json[], part: 'message' | 'delta'): Json[] => {
+  const items: Record<string, unknown>[] = [];
+  const fragments = bodies.flatMap((body) => list(body['choices'])).flatMap((choice) => list(object(choice[part])['reasoning_details']));
+  for (const fragment of fragments) {
+    const last = items.at(-1);
+    const isSame = part === 'delta' && last?.['type'] === fragment['type'] && last?.['index'] === fragment['index'] && (last?.['id'] ?? null) === (fragment['id'] ?? null);
+    if (last === undefined || !isSame) {
+      items.push({ ...fragment });
+      continue;
+    }
+    for (const [key, value] of Object.entries(fragment)) {
+      const grows = ['text', 'summary', 'data'].includes(key) && typeof last[key] === 'string';
+      if (value !== null) last[key] = grows ? String(last[key]) + String(value) : value;
+    }
+  }
+  return items;
+};
+
+test('recorded reasoning_details, and reasoning_content of turns with calls, go back as they came, streamed or not', { skip: corpusAbsent }, () => {
+  let detailed = 0;
+  let reasoned = 0;
+  for (const kind of ['complete', 'stream'] as const) {
+    for (const recording of recordings('openai-chat', kind)) {
+      if (recording.file in FAILED_STREAMS) continue;
+      const adapter = compatRow('compat').createAdapter('compat');
+      const bytes = readRecording(recording);
+      const part = kind === 'stream' ? 'delta' : 'message';
+      const sse = kind === 'stream' ? sseFrom(recording.file, bytes) : bytes;
+      const bodies = kind === 'stream' ? frameBodies(sse) : [json(bytes.toString())];
+      const reply = kind === 'stream' ? endOf(decodeChunks(adapter, [sse])) : adapter.decodeChat(bytes.toString());
+      assert.ok(!(reply instanceof Failure), recording.file);
+      const results = replyToolCalls(reply).map(({ id }) => result(id, 'ok'));
+      const sent = (messagesOf(adapter, [user('hi'), assistant(...reply.parts), ...results]) as Json[])[1] ?? {};
+      const details = detailsOf(bodies, part);
+      assert.deepEqual(sent['reasoning_details'] ?? [], details, recording.file);
+      const spoken = bodies.flatMap((body) => list(body['choices'])).map((choice) => object(choice[part])['reasoning_content'] ?? '').join('');
+      if (results.length > 0) assert.equal(sent['reasoning_content'] ?? '', spoken, recording.file);
+      if (details.length > 0) detailed += 1;
+      if (results.length > 0 && spoken !== '') reasoned += 1;
+    }
+  }
+  assert.ok(detailed > 5 && reasoned > 5, `${detailed} with details, ${reasoned} with reasoning`);
 });

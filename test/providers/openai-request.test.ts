@@ -24,14 +24,14 @@ test('the call posts JSON to /chat/completions', () => {
 test('every field of a request goes out under its name', () => {
   const request = requestOf({
     system: 'be brief', maxTokens: 100, temperature: 0.5, topP: 0.9, stop: ['END', 'STOP'],
-    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","x":1.0}') }],
+    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","properties":{},"x":1.0}') }],
     toolChoice: { mode: 'required' },
   });
   assert.equal(
     bodyText(openai, request),
     '{"model":"gpt-4o","messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],' +
       '"max_completion_tokens":100,"temperature":0.5,"top_p":0.9,"stop":["END","STOP"],' +
-      '"tools":[{"type":"function","function":{"name":"weather","description":"tells it","parameters":{"type":"object","x":1.0}}}],' +
+      '"tools":[{"type":"function","function":{"name":"weather","description":"tells it","parameters":{"type":"object","properties":{},"x":1.0}}}],' +
       '"tool_choice":"required"}',
   );
 });
@@ -157,6 +157,29 @@ test('ids that the host would refuse are mapped, alike on call and result', () =
   assert.deepEqual(idsOf('openrouter', long), [long]);
 });
 
+test('a schema goes out as it is written, after the members that some models demand', () => {
+  const sent = (schema: string): string => {
+    const tools = [{ name: 'weather', description: undefined, parameters: new RawJson(schema) }];
+    return /"parameters":(.*)\}\}\]\}$/.exec(bodyText(openai, requestOf({ tools })))?.[1] ?? '';
+  };
+  const whole = '{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"oneOf":[{"required":["a"]}],"additionalProperties":false,"$defs":{"b":{"const":1.0}}}';
+  assert.equal(sent(whole), whole);
+  assert.equal(sent('{"type":"object"}'), '{"properties":{},"type":"object"}');
+  assert.equal(sent('{"properties":{"2":{},"1":{}}}'), '{"type":"object","properties":{"2":{},"1":{}}}');
+});
+
+test('an id that a host uses in several turns stays as it is where the form is free, and is told apart where it is not', () => {
+  const turns = [assistant(call('call_0')), result('call_0', 'x'), assistant(call('call_0')), result('call_0', 'y')];
+  const idsOf = (provider: string): string[] =>
+    (messagesOf(adapterOf(provider), turns) as { tool_calls?: { id: string }[]; tool_call_id?: string }[])
+      .map((message) => message.tool_call_id ?? message.tool_calls?.[0]?.id ?? '');
+  assert.deepEqual(idsOf('groq'), ['call_0', 'call_0', 'call_0', 'call_0']);
+  const [first, firstResult, second, secondResult] = idsOf('openai');
+  assert.deepEqual([first, firstResult], ['call_0', 'call_0']);
+  assert.equal(second, secondResult);
+  assert.notEqual(second, 'call_0');
+});
+
 test('max_tokens has the name that the host knows', () => {
   const sent = (provider: string): string[] => Object.keys(payload(adapterOf(provider), requestOf({ maxTokens: 5 }))).filter((key) => key.startsWith('max_'));
   assert.deepEqual(sent('groq'), ['max_completion_tokens']);
@@ -190,10 +213,20 @@ test('OpenAI models get the effort that they know', () => {
   assert.deepEqual(efforts('gpt-4o'), [undefined, undefined, undefined, undefined, undefined, undefined]);
   assert.deepEqual(efforts('o4-mini'), ['medium', 'low', 'medium', 'high', 'high', 'low']);
   assert.deepEqual(efforts('gpt-5-mini'), ['medium', 'low', 'medium', 'high', 'high', 'minimal']);
-  assert.deepEqual(efforts('gpt-5.1'), ['medium', 'low', 'medium', 'high', 'high', 'none']);
-  assert.deepEqual(efforts('gpt-5.4'), ['medium', 'low', 'medium', 'high', 'xhigh', 'none']);
-  assert.deepEqual(efforts('gpt-6-sol'), ['medium', 'low', 'medium', 'high', 'xhigh', 'none']);
-  assert.deepEqual(efforts('gpt-6.2-astra'), ['medium', 'low', 'medium', 'high', 'xhigh', 'low']);
+  for (const model of ['gpt-3.5-turbo', 'gpt-4.1', 'ft:gpt-4o-mini:x', 'chatgpt-4o-latest', 'gpt-5-chat-latest', 'gpt-5.2-chat']) {
+    assert.deepEqual(efforts(model), [undefined, undefined, undefined, undefined, undefined, undefined], model);
+  }
+  for (const model of ['o1', 'o3', 'o3-mini']) assert.deepEqual(efforts(model), ['medium', 'low', 'medium', 'high', 'high', 'low'], model);
+  for (const model of ['gpt-5', 'gpt-5-nano', 'gpt-5-2025-08-07']) {
+    assert.deepEqual(efforts(model), ['medium', 'low', 'medium', 'high', 'high', 'minimal'], model);
+  }
+  for (const model of ['gpt-5.1', 'gpt-5.1-2025-11-13']) assert.deepEqual(efforts(model), ['medium', 'low', 'medium', 'high', 'high', 'none'], model);
+  for (const model of ['gpt-5.2', 'gpt-5.3', 'gpt-5.4', 'gpt-5.4-mini', 'gpt-5.5', 'gpt-5.6-sol', 'gpt-6-sol', 'gpt-6-luna', 'gpt-6.1-terra']) {
+    assert.deepEqual(efforts(model), ['medium', 'low', 'medium', 'high', 'xhigh', 'none'], model);
+  }
+  for (const model of ['gpt-6-astra', 'gpt-6.1-sol', 'gpt-6.2-astra', 'gpt-7', 'something-new']) {
+    assert.deepEqual(efforts(model), ['medium', 'low', 'medium', 'high', 'xhigh', 'low'], model);
+  }
 });
 
 test('OpenAI models that take tools only without reasoning are told none, unless the caller wants thinking', () => {
@@ -298,10 +331,10 @@ test('a forged or damaged state is a bad_request that names its part', () => {
   }
 });
 
-test('hosts that demand reasoning on turns with calls get an empty one where it was lost', () => {
-  for (const provider of ['deepseek', 'moonshot']) {
+test('hosts that demand reasoning on turns with calls get the least that they take where it was lost', () => {
+  for (const [provider, least] of [['deepseek', ''], ['moonshot', ' ']] as const) {
     const [withCall, without] = messagesOf(adapterOf(provider), [assistant(call('c1')), assistant(text('a'))]) as Record<string, unknown>[];
-    assert.equal(withCall?.['reasoning_content'], '', provider);
+    assert.equal(withCall?.['reasoning_content'], least, provider);
     assert.equal(without?.['reasoning_content'], undefined, provider);
   }
   const [message] = messagesOf(adapterOf('zai'), [assistant(call('c1'))]) as Record<string, unknown>[];

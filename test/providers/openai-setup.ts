@@ -10,11 +10,11 @@ import { Failure } from '../../src/core/failure.ts';
 import { HOST_ROWS, compatRow } from '../../src/providers/hosts.ts';
 import { OPENAI_ROW } from '../../src/providers/openai.ts';
 
-/** The adapter of a row, registered under the row's own name. */
+/** The adapter of a row, registered under the row's own name; OpenAI's for Chat Completions alone. */
 export function adapterOf(name: string): Adapter {
   const row = [OPENAI_ROW, ...HOST_ROWS, compatRow('compat')].find((candidate) => candidate.name === name);
   if (row === undefined) throw new Error(`no row ${name}`);
-  return row.createAdapter(name);
+  return row.createAdapter(name, { openAiApi: 'chat' });
 }
 
 export function requestOf(fields: Partial<ChatRequest> = {}): ChatRequest {

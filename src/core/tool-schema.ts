@@ -1,0 +1,23 @@
+/** The schema of a tool's arguments as providers want it: the caller's own, never rewritten. */
+
+import { JsonObject, RawJson, parseJson } from '../base/json.ts';
+
+const NO_ARGUMENTS = new RawJson('{"type":"object","properties":{}}');
+
+/** Members that say nothing new about an object schema and that some providers demand all the same. */
+const MEMBERS = { type: '"object"', properties: '{}' } as const;
+
+/**
+ * The schema as it is written, after those of the demanded members that it lacks. Without a schema: that of a tool
+ * without arguments.
+ */
+export function schemaWith(parameters: RawJson | undefined, demanded: readonly (keyof typeof MEMBERS)[]): RawJson {
+  if (parameters === undefined) return NO_ARGUMENTS;
+  if (demanded.length === 0) return parameters;
+  const schema = parseJson(parameters.text);
+  if (!(schema instanceof JsonObject)) return parameters;
+  const missing = demanded.filter((name) => !schema.entries.has(name)).map((name) => `"${name}":${MEMBERS[name]}`);
+  if (missing.length === 0) return parameters;
+  const rest = parameters.text.slice(parameters.text.indexOf('{') + 1);
+  return new RawJson(`{${missing.join(',')}${schema.entries.size === 0 ? '' : ','}${rest}`);
+}
