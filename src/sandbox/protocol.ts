@@ -6,8 +6,10 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
+/** A tool that the model may call, with the JSON schema of its arguments. */
 export type Tool = { readonly name: string; readonly schema: unknown };
 
+/** Whether it has to. */
 export type Choice = { readonly mode: 'auto' | 'none' | 'required' } | { readonly mode: 'tool'; readonly name: string };
 
 /** What the fake model is asked. It keeps nothing: everything comes from the request. */
@@ -26,6 +28,8 @@ export type Ask = {
   readonly isUsageStreamed: boolean;
   /** Whether a stream is made of event lines, which on one protocol has to be asked for. */
   readonly isLines: boolean;
+  /** Whether reasoning comes sealed for the next turn, on the one protocol where that has to be asked for. */
+  readonly isSealed?: boolean;
 };
 
 /** One message, reduced to what the fake model looks at. Results make a user turn, as they do on two of the protocols. */
@@ -33,6 +37,7 @@ export type Turn =
   | { readonly by: 'user'; readonly text: string; readonly imageCount: number; readonly results: readonly string[] }
   | { readonly by: 'assistant'; readonly text: string; readonly calls: readonly string[] };
 
+/** What a conversation comes down to. */
 export type ConversationFacts = {
   /** The last text by the user, not counting results. */
   readonly userText: string;
@@ -70,6 +75,7 @@ function tokenCount(turn: Turn): number {
   return wordCount(turn.text) + sum(texts.map(wordCount)) + (turn.by === 'user' ? turn.imageCount * IMAGE_TOKENS : 0);
 }
 
+/** Words as separated by white space. */
 export function wordCount(text: string | undefined): number {
   return text?.match(/\S+/g)?.length ?? 0;
 }
@@ -78,6 +84,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
+/** A part of an answer. */
 export type Block =
   /** `isOmitted`: kept back where the protocol can say that there was reasoning without showing it. */
   | { readonly type: 'thinking'; readonly pieces: readonly string[]; readonly isOmitted: boolean }
@@ -87,6 +94,7 @@ export type Block =
   /** `isCut`: the limit of tokens fell into its arguments. */
   | { readonly type: 'call'; readonly name: string; readonly argumentsText: string; readonly isCut: boolean };
 
+/** Why an answer ends. */
 export type Ending = 'end' | 'tool_calls' | 'max_tokens' | 'stop_sequence' | 'refusal' | 'blocked';
 
 /** What the fake model answers. */
@@ -97,6 +105,7 @@ export type Script = {
   readonly usage: Usage | undefined;
 };
 
+/** What an answer cost. */
 export type Usage = {
   readonly inputTokens: number;
   readonly cachedTokens: number;
@@ -162,8 +171,11 @@ export type Protocol = {
 
 /** The models of every list; two to a page. */
 export const MODEL_IDS = ['fake-chat', 'fake-tool-loop', 'fake-thinking'] as const;
+/** However many were asked for. */
 export const MODELS_PER_PAGE = 2;
+/** What every model is said to hold. */
 export const CONTEXT_TOKENS = 200_000;
+/** What every model is said to write at most. */
 export const OUTPUT_TOKENS_MAX = 64_000;
 
 /** A whole JSON answer. */

@@ -1,6 +1,6 @@
 /**
- * A fake provider on the loopback: Anthropic Messages, OpenAI Chat Completions, Gemini generateContent, and a compatible
- * dialect of the second, as strict as the real ones and failing on demand.
+ * A fake provider on the loopback: Anthropic Messages, OpenAI Chat Completions and Responses, Gemini generateContent, and a
+ * compatible dialect of the second, as strict as the real ones and failing on demand.
  *
  * It stands behind the demonstration, the tests and rehearsals of failures. The model's name says what happens: `MODELS`
  * lists the well-behaved, `FAULTS` the others. It remembers nothing of a conversation, and knows nothing of the gateway.
@@ -14,6 +14,7 @@ import { ANTHROPIC } from './anthropic.ts';
 import { FAULTS } from './faults.ts';
 import { GEMINI } from './gemini.ts';
 import { COMPATIBLE, OPENAI } from './openai.ts';
+import { RESPONSES } from './openai-responses.ts';
 import { Complaint, jsonReply } from './protocol.ts';
 import type { Ask, Incoming, Protocol, Reply } from './protocol.ts';
 import { matchName, writeScript } from './script.ts';
@@ -58,6 +59,7 @@ export type Sandbox = {
 
 const PROTOCOLS: readonly (readonly [prefix: string, protocol: Protocol])[] = [
   ['/anthropic', ANTHROPIC],
+  ['/openai/v1/responses', RESPONSES],
   ['/openai/v1', OPENAI],
   ['/gemini', GEMINI],
   ['/compat/v1', COMPATIBLE],
@@ -139,7 +141,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 
 async function answer(state: State, wire: Wire, call: RecordedCall, port: number): Promise<void> {
   const url = new URL(call.path, 'http://sandbox');
-  const row = PROTOCOLS.find(([prefix]) => url.pathname.startsWith(`${prefix}/`));
+  const row = PROTOCOLS.find(([prefix]) => `${url.pathname}/`.startsWith(`${prefix}/`));
   if (row === undefined) return sendReply(wire, jsonReply(404, '{"error":"no such path"}'), 0);
   const [prefix, protocol] = row;
   const incoming: Incoming = { ...call, path: decoded(url.pathname.slice(prefix.length)), query: url.searchParams };

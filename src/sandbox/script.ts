@@ -25,13 +25,21 @@ export const MODELS: Readonly<Record<string, Model>> = {
     play: (ask) => [text(chatAnswer(ask))],
   },
   'fake-tool-loop': {
-    meaning: 'calls the first tool twice in parallel, then the last tool once, then answers with what they returned; signed reasoning before every step',
+    meaning: 'calls the first tool twice at once, then the last one once, then answers from the results; reasons before each step',
     play: playToolLoop,
   },
   'fake-parallel': {
     meaning: 'calls every tool at once, at least three calls, then answers; on Gemini the calls have no ids',
     play: ({ facts }, tools) =>
       tools.length === 0 || facts.round > 0 ? [text(resultsAnswer(facts.results))] : callsOf(tools, Math.max(3, tools.length)),
+  },
+  'fake-interleaved': {
+    meaning: 'reasons before each of two calls of one turn, then answers from the results and ends with reasoning',
+    play: ({ facts }, tools) => {
+      if (tools.length === 0 || facts.round > 0) return [text(resultsAnswer(facts.results)), thinking('They may want more.')];
+      const [first, second] = callsOf(tools.slice(0, 1), 2) as [Block, Block];
+      return [thinking('This first.'), first, thinking('And this.', true), second];
+    },
   },
   'fake-json-numbers': {
     meaning: 'calls the first tool with numbers that a double cannot hold and integer-like keys, then answers',
@@ -56,13 +64,13 @@ const JSON_NUMBERS = '{"big":12345678901234567890,"one":1.0,"tiny":1e-7,"2":"sec
 const THINKING = thinking('Somebody wrote to me. A short and friendly answer will do.');
 const REDACTED_TOKENS = 8;
 
-/** The row of a table whose names may hold an `N`, and the number that stands for it (0 without one). */
+/** The row of a table whose names may end in an `N` or `NNN`, and the number that stands there (0 without one). */
 export function matchName<T>(table: Readonly<Record<string, T>>, model: string): { row: T; n: number } | undefined {
-  for (const [name, row] of Object.entries(table)) {
-    const match = new RegExp(`^${name.replace(/N+/, '(\\d{1,9})')}$`).exec(model);
-    if (match !== null) return { row, n: Number(match[1] ?? 0) };
-  }
-  return undefined;
+  const digits = /(?<=-)\d{1,9}$/.exec(model)?.[0];
+  const stem = model.slice(0, model.length - (digits?.length ?? 0));
+  if (Object.hasOwn(table, model)) return { row: table[model] as T, n: 0 };
+  const name = [`${stem}N`, `${stem}NNN`].find((candidate) => digits !== undefined && Object.hasOwn(table, candidate));
+  return name === undefined ? undefined : { row: table[name] as T, n: Number(digits) };
 }
 
 /** The answer to a request. */
@@ -206,7 +214,9 @@ function limitTokens(blocks: readonly Block[], tokensMax: number): { blocks: rea
     }
     if (block.type === 'text' && left > 0) kept.push({ ...block, pieces: block.pieces.slice(0, left) });
     if (block.type === 'thinking') kept.push(block);
-    if (block.type === 'call' && left > 0) kept.push({ ...block, argumentsText: block.argumentsText.slice(0, block.argumentsText.length / 2), isCut: true });
+    if (block.type === 'call' && left > 0) {
+      kept.push({ ...block, argumentsText: block.argumentsText.slice(0, block.argumentsText.length / 2), isCut: true });
+    }
     return { blocks: kept, tokens: tokensMax, isCut: true };
   }
   return { blocks: kept, tokens, isCut: false };

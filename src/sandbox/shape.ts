@@ -10,6 +10,7 @@ import { isObject } from '../base/loose.ts';
 /** A step from a value inwards. A tag is the variant that was chosen on the way, which only some providers name. */
 export type Step = string | number | { readonly tag: string };
 
+/** Why a value has not its shape. */
 export type Mismatch = {
   readonly path: readonly Step[];
   readonly is: 'unknown' | 'missing' | 'wrong';
@@ -33,28 +34,36 @@ function typed(expected: string, isRight: (value: unknown) => boolean): Shape {
   return (value, path) => (isRight(value) ? undefined : mismatch(path, 'wrong', expected, value));
 }
 
+/** Any value, and the plain types. */
 export const anything: Shape = () => undefined;
 export const string = typed('a string', (value) => typeof value === 'string');
 export const boolean = typed('a boolean', (value) => typeof value === 'boolean');
 export const number = typed('a number', (value) => typeof value === 'number');
 /** A whole number of zero or more. */
 export const count = typed('an integer', (value) => Number.isInteger(value) && Number(value) >= 0);
+/** Any whole number. */
 export const integer = typed('an integer', (value) => Number.isInteger(value));
+/** An object with whatever in it. */
 export const anyObject = typed('an object', isObject);
 
 /** Padded base64. Looked at for wrong characters only: a pattern over megabytes would need as much stack. */
-export const base64 = typed('base64', (value) => typeof value === 'string' && value !== '' && value.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(value));
+export const base64 = typed(
+  'base64',
+  (value) => typeof value === 'string' && value !== '' && value.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(value),
+);
 
 /** A string that matches. */
 export function matching(pattern: RegExp): Shape {
   return typed(`a string matching '${pattern.source}'`, (value) => typeof value === 'string' && pattern.test(value));
 }
 
+/** One of a few strings. */
 export function oneOf(...allowed: readonly string[]): Shape {
   return (value, path) =>
     allowed.includes(value as string) ? undefined : mismatch(path, 'wrong', allowed.map((name) => `'${name}'`).join(', '), value, allowed);
 }
 
+/** Null, or else the shape. */
 export function nullable(shape: Shape): Shape {
   return (value, path) => (value === null ? undefined : shape(value, path));
 }
@@ -64,6 +73,7 @@ export function stringOr(shape: Shape): Shape {
   return (value, path) => (typeof value === 'string' ? undefined : shape(value, path));
 }
 
+/** An array, every item of the shape. */
 export function listOf(item: Shape): Shape {
   return (value, path) => {
     if (!Array.isArray(value)) return mismatch(path, 'wrong', 'an array', value);

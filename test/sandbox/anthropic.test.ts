@@ -151,7 +151,7 @@ const REFUSED: readonly (readonly [what: string, body: object, message: RegExp])
   ['a wrong type', { temperature: 'hot' }, /^temperature: Input should be a valid number$/],
   ['an unknown kind of block', { messages: [{ role: 'user', content: [{ type: 'video' }] }] }, /^messages\.0\.content\.0: Input tag 'video' found using 'type'/],
   ['an unknown role', { messages: [{ role: 'system', content: 'x' }] }, /^messages\.0\.role: Input should be 'user', 'assistant'$/],
-  ['an image that is no base64', { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'a b' } }] }] }, /data: Input should be a valid base64/],
+  ['an image that is no base64', { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'a b' } }] }] }, /base64\.data: Input should be base64$/],
   ['no messages', { messages: [] }, /^messages: at least one message is required$/],
   ['an assistant who begins', { messages: [{ role: 'assistant', content: 'x' }, USER] }, /first message must use the "user" role/],
   ['two turns in a row', { messages: [USER, USER] }, /roles must alternate/],
@@ -208,6 +208,7 @@ const CHANGED: readonly (readonly [what: string, change: Change, message: RegExp
   ['altered sealed data', ([thought, sealed, ...rest]) => [thought as object, { ...sealed, data: 'AAAA' }, ...rest], /Invalid `data` in `redacted_thinking` block/],
   ['reasoning left out', (content) => content.slice(2), /Expected `thinking` or `redacted_thinking`, but found `text`/],
   ['sealed reasoning left out', ([thought, , ...rest]) => [thought as object, ...rest], /blocks in the latest assistant message cannot be modified/],
+  ['reasoning in another place', ([thought, sealed, words, ...rest]) => [thought, words, ...rest, sealed] as object[], /blocks in the latest assistant message cannot be modified/],
   ['reasoning in another order', ([thought, sealed, ...rest]) => [sealed as object, thought as object, ...rest], /bound to a different conversation/],
 ];
 
@@ -229,6 +230,30 @@ test('reasoning after a changed prefix is refused: system, tools, or an earlier 
     const answer = await ask(sandbox, { ...LOOP, messages: [USER, ...rest], ...change });
     assert.match(answer.text, /bound to a different conversation/, JSON.stringify(change));
   }
+});
+
+test('an error without a word is refused', async (t) => {
+  const sandbox = await open(t);
+  const { content, results } = await afterRound(sandbox);
+  const answers = at(results, 'content') as object[];
+  for (const words of [undefined, '']) {
+    const failed = { role: 'user', content: answers.map((answer) => ({ ...answer, content: words, is_error: true })) };
+    const answer = await ask(sandbox, { ...LOOP, messages: [USER, { role: 'assistant', content }, failed] });
+    assert.match(answer.text, /content cannot be empty if `is_error` is true/);
+  }
+});
+
+test('a budget wants a loop that began with reasoning, and no more', async (t) => {
+  const sandbox = await open(t);
+  const { content, results } = await afterRound(sandbox);
+  const call = (id: string): object[] => [
+    { role: 'assistant', content: [{ type: 'tool_use', id, name: 'weather', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] },
+  ];
+  const budget = { ...LOOP, max_tokens: 2000, thinking: { type: 'enabled', budget_tokens: 1024 } };
+  const refused = await ask(sandbox, { ...budget, messages: [USER, ...call('a'), ...call('b')] });
+  assert.match(refused.text, /Expected `thinking` or `redacted_thinking`, but found `tool_use`/);
+  assert.equal((await ask(sandbox, { ...budget, messages: [USER, { role: 'assistant', content }, results, ...call('a')] })).status, 200);
 });
 
 test('reasoning may be left out when it is turned off', async (t) => {

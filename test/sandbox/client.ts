@@ -89,19 +89,23 @@ export type ObserveSettings = {
   readonly agent?: http.Agent | false;
   /** Hangs up after this many bytes of the body. */
   readonly bytesMax?: number;
+  /** Hangs up when it fires. */
+  readonly signal?: AbortSignal;
   readonly onHeaders?: () => void;
 };
 
 export function observe(sandbox: Sandbox, model: string, settings: ObserveSettings = {}): Promise<Observation> {
   const { protocol = 'openai', isStream = false, agent = false, bytesMax = Number.POSITIVE_INFINITY } = settings;
+  const { signal = new AbortController().signal, onHeaders } = settings;
   const url = chatUrl(sandbox, protocol, model, isStream);
   return new Promise((resolve) => {
     const informational: number[] = [];
     const chunks: Buffer[] = [];
     let received = 0;
-    const outgoing = http.request(url, { method: 'POST', headers: HEADERS[protocol], agent, maxHeaderSize: 256 * 1024 });
+    let head: { readonly status: number | undefined; readonly headers: IncomingHttpHeaders } = { status: undefined, headers: {} };
+    const outgoing = http.request(url, { method: 'POST', headers: HEADERS[protocol], agent, signal, maxHeaderSize: 256 * 1024 });
     const fail = (error: NodeJS.ErrnoException): void =>
-      resolve({ status: undefined, headers: {}, body: Buffer.concat(chunks), isComplete: false, errorCode: error.code, informational });
+      resolve({ ...head, body: Buffer.concat(chunks), isComplete: false, errorCode: error.code, informational });
     outgoing.on('information', ({ statusCode }) => informational.push(statusCode));
     outgoing.on('upgrade', (response, socket) => {
       socket.destroy();
@@ -110,7 +114,8 @@ export function observe(sandbox: Sandbox, model: string, settings: ObserveSettin
     outgoing.on('error', fail);
     outgoing.on('response', (response) => {
       let errorCode: string | undefined;
-      settings.onHeaders?.();
+      onHeaders?.();
+      head = { status: response.statusCode, headers: response.headers };
       response.on('error', (error: NodeJS.ErrnoException) => (errorCode = error.code));
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
@@ -118,7 +123,7 @@ export function observe(sandbox: Sandbox, model: string, settings: ObserveSettin
         if (received >= bytesMax) outgoing.destroy();
       });
       response.on('close', () =>
-        resolve({ status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks), isComplete: response.complete, errorCode, informational }));
+        resolve({ ...head, body: Buffer.concat(chunks), isComplete: response.complete, errorCode, informational }));
     });
     outgoing.end(JSON.stringify(chatBody(protocol, model, isStream, 'Hello')));
   });
