@@ -1,18 +1,25 @@
 /**
  * The connections to one provider: two agents of node:http, never the global one, whose timeouts and sharing nobody set.
  *
- * Knows nothing of calls and their limits.
+ * Knows whether a proxy is in between, and nothing of calls and their limits.
  */
 
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { hostnameOf } from '../base/proxy-address.ts';
+import type { ProxyAddress } from '../base/proxy-address.ts';
+import { createProxyAgent, TunnelAgent } from './proxy.ts';
 
 const AGENT_SETTINGS = {
   keepAlive: true,
   // The most recently used socket is the least likely to have been closed; the others may go idle and close.
   scheduling: 'lifo',
+  // Each exchange has one attempt at a time, so GATEWAY_MAX_CONCURRENT bounds the sockets in use. A bound here would queue
+  // requests unseen, and hand them sockets past the guard below and without `reusedSocket`.
+  maxSockets: Infinity,
+  // These are idle: enough for a burst to follow another, few enough to cost nothing.
   maxFreeSockets: 256,
   noDelay: true,
   // For idle sockets: closes them before common load balancers do (60 s), or earlier where the provider said so.
@@ -27,13 +34,23 @@ export class ConnectionPool {
   readonly kept: http.Agent;
   /** For a call that a kept socket failed, since the next kept one may be as stale: its connections are new, and closed afterwards. */
   readonly fresh: http.Agent;
+  /** A proxy that requests are handed to in absolute form. A tunnel is not seen from outside. */
+  readonly forwardProxy: ProxyAddress | undefined;
+  /** Where requests are addressed to: the provider, or that proxy. */
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port: string | number;
   #isClosed = false;
 
-  /** `protocol` as in a URL: `http:` or `https:`. */
-  constructor(protocol: string) {
-    const AgentClass = protocol === 'https:' ? https.Agent : http.Agent;
-    this.kept = new AgentClass(AGENT_SETTINGS);
-    this.fresh = new AgentClass({ ...AGENT_SETTINGS, keepAlive: false });
+  /** `proxy`: the one on the way to `baseUrl`, if any. */
+  constructor(baseUrl: URL, proxy: ProxyAddress | undefined) {
+    this.forwardProxy = baseUrl.protocol === 'http:' ? proxy : undefined;
+    const { protocol, hostname, port } = this.forwardProxy ?? { protocol: baseUrl.protocol, hostname: hostnameOf(baseUrl), port: baseUrl.port };
+    this.protocol = protocol;
+    this.hostname = hostname;
+    this.port = port;
+    this.kept = createAgent(baseUrl.protocol, proxy, AGENT_SETTINGS);
+    this.fresh = createAgent(baseUrl.protocol, proxy, { ...AGENT_SETTINGS, keepAlive: false });
     this.#guardIdleSockets();
   }
 
@@ -68,6 +85,11 @@ export class ConnectionPool {
   openSockets(): number {
     return countSockets(this.kept.sockets) + countSockets(this.kept.freeSockets) + countSockets(this.fresh.sockets);
   }
+}
+
+function createAgent(protocol: string, proxy: ProxyAddress | undefined, settings: https.AgentOptions): http.Agent {
+  if (protocol === 'https:') return proxy === undefined ? new https.Agent(settings) : new TunnelAgent(proxy, settings);
+  return proxy === undefined ? new http.Agent(settings) : createProxyAgent(proxy, settings);
 }
 
 function destroyThis(this: Duplex): void {

@@ -7,6 +7,7 @@
 
 import http from 'node:http';
 import type { Socket } from 'node:net';
+import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
@@ -14,10 +15,15 @@ import { AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
-import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure, unwritableFailure, upgradeFailure } from './transport-failure.ts';
+import { proxyHeaders } from './proxy.ts';
+import type { TunnelOptions, TunnelOwner } from './proxy.ts';
+import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
+import { proxyName, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
 
 export type HttpTransportSettings = {
+  /** The proxy on the way to a provider at this URL; undefined = none. Asked once for each provider. */
+  readonly proxyFor?: (baseUrl: URL) => ProxyAddress | undefined;
   /** Told when a call is sent a second time because its kept socket had been closed by the provider meanwhile. */
   readonly onStaleRetry?: (provider: string) => void;
 };
@@ -31,18 +37,18 @@ export function createHttpTransport(settings: HttpTransportSettings = {}): Trans
 const RESPONSE_HEAD_BYTES_MAX = 64 * 1024;
 
 class HttpTransport implements Transport {
-  readonly #onStaleRetry: ((provider: string) => void) | undefined;
+  readonly #settings: HttpTransportSettings;
   readonly #pools = new Map<string, ConnectionPool>();
 
   constructor(settings: HttpTransportSettings) {
-    this.#onStaleRetry = settings.onStaleRetry;
+    this.#settings = settings;
   }
 
   send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {
     if (scope.ended !== undefined) return Promise.resolve(endedFailure(scope.ended));
     return new Promise((resolve) => {
       const watch = new AttemptWatch(provider.name, scope, limits);
-      new Attempt(provider, call, this.#poolOf(provider), watch, this.#onStaleRetry, resolve).start();
+      new Attempt(provider, call, this.#poolOf(provider), watch, this.#settings.onStaleRetry, resolve).start();
     });
   }
 
@@ -59,7 +65,7 @@ class HttpTransport implements Transport {
   #poolOf(provider: Provider): ConnectionPool {
     let pool = this.#pools.get(provider.name);
     if (pool === undefined) {
-      pool = new ConnectionPool(provider.baseUrl.protocol);
+      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl));
       this.#pools.set(provider.name, pool);
     }
     return pool;
@@ -68,7 +74,7 @@ class HttpTransport implements Transport {
 
 /** One call on its way until its response headers are in. */
 // hot: per request
-class Attempt {
+class Attempt implements TunnelOwner {
   readonly #provider: Provider;
   readonly #call: UpstreamCall;
   readonly #pool: ConnectionPool;
@@ -76,6 +82,7 @@ class Attempt {
   readonly #onStaleRetry: ((provider: string) => void) | undefined;
   readonly #resolve: (result: UpstreamResponse | Failure) => void;
   #request: http.ClientRequest | undefined;
+  tunnel: TunnelOwner['tunnel'];
   #isSettled = false;
   /** What the socket had received before this request. */
   #bytesReadBefore = 0;
@@ -113,7 +120,11 @@ class Attempt {
     this.#request = request;
     request.on('socket', (socket) => this.#onSocket(socket, request.reusedSocket));
     request.on('response', (response) => this.#onResponse(request, response));
-    request.on('upgrade', () => this.#fail(upgradeFailure(this.#provider.name)));
+    request.on('upgrade', (_response, socket) => {
+      // From Node 24 on the request has let go of it.
+      socket.destroy();
+      this.#fail(upgradeFailure(this.#provider.name));
+    });
     request.on('error', (error) => this.#onError(request, error));
     request.on('close', () => this.#onClose(request));
     if (request.reusedSocket) this.#watch.startAttemptLimit();
@@ -124,19 +135,23 @@ class Attempt {
   /** Throws on a header or path that HTTP cannot carry. */
   #createRequest(agent: http.Agent): http.ClientRequest {
     const { baseUrl } = this.#provider;
-    const headers = outboundHeaders(this.#provider, this.#call);
+    const { forwardProxy } = this.#pool;
+    const path = outboundPath(this.#provider, this.#call);
+    let headers = outboundHeaders(this.#provider, this.#call);
+    if (forwardProxy !== undefined) headers = { ...headers, ...proxyHeaders(forwardProxy, baseUrl.host) };
     if (this.#call.body !== undefined) headers['content-length'] = String(Buffer.byteLength(this.#call.body));
-    return http.request({
+    const options: http.RequestOptions & TunnelOptions = {
       agent,
-      protocol: baseUrl.protocol,
-      // Brackets belong to the URL of an IPv6 address, not to the address.
-      hostname: baseUrl.hostname.startsWith('[') ? baseUrl.hostname.slice(1, -1) : baseUrl.hostname,
-      port: baseUrl.port,
+      protocol: this.#pool.protocol,
+      hostname: this.#pool.hostname,
+      port: this.#pool.port,
       method: this.#call.method,
-      path: outboundPath(this.#provider, this.#call),
+      path: forwardProxy === undefined ? path : baseUrl.origin + path,
       headers,
       maxHeaderSize: RESPONSE_HEAD_BYTES_MAX,
-    });
+      tunnelOwner: this,
+    };
+    return http.request(options);
   }
 
   #onSocket(socket: Socket, isReused: boolean): void {
@@ -146,7 +161,7 @@ class Attempt {
     if (isReused) return;
     // Node leaves a socket without any listener for a moment between request and pool; an error then would end the process.
     socket.on('error', ignoreError);
-    const connected = this.#provider.baseUrl.protocol === 'https:' ? 'secureConnect' : 'connect';
+    const connected = this.#pool.protocol === 'https:' ? 'secureConnect' : 'connect';
     socket.once(connected, () => {
       if (!this.#isSettled) this.#watch.startAttemptLimit();
     });
@@ -164,8 +179,13 @@ class Attempt {
       this.#onStaleRetry?.(this.#provider.name);
       this.#sendOver(this.#pool.fresh);
     } else {
-      this.#fail(connectionFailure(this.#provider.name, error));
+      this.#fail(connectionFailure(this.#peerName(), error));
     }
+  }
+
+  /** Whoever is at the other end of the connection. */
+  #peerName(): string {
+    return this.#pool.forwardProxy === undefined ? this.#provider.name : proxyName(this.#provider.name);
   }
 
   /** True when the provider had closed a kept socket before the request reached it. Not after a single byte of an answer. */
@@ -177,13 +197,14 @@ class Attempt {
 
   /** A request that closes without a response, and without an error either, must not leave anybody waiting. */
   #onClose(request: http.ClientRequest): void {
-    if (!this.#isSettled && request === this.#request) this.#fail(connectionFailure(this.#provider.name, undefined));
+    if (!this.#isSettled && request === this.#request) this.#fail(connectionFailure(this.#peerName(), undefined));
   }
 
   #fail(failure: Failure): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#watch.release();
+    this.tunnel?.destroy();
     this.#request?.destroy();
     this.#resolve(failure);
   }

@@ -8,6 +8,7 @@
 import type { UpstreamHeaders } from '../core/adapter.ts';
 import { Failure, malformedReply } from '../core/failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
+import { ProxyError } from './proxy.ts';
 
 /** Variables whose limits a transport enforces. */
 export type LimitName = 'GATEWAY_CONNECT_TIMEOUT' | 'GATEWAY_ATTEMPT_TIMEOUT' | 'GATEWAY_STREAM_IDLE_TIMEOUT';
@@ -53,6 +54,7 @@ const PHRASES: Readonly<Record<string, string>> = {
 
 /** No response, because of `error`. */
 export function connectionFailure(provider: string, error: unknown): Failure {
+  if (error instanceof ProxyError) return tunnelFailure(provider, error);
   const code = codeFrom(error);
   if (code === undefined) return new Failure('unknown', `${provider} could not be reached`);
   if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`);
@@ -61,6 +63,18 @@ export function connectionFailure(provider: string, error: unknown): Failure {
   }
   const phrase = Object.hasOwn(PHRASES, code) ? PHRASES[code] : 'could not be reached';
   return new Failure('unknown', `${provider} ${phrase} (${code})`);
+}
+
+/** What a sentence calls the proxy on the way to a provider. */
+export function proxyName(provider: string): string {
+  return `the proxy to ${provider}`;
+}
+
+/** Refused credentials are the operator's business, as those of a provider are; a host that is not allowed stays so. */
+function tunnelFailure(provider: string, { status, cause }: ProxyError): Failure {
+  if (status === undefined) return connectionFailure(proxyName(provider), cause);
+  if (status === 407) return new Failure('auth', `${proxyName(provider)} rejected its credentials (HTTP 407)`);
+  return new Failure('unknown', `${proxyName(provider)} refused the connection (HTTP ${status})`, { isRetried: status >= 500 });
 }
 
 /** A request that cannot be put into HTTP, e.g. because a header holds a line break. */

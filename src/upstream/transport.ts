@@ -56,6 +56,9 @@ export interface UpstreamResponse {
   readChunks(onChunk: ChunkReceiver): Promise<Failure | undefined>;
   /** From now on the idle limit applies instead of the attempt's. Time in which the receiver is busy does not count. */
   startIdleLimit(): void;
-  /** Ends it, wherever it is: closes the socket unless the body was read to its end. May be called again. */
+  /**
+   * Ends it, wherever it is: closes the socket unless the body was read to its end. A read in progress ends well, with what
+   * had come. May be called again.
+   */
   discard(): void;
 }

@@ -1,4 +1,4 @@
-/** A self-signed certificate for `localhost`, made on the spot: no key lies in the repository, and none expires in it. */
+/** A self-signed certificate, made on the spot: no key lies in the repository, and none expires in it. */
 
 import { generateKeyPairSync, sign } from 'node:crypto';
 
@@ -13,11 +13,11 @@ const UTC_TIME = 0x17;
 const COMMON_NAME = Buffer.from('550403', 'hex');
 const ECDSA_WITH_SHA256 = Buffer.from('2a8648ce3d040302', 'hex');
 
-/** Key and certificate in PEM. Nobody trusts them. */
-export function createCertificate(): { readonly key: string; readonly cert: string } {
+/** Key and certificate in PEM. Nobody trusts them who is not told to. */
+export function createCertificate(host = 'localhost'): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = der(SEQUENCE, der(OBJECT_ID, ECDSA_WITH_SHA256));
-  const name = der(SEQUENCE, der(SET, der(SEQUENCE, der(OBJECT_ID, COMMON_NAME), der(UTF8_STRING, Buffer.from('localhost')))));
+  const name = der(SEQUENCE, der(SET, der(SEQUENCE, der(OBJECT_ID, COMMON_NAME), der(UTF8_STRING, Buffer.from(host)))));
   const validity = der(SEQUENCE, der(UTC_TIME, Buffer.from('200101000000Z')), der(UTC_TIME, Buffer.from('491231235959Z')));
   const content = der(
     SEQUENCE,

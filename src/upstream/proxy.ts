@@ -1,0 +1,130 @@
+/**
+ * The way out through an HTTP proxy: which provider takes it, and the tunnel through it.
+ *
+ * https goes through a tunnel (CONNECT, RFC 9110 section 9.3.6), so the proxy sees a host name and nothing else. http is handed
+ * to the proxy request by request in absolute form (RFC 9112 section 3.2.2): proxies commonly allow CONNECT to port 443 only.
+ */
+
+import http from 'node:http';
+import https from 'node:https';
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { hostnameOf } from '../base/proxy-address.ts';
+import type { ProxyAddress } from '../base/proxy-address.ts';
+
+export type ProxySettings = {
+  readonly httpsProxy: ProxyAddress | undefined;
+  readonly httpProxy: ProxyAddress | undefined;
+  /** Lower case. */
+  readonly noProxy: readonly string[];
+};
+
+/** The proxy on the way to a URL; undefined = none. Loopback is no exception: a proxy may be there as well. */
+export function proxyFor(settings: ProxySettings, url: URL): ProxyAddress | undefined {
+  const proxy = url.protocol === 'https:' ? settings.httpsProxy : settings.httpProxy;
+  return settings.noProxy.some((rule) => isExempt(rule, url)) ? undefined : proxy;
+}
+
+/**
+ * A rule as curl reads it: `*`, or a host, which stands for its subdomains too, with or without a leading dot. Also with a
+ * port, as in Go. Addresses match as they are written; networks (`10.0.0.0/8`) do not.
+ */
+function isExempt(rule: string, url: URL): boolean {
+  if (rule === '*') return true;
+  // Without brackets, several colons make an IPv6 address.
+  const [, bracketed, plain, port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(rule) ?? [];
+  if (port !== undefined && port !== (url.port || (url.protocol === 'https:' ? '443' : '80'))) return false;
+  const host = (bracketed ?? plain ?? rule).replace(/^\*?\./, '');
+  const hostname = hostnameOf(url);
+  return hostname === host || (isIP(hostname) === 0 && hostname.endsWith(`.${host}`));
+}
+
+/** The headers with which a request in absolute form goes to the proxy: for the request only, never for a log. */
+export function proxyHeaders(proxy: ProxyAddress, target: string): Record<string, string> {
+  const headers: Record<string, string> = { host: target };
+  if (proxy.credentials !== undefined) {
+    headers['proxy-authorization'] = `Basic ${Buffer.from(proxy.credentials.reveal()).toString('base64')}`;
+  }
+  return headers;
+}
+
+/** Connections to the proxy itself. */
+export function createProxyAgent(proxy: ProxyAddress, settings: https.AgentOptions): http.Agent {
+  if (proxy.protocol === 'http:') return new http.Agent(settings);
+  // Node would take the server name from the Host header, which names the provider. An address is none (RFC 6066, section 3).
+  return new https.Agent({ ...settings, servername: isIP(proxy.hostname) === 0 ? proxy.hostname : '' });
+}
+
+/** A tunnel that did not come to be: the proxy answered with `status`, or could not be reached because of `cause`. */
+export class ProxyError extends Error {
+  readonly status: number | undefined;
+
+  constructor(status: number | undefined, cause?: Error) {
+    super('no tunnel through the proxy', { cause });
+    this.name = 'ProxyError';
+    this.status = status;
+  }
+}
+
+/** Whoever waits for the connection. While the tunnel is being opened it is here, to be destroyed when the wait is over. */
+export type TunnelOwner = { tunnel: { destroy(): void } | undefined };
+
+/** An option of `http.request`, which hands it on to its agent. */
+export type TunnelOptions = { readonly tunnelOwner?: TunnelOwner };
+
+/** Connections with TLS to providers, each through a tunnel of its own. What the proxy spoils is a `ProxyError`. */
+export class TunnelAgent extends https.Agent {
+  readonly #proxy: ProxyAddress;
+  readonly #proxyAgent: http.Agent;
+
+  constructor(proxy: ProxyAddress, settings: https.AgentOptions) {
+    super(settings);
+    this.#proxy = proxy;
+    this.#proxyAgent = createProxyAgent(proxy, { ...settings, keepAlive: false });
+  }
+
+  override createConnection(
+    options: https.RequestOptions & TunnelOptions,
+    onCreated?: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    const owner = options.tunnelOwner;
+    const settle = (error: Error | null, tunnel: Duplex | undefined): void => {
+      if (owner !== undefined) owner.tunnel = undefined;
+      const socket = tunnel === undefined ? undefined : super.createConnection({ ...options, socket: tunnel } as https.RequestOptions);
+      // With an error there is no socket, which the declared type has forgotten.
+      onCreated?.(error, socket as Duplex);
+    };
+    const tunnel = this.#openTunnel(options, settle);
+    if (owner !== undefined) owner.tunnel = tunnel;
+    return undefined;
+  }
+
+  /** Asks the proxy for a connection. Tells the outcome once, also when the request returned is destroyed. */
+  #openTunnel(target: https.RequestOptions, settle: (error: Error | null, tunnel: Duplex | undefined) => void): http.ClientRequest {
+    const host = String(target.host);
+    const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${target.port}`;
+    const request = http.request({
+      agent: this.#proxyAgent,
+      protocol: this.#proxy.protocol,
+      hostname: this.#proxy.hostname,
+      port: this.#proxy.port,
+      method: 'CONNECT',
+      path: authority,
+      headers: proxyHeaders(this.#proxy, authority),
+    });
+    request.on('connect', (response, socket) => {
+      // What happens on it from now on is told by TLS, which takes it over.
+      socket.on('error', () => undefined);
+      const { statusCode = 0 } = response;
+      if (statusCode >= 200 && statusCode < 300) {
+        settle(null, socket);
+      } else {
+        socket.destroy();
+        settle(new ProxyError(statusCode), undefined);
+      }
+    });
+    request.on('error', (error) => settle(new ProxyError(undefined, error), undefined));
+    request.end();
+    return request;
+  }
+}
