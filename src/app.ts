@@ -4,19 +4,22 @@
  * `createApp` reads no environment, installs no signal handler and never exits the process.
  */
 
-import type { AddressInfo } from 'node:net';
 import type { Log } from './base/log.ts';
+import type { ProxyAddress } from './base/proxy-address.ts';
 import { bounded, createRedactor } from './base/redact.ts';
+import type { Secret } from './base/secret.ts';
 import type { Config } from './config.ts';
 import type { Provider } from './core/adapter.ts';
 import { Failure } from './core/failure.ts';
 import { createGateway } from './gateway.ts';
-import { Admission } from './http/chat.ts';
+import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
+import { listen } from './http/listen.ts';
 import { createServer } from './http/server.ts';
-import type { GatewayServer } from './http/server.ts';
+import type { GatewayServer, ServerParts } from './http/server.ts';
 import { createMetrics } from './metrics.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
+import { proxyFor } from './upstream/proxy.ts';
 import type { Transport } from './upstream/transport.ts';
 
 /** Longest piece of a provider's prose that reaches a log line or, where allowed, a caller. */
@@ -25,14 +28,13 @@ const DETAIL_CHARS_MAX = 500;
 const MASKED_CHARS_MAX = 8 * DETAIL_CHARS_MAX;
 /** After the grace: time for the last error frames to leave. */
 const LAST_WORDS_MS = 500;
+const IDLE_CHECK_MS = 20;
 
 /** What the app takes from outside. */
 export type AppSurroundings = {
   readonly log: Log;
   readonly version: string;
   readonly logLinesDropped: () => number;
-  /** A PEM certificate and its key: the server then speaks HTTPS. */
-  readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Instead of the transport that the configuration names: an own `fetch`, or a mock. */
   readonly fetch: typeof fetch | undefined;
 };
@@ -45,23 +47,32 @@ export type App = {
    * true when everything finished by itself, false when the grace ended first. A second call waits for the first.
    */
   drain(): Promise<boolean>;
+  /**
+   * Takes over the tokens, keys and certificate of a configuration that was read again. Requests in flight keep those they
+   * began with.
+   */
+  reload(next: Config): Reloaded;
   /** Ends everything now. */
   close(): void;
 };
+
+/** What a reload found to be different, by name; never a value. */
+export type Reloaded = { readonly swapped: readonly string[]; readonly needsRestart: readonly string[] };
 
 export function createApp(config: Config, surroundings: AppSurroundings): App {
   const { log } = surroundings;
   const transport: Transport =
     surroundings.fetch !== undefined || config.transport === 'fetch'
       ? createFetchTransport(surroundings.fetch)
-      : createHttpTransport({ onStaleRetry: (provider) => metrics.staleSocket(provider) });
+      : createHttpTransport({
+          onStaleRetry: (provider) => metrics.staleSocket(provider),
+          proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
+        });
   const metrics = createMetrics({
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
     upstreamSockets: () => transport.openSockets?.() ?? 0,
   });
-  const redact = createRedactor(secretsOf(config));
-  const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
   const gateway = createGateway(
     {
       connectTimeoutMs: config.connectTimeoutMs,
@@ -76,32 +87,52 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     },
     transport,
     metrics,
-    (provider, attempt, failure) => {
-      if (log.isEnabled('debug')) log.debug('attempt', { provider, attempt, outcome: failure?.message ?? 'success' });
+    (record, attempt, attemptMs, failure) => {
+      if (!log.isEnabled('debug')) return;
+      const outcome = failure?.kind ?? 'success';
+      const error = failure === undefined ? undefined : parts.redacted(failure.message);
+      log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
   );
+  const loopHealth = new LoopHealth();
+  const stopWatching = watchEventLoop(loopHealth);
+  const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded);
   let isDraining = false;
-  const server = createServer(
-    {
-      config,
-      providers: new Map<string, Provider>(config.providers.map((provider) => [provider.name, provider])),
+  let parts = partsFrom(config);
+  const server = createServer(() => parts);
+  let drained: Promise<boolean> | undefined;
+
+  /** Everything that holds a secret, made at once, so that an exchange sees either the old ones or the new ones. */
+  function partsFrom(current: Config): ServerParts {
+    const redact = createRedactor([...secretsOf(current).values()]);
+    const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
+    return {
+      config: current,
+      providers: new Map<string, Provider>(current.providers.map((provider) => [provider.name, provider])),
       gateway,
       metrics,
-      admission: new Admission(config.concurrentMax),
+      admission,
       log,
       isDraining: () => isDraining,
       presentable: (failure) => (config.forwardsErrorMessages ? withProse(failure, redacted) : failure),
       redacted,
-    },
-    surroundings.tls,
-  );
-  let drained: Promise<boolean> | undefined;
+    };
+  }
+
+  function reload(next: Config): Reloaded {
+    const before = parts.config;
+    parts = partsFrom(withSecretsOf(before, next));
+    if (next.tls !== undefined) server.swapCertificate(next.tls);
+    return { swapped: changedSecrets(before, parts.config), needsRestart: changedProxies(config, next) };
+  }
 
   async function drainOnce(): Promise<boolean> {
     isDraining = true;
+    server.endKeepAlive();
     await delay(config.drainDelayMs);
+    // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
+    await new Promise((resolve) => setImmediate(resolve));
     server.server.close();
-    server.server.closeIdleConnections();
     const isClean = await idle(server, config.shutdownGraceMs);
     if (!isClean) {
       server.endAll('shutdown');
@@ -112,23 +143,55 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   }
 
   function close(): void {
+    stopWatching();
     server.server.close();
     server.server.closeAllConnections();
     transport.close();
   }
 
   return {
-    listen: () => listen(server, config, surroundings.tls === undefined ? 'http' : 'https'),
+    listen: () => listen(server.server, config.listen, config.tls === undefined ? 'http' : 'https'),
     drain: () => (drained ??= drainOnce()),
+    reload,
     close,
   };
 }
 
-function secretsOf(config: Config) {
-  const secrets = config.callers.map((caller) => caller.token);
-  if (config.metricsToken !== undefined) secrets.push(config.metricsToken);
-  for (const provider of config.providers) if (provider.key !== undefined) secrets.push(provider.key);
+/** Every secret that could turn up in text, by what it is for. A private key never leaves the process. */
+function secretsOf(config: Config): Map<string, Secret> {
+  const secrets = new Map(config.callers.map(({ label, token }) => [`token of ${label}`, token]));
+  if (config.metricsToken !== undefined) secrets.set('metrics token', config.metricsToken);
+  for (const { name, key } of config.providers) if (key !== undefined) secrets.set(`key of ${name}`, key);
+  const { httpsProxy, httpProxy } = config.proxy;
+  if (httpsProxy?.credentials !== undefined) secrets.set('HTTPS_PROXY', httpsProxy.credentials);
+  if (httpProxy?.credentials !== undefined) secrets.set('HTTP_PROXY', httpProxy.credentials);
   return secrets;
+}
+
+/** The configuration with another one's secrets and certificate, and nothing else of it. */
+function withSecretsOf(config: Config, next: Config): Config {
+  const keys = new Map(next.providers.map(({ name, key }) => [name, key]));
+  const providers = config.providers.map((provider) => ({ ...provider, key: keys.get(provider.name) ?? provider.key }));
+  return { ...config, callers: next.callers, metricsToken: next.metricsToken, tls: next.tls, providers };
+}
+
+function changedSecrets(before: Config, after: Config): string[] {
+  const [old, current] = [secretsOf(before), secretsOf(after)];
+  const names = [...new Set([...old.keys(), ...current.keys()])];
+  const changed = names.filter((name) => old.get(name)?.reveal() !== current.get(name)?.reveal());
+  return before.tls?.cert === after.tls?.cert ? changed : [...changed, 'certificate'];
+}
+
+/** Connections through the old proxy are kept for as long as the process lives. */
+function changedProxies(config: Config, next: Config): string[] {
+  const changed: string[] = [];
+  if (proxyText(config.proxy.httpsProxy) !== proxyText(next.proxy.httpsProxy)) changed.push('HTTPS_PROXY');
+  if (proxyText(config.proxy.httpProxy) !== proxyText(next.proxy.httpProxy)) changed.push('HTTP_PROXY');
+  return changed;
+}
+
+function proxyText(proxy: ProxyAddress | undefined): string {
+  return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
 /** The failure with the provider's own words, masked and cut, added to its sentence; never for a rejected credential. */
@@ -143,30 +206,16 @@ function withProse(failure: Failure, redacted: (text: string) => string): Failur
   });
 }
 
-function listen(server: GatewayServer, config: Config, scheme: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.server.once('error', reject);
-    const onListening = (): void => {
-      server.server.off('error', reject);
-      const address = server.server.address() as AddressInfo | string;
-      resolve(typeof address === 'string' ? `unix:${address}` : `${scheme}://${hostOf(address)}:${address.port}`);
-    };
-    if (config.listen.type === 'unix') server.server.listen(config.listen.path, onListening);
-    else server.server.listen(config.listen.port, config.listen.host, onListening);
-  });
-}
-
-function hostOf(address: AddressInfo): string {
-  if (address.address === '::' || address.address === '0.0.0.0') return 'localhost';
-  return address.family === 'IPv6' ? `[${address.address}]` : address.address;
-}
-
-/** Waits until no exchange is in flight; false when the time is over first. */
+/**
+ * Waits until nothing is in flight, twice in a row: what was sent on a connection that has just been accepted is read a
+ * turn later. False when the time is over first.
+ */
 async function idle(server: GatewayServer, timeoutMs: number): Promise<boolean> {
   const endAtMs = performance.now() + timeoutMs;
-  while (server.inFlight() > 0) {
-    if (performance.now() >= endAtMs) return false;
-    await delay(20);
+  for (let quiet = 0; quiet < 2; ) {
+    if (performance.now() >= endAtMs) return server.inFlight() === 0;
+    await delay(IDLE_CHECK_MS);
+    quiet = server.inFlight() === 0 ? quiet + 1 : 0;
   }
   return true;
 }

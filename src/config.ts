@@ -5,10 +5,13 @@
  * Reads no file and no environment by itself, and knows no provider: all are handed in.
  */
 
+import { createSecureContext } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import { renderDuration } from './base/duration.ts';
 import { nearest } from './base/nearest.ts';
-import type { Secret } from './base/secret.ts';
-import type { Provider, ProviderRow } from './core/adapter.ts';
+import type { ProxyAddress } from './base/proxy-address.ts';
+import { Secret } from './base/secret.ts';
+import type { AdapterSettings, Provider, ProviderRow } from './core/adapter.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
@@ -99,13 +102,15 @@ export const SETTINGS = [
     meaning: "Passes the caller's `traceparent` on to providers." },
   { variable: 'HTTPS_PROXY', field: 'httpsProxy', type: PROXY_URL, default: undefined,
     alternative: { variable: 'https_proxy', type: PROXY_URL },
-    meaning: 'A proxy for calls to providers over https. Lower case counts too, here and below.' },
+    meaning: 'The proxy for calls to providers over https. Lower case counts too, here and below.' },
   { variable: 'HTTP_PROXY', field: 'httpProxy', type: PROXY_URL, default: undefined,
     alternative: { variable: 'http_proxy', type: PROXY_URL },
-    meaning: 'A proxy for calls to providers over http.' },
+    meaning: 'The proxy for calls to providers over http.' },
   { variable: 'NO_PROXY', field: 'noProxy', type: HOSTS, default: '',
     alternative: { variable: 'no_proxy', type: HOSTS },
-    meaning: 'Hosts that are called without a proxy, separated by commas.' },
+    meaning: 'Called without a proxy: hosts and their subdomains, also `host:port` and IP addresses, or `*`; separated by commas.' },
+  { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
+    meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
 ] as const satisfies readonly Setting[];
 
 type Row = Exclude<(typeof SETTINGS)[number], { readonly field: 'providers' }>;
@@ -120,6 +125,7 @@ type Ingredient =
   | 'authTokens'
   | 'defaultProvider'
   | 'compatName'
+  | 'openAiApi'
   | 'tlsCertFile'
   | 'tlsKeyFile'
   | 'httpsProxy'
@@ -134,12 +140,11 @@ export type Config = Omit<Settings, Ingredient> & {
   readonly providers: readonly Provider[];
   /** The name of one of them. */
   readonly defaultProvider: string;
-  /** Paths; undefined = plain HTTP. */
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** The URLs may contain credentials: not for logs. */
+  /** In PEM, and a pair that OpenSSL takes; undefined = plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: Secret } | undefined;
   readonly proxy: {
-    readonly httpsProxy: URL | undefined;
-    readonly httpProxy: URL | undefined;
+    readonly httpsProxy: ProxyAddress | undefined;
+    readonly httpProxy: ProxyAddress | undefined;
     /** Lower case. */
     readonly noProxy: readonly string[];
   };
@@ -170,10 +175,11 @@ export function loadConfig(
   readFile: (path: string) => string,
 ): LoadedConfig {
   const environment = new Environment(variables, readFile);
-  const { authToken, authTokens, defaultProvider, compatName, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields } =
-    readSettings(environment);
+  const {
+    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
+  } = readSettings(environment);
   const callers = callersFrom(environment, authToken, authTokens ?? []);
-  const providers = readProviders(environment, [...rows, compatRow(compatName)]);
+  const providers = readProviders(environment, [...rows, compatRow(compatName)], { openAiApi });
   const config: Config = {
     ...fields,
     callers,
@@ -244,11 +250,11 @@ function warnIfShort(environment: Environment, place: string, token: Secret): vo
 }
 
 /** The providers that the environment registers, by name. */
-function readProviders(environment: Environment, rows: readonly ProviderRow[]): readonly Provider[] {
+function readProviders(environment: Environment, rows: readonly ProviderRow[], settings: AdapterSettings): readonly Provider[] {
   const problemsBefore = environment.problems.length;
   const providers = new Map<string, Provider>();
   for (const row of rows) {
-    const provider = readProvider(environment, row);
+    const provider = readProvider(environment, row, settings);
     if (provider === undefined) continue;
     // Only the operator's own host has a name that can be chosen.
     if (providers.has(row.name)) environment.problems.push(`GATEWAY_COMPAT_NAME: ${row.name} is configured already; choose another name`);
@@ -262,7 +268,7 @@ function readProviders(environment: Environment, rows: readonly ProviderRow[]): 
 }
 
 /** Undefined when neither key nor base URL registers it, or when one of them is bad. */
-function readProvider(environment: Environment, row: ProviderRow): Provider | undefined {
+function readProvider(environment: Environment, row: ProviderRow, settings: AdapterSettings): Provider | undefined {
   const [keyVariable, ...ignored] = row.keyVariables.filter((variable) => environment.isSet(variable, SECRET));
   const isBaseUrlSet = environment.isSet(row.baseUrlVariable, BASE_URL);
   if (keyVariable === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
@@ -281,7 +287,7 @@ function readProvider(environment: Environment, row: ProviderRow): Provider | un
     environment.warnings.push(`${row.baseUrlVariable}: keys and prompts travel to ${root.host} unencrypted; use https`);
   }
   const baseUrl = withVersion(root, row.versionSegment);
-  return { name: row.name, adapter: row.createAdapter(row.name), baseUrl, key, keyHeader: row.keyHeader };
+  return { name: row.name, adapter: row.createAdapter(row.name, settings), baseUrl, key, keyHeader: row.keyHeader };
 }
 
 function withVersion(root: URL, versionSegment: string | undefined): URL {
@@ -308,12 +314,40 @@ function defaultProviderFrom(environment: Environment, wanted: string | undefine
 }
 
 function tlsFrom(environment: Environment, certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
-  if (certFile !== undefined) environment.readFile('GATEWAY_TLS_CERT_FILE', certFile);
-  if (keyFile !== undefined) environment.readFile('GATEWAY_TLS_KEY_FILE', keyFile);
-  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile };
-  if (certFile !== undefined) environment.problems.push('GATEWAY_TLS_KEY_FILE: required, because GATEWAY_TLS_CERT_FILE is set');
-  if (keyFile !== undefined) environment.problems.push('GATEWAY_TLS_CERT_FILE: required, because GATEWAY_TLS_KEY_FILE is set');
+  const { problems } = environment;
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (keyFile === undefined) problems.push('GATEWAY_TLS_KEY_FILE: required, because GATEWAY_TLS_CERT_FILE is set');
+  if (certFile === undefined) problems.push('GATEWAY_TLS_CERT_FILE: required, because GATEWAY_TLS_KEY_FILE is set');
+  const cert = readPem(environment, 'GATEWAY_TLS_CERT_FILE', certFile, 'a certificate', (pem) => ({ cert: pem }));
+  const key = readPem(environment, 'GATEWAY_TLS_KEY_FILE', keyFile, 'a private key without a passphrase', (pem) => ({ key: pem }));
+  if (cert === undefined || key === undefined) return undefined;
+  if (!isSecureContext({ cert, key })) problems.push('GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE');
+  return { cert, key: new Secret(key) };
+}
+
+/** The file's text; undefined when OpenSSL does not take it, which is then among the problems. */
+function readPem(
+  environment: Environment,
+  variable: string,
+  path: string | undefined,
+  expects: string,
+  contextOf: (pem: string) => SecureContextOptions,
+): string | undefined {
+  const pem = path === undefined ? undefined : environment.readFile(variable, path);
+  if (pem === undefined) return undefined;
+  // An empty text would count as absent.
+  if (pem !== '' && isSecureContext(contextOf(pem))) return pem;
+  environment.problems.push(`${variable}: expected ${expects} in PEM`);
   return undefined;
+}
+
+function isSecureContext(options: SecureContextOptions): boolean {
+  try {
+    createSecureContext(options);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** What is wrong or odd only in combination. */
@@ -326,6 +360,9 @@ function checkTogether(environment: Environment, config: Config): void {
   if (config.metricsToken !== undefined) {
     warnIfShort(environment, 'GATEWAY_METRICS_TOKEN', config.metricsToken);
     if (!config.isMetricsEnabled) warnings.push('GATEWAY_METRICS_TOKEN: has no effect while GATEWAY_METRICS is false');
+  }
+  for (const rule of config.proxy.noProxy) {
+    if (rule.includes('/')) warnings.push(`NO_PROXY: ${quoted(rule)} exempts nothing: networks are not understood, list hosts`);
   }
   if (config.transport === 'fetch') {
     warnings.push('GATEWAY_TRANSPORT: fetch gives up after 10s of connecting and 300s of silence, even where longer timeouts are set');
@@ -344,92 +381,4 @@ function unknownVariables(environment: Environment): string[] {
     const meant = nearest(name, known);
     return `${/^\w+$/.test(name) ? name : quoted(name)}: there is no such setting${meant === undefined ? '' : `; did you mean ${meant}?`}`;
   });
-}
-
-/** How values are written, for both tables. */
-const VALUES =
-  'Durations: `250ms`, `15s`, `1m30s`, `1h`. Sizes: `65536`, `512KiB`, `16MiB`. Booleans: `true`, `false`, `1`, `0`. ' +
-  'Every secret can come from a file instead: add `_FILE` to its variable and give a path. An empty value counts as absent.';
-
-const REGISTRATION = 'A provider is registered by its key, or, where the key is optional, also by its base URL alone.';
-
-/** The settings and the providers as Markdown tables. */
-export function renderSettingsTable(rows: readonly ProviderRow[]): string {
-  const settings = (SETTINGS as readonly Setting[]).map((row) =>
-    markdownRow([`\`${row.variable}\``, row.type.name, row.default ? `\`${row.default}\`` : absenceOf(row), row.meaning]),
-  );
-  const providers = rows.map((row) =>
-    markdownRow([
-      row.name,
-      row.keyVariables.map((variable) => `\`${variable}\``).join(' or ') + (row.isKeyRequired ? '' : ' (optional)'),
-      `\`${row.baseUrlVariable}\``,
-      row.defaultBaseUrl === undefined ? 'required' : row.defaultBaseUrl,
-    ]),
-  );
-  return [
-    '| variable | type | default | meaning |\n|---|---|---|---|',
-    ...settings,
-    `\n${VALUES}\n\n${REGISTRATION}\n`,
-    '| provider | key | base URL | default base URL |\n|---|---|---|---|',
-    ...providers,
-    '',
-  ].join('\n');
-}
-
-function absenceOf(row: Setting): string {
-  return row.absence ?? 'none';
-}
-
-function markdownRow(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-}
-
-const HELP_COLUMNS = 100;
-
-/** What `--help` prints: plain text of at most 100 columns. */
-export function renderHelp(rows: readonly ProviderRow[]): string {
-  const settings = (SETTINGS as readonly Setting[]).map((row) => {
-    const value = row.default ? `default ${row.default}` : absenceOf(row);
-    return `  ${row.variable}  (${row.type.name}; ${value})\n${wrapped(row.meaning, '      ')}`;
-  });
-  const providers = rows.map((row) => {
-    const key = `${row.keyVariables.join(' or ')}${row.isKeyRequired ? '' : ' (optional)'}`;
-    const baseUrl = row.defaultBaseUrl === undefined ? '(required)' : `(default ${row.defaultBaseUrl})`;
-    return `  ${row.name.padEnd(12)}${key}\n${''.padEnd(14)}${row.baseUrlVariable} ${baseUrl}`;
-  });
-  return [
-    'A chat completion gateway, configured by environment variables.',
-    '',
-    'Usage: gateway             serve until SIGTERM or SIGINT',
-    '       gateway --check     say what is wrong with the configuration, and exit',
-    '       gateway --help      print this',
-    '       gateway --version   print the version',
-    '',
-    'Settings',
-    '',
-    ...settings,
-    '',
-    wrapped(VALUES, ''),
-    '',
-    'Providers',
-    '',
-    ...providers,
-    '',
-    wrapped(REGISTRATION, ''),
-    '',
-  ].join('\n');
-}
-
-function wrapped(markdown: string, indent: string): string {
-  const lines: string[] = [];
-  let line = '';
-  for (const next of markdown.replaceAll('`', '').split(' ')) {
-    if (line !== '' && indent.length + line.length + 1 + next.length > HELP_COLUMNS) {
-      lines.push(indent + line);
-      line = next;
-    } else {
-      line = line === '' ? next : `${line} ${next}`;
-    }
-  }
-  return [...lines, indent + line].join('\n');
 }

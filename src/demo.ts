@@ -66,7 +66,7 @@ async function show(): Promise<void> {
     isColoured: process.stderr.isTTY === true,
     write: (line) => writer.write(line),
   });
-  const surroundings = { log, version: 'demo', tls: undefined, fetch: undefined, logLinesDropped: () => writer.dropped };
+  const surroundings = { log, version: 'demo', fetch: undefined, logLinesDropped: () => writer.dropped };
   let app = createApp(config, surroundings);
   const address = await app.listen().catch(() => {
     // Somebody else has the usual port: any other will do for a demonstration.

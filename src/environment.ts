@@ -7,6 +7,8 @@
 
 import { isIPv6 } from 'node:net';
 import { parseDuration } from './base/duration.ts';
+import { proxyAddressFrom } from './base/proxy-address.ts';
+import type { ProxyAddress } from './base/proxy-address.ts';
 import { bounded, createRedactor } from './base/redact.ts';
 import { Secret } from './base/secret.ts';
 import { parseSize, renderSize } from './base/size.ts';
@@ -209,7 +211,7 @@ export const SECRET_LIST: SettingType<readonly string[]> = {
   shown: 'never',
 };
 
-/** Names of hosts and domains, in lower case. */
+/** Names and addresses of hosts, and domains, in lower case. */
 export const HOSTS: SettingType<readonly string[]> = {
   name: 'list',
   expects: 'host names, separated by commas',
@@ -275,12 +277,12 @@ export const BASE_URL: SettingType<URL> = {
 };
 
 /** A proxy, which may have a user name and a password. */
-export const PROXY_URL: SettingType<URL> = {
+export const PROXY_URL: SettingType<ProxyAddress> = {
   name: 'URL (secret)',
   expects: 'an http or https URL such as http://proxy.example.com:3128',
   parse: (text) => {
     const url = parseHttpUrl(text);
-    return url?.pathname === '/' ? url : undefined;
+    return url?.pathname === '/' ? proxyAddressFrom(url) : undefined;
   },
   shown: 'never',
 };

@@ -12,16 +12,19 @@ import type { Provider, UpstreamCall } from './core/adapter.ts';
 import { unreachable } from './core/chat.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo, Usage } from './core/chat.ts';
 import { Failure, malformedReply, truncatedStream } from './core/failure.ts';
+import { TIMER_MS_MAX } from './core/scope.ts';
 import type { Scope, ScopeEnd } from './core/scope.ts';
 import type { Metrics } from './metrics.ts';
 import { RetryBudget, retryWaitMs } from './upstream/retry.ts';
-import type { RetryPolicy } from './upstream/retry.ts';
+import type { RetryPolicy, RetryRefusal } from './upstream/retry.ts';
 import type { AttemptLimits, Transport, UpstreamResponse } from './upstream/transport.ts';
 
 /** Largest whole reply taken from a provider. */
 const REPLY_BYTES_MAX = 32 * 1024 * 1024;
 /** Largest error body read; the rest is thrown away with its connection. */
 const FAILURE_BYTES_MAX = 64 * 1024;
+/** How long an error body may take: one that never ends must not hold its request for the attempt's limit. */
+const FAILURE_MS_MAX = 5000;
 /** Most pages of a model list; at 1,000 models a page nobody has more. */
 const MODEL_PAGES_MAX = 50;
 
@@ -34,18 +37,42 @@ export type GatewaySettings = {
 
 /** What became of one exchange's calls; filled in as it goes, read by the log line at its end. */
 export type CallRecord = {
+  readonly requestId: string;
   provider: string | undefined;
   /** As the caller named it. */
   requestedModel: string | undefined;
   /** As the provider named it. */
   servedModel: string | undefined;
   attempts: number;
-  /** Time spent waiting for the provider, over all attempts. */
+  /** Time spent in attempts: waiting for the provider and, in a stream, for a slow caller. */
   upstreamMs: number;
+  /** Time spent between attempts. */
+  waitedMs: number;
+  /** Why there was no further attempt, where the failure alone does not say it. */
+  retryRefusal: string | undefined;
   /** From the first attempt's start to the first delta. */
   firstDeltaMs: number | undefined;
+  /** From the first delta to the last, waits for a slow caller included. */
+  restMs: number | undefined;
   usage: Usage | undefined;
 };
+
+/** The record of an exchange that has called nobody yet. */
+export function createCallRecord(requestId: string): CallRecord {
+  return {
+    requestId,
+    provider: undefined,
+    requestedModel: undefined,
+    servedModel: undefined,
+    attempts: 0,
+    upstreamMs: 0,
+    waitedMs: 0,
+    retryRefusal: undefined,
+    firstDeltaMs: undefined,
+    restMs: undefined,
+    usage: undefined,
+  };
+}
 
 /** The limits of an exchange as the attempts see it. */
 export type CallContext = {
@@ -53,6 +80,8 @@ export type CallContext = {
   /** When the whole exchange must be over, on the clock of `performance.now()`, and the setting that says so. */
   readonly deadline: { readonly atMs: number; readonly setting: string };
   readonly record: CallRecord;
+  /** Sent with every call besides the adapter's own: the caller's trace, where the operator passes it on. */
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
 };
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
@@ -75,7 +104,7 @@ export function createGateway(
   settings: GatewaySettings,
   transport: Transport,
   metrics: Metrics,
-  logAttempt: (provider: string, attempt: number, failure: Failure | undefined) => void,
+  logAttempt: (record: CallRecord, attempt: number, attemptMs: number, failure: Failure | undefined) => void,
 ): Gateway {
   const budgets = new Map<string, RetryBudget>();
   const wholeLimits: AttemptLimits = {
@@ -104,36 +133,51 @@ export function createGateway(
     const budget = budgetOf(provider.name);
     let lastFailure: Failure | undefined;
     for (let attempt = 1; ; attempt += 1) {
-      context.record.attempts = attempt;
+      context.record.attempts += 1;
       const startedAtMs = performance.now();
       const outcome = await tryOnce();
-      context.record.upstreamMs += performance.now() - startedAtMs;
+      const attemptMs = performance.now() - startedAtMs;
+      context.record.upstreamMs += attemptMs;
       const failure = outcome instanceof Failure ? outcome : undefined;
-      logAttempt(provider.name, attempt, failure);
-      metrics.attempt(provider.name, failure?.kind ?? 'success');
+      logAttempt(context.record, attempt, attemptMs, failure);
+      const { ended } = context.scope;
+      // A caller who hangs up says nothing about the provider.
+      metrics.attempt(provider.name, failure, ended);
       if (failure === undefined) {
         budget.succeeded(attempt, lastFailure);
         return outcome;
       }
-      if (context.scope.ended !== undefined) return scopeFailure(context.scope.ended, context.deadline.setting);
+      if (ended !== undefined) return endedEarly(ended, context);
       if (failure.limit !== undefined) metrics.limit(failure.limit);
       if (isTooLate()) return failure;
       const msLeft = context.deadline.atMs - performance.now();
       const waitMs = retryWaitMs(failure, attempt - 1, settings.retryPolicy, msLeft, Math.random);
       if (typeof waitMs === 'string') {
-        if (failure.isRetried) metrics.retryRefused(provider.name, waitMs);
+        if (failure.isRetried) refuseRetry(context.record, provider, waitMs);
         return failure;
       }
       if (!budget.take(failure)) {
-        metrics.retryRefused(provider.name, 'budget');
+        refuseRetry(context.record, provider, 'budget');
         return failure;
       }
       lastFailure = failure;
       metrics.retry(provider.name, failure.kind);
-      if (!(await context.scope.sleep(waitMs)) && context.scope.ended !== undefined) {
-        return scopeFailure(context.scope.ended, context.deadline.setting);
-      }
+      const waitsFromMs = performance.now();
+      await context.scope.sleep(waitMs);
+      context.record.waitedMs += performance.now() - waitsFromMs;
+      if (context.scope.ended !== undefined) return endedEarly(context.scope.ended, context);
     }
+  }
+
+  function refuseRetry(record: CallRecord, provider: Provider, reason: RetryRefusal | 'budget'): void {
+    record.retryRefusal = reason;
+    metrics.retryRefused(provider.name, reason);
+  }
+
+  function endedEarly(reason: ScopeEnd, context: CallContext): Failure {
+    const failure = scopeFailure(reason, context.deadline.setting);
+    if (failure.limit !== undefined) metrics.limit(failure.limit);
+    return failure;
   }
 
   async function send(
@@ -142,7 +186,7 @@ export function createGateway(
     context: CallContext,
     limits: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
-    const response = await transport.send(provider, call, context.scope, limits);
+    const response = await transport.send(provider, withHeaders(call, context.extraHeaders), context.scope, limits);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;
     return readFailure(provider, response);
@@ -179,13 +223,16 @@ export function createGateway(
       const call = provider.adapter.encodeChat(request, true);
       if (call instanceof Failure) return call;
       const startedAtMs = performance.now();
-      let hasPassedOn = false;
+      let firstAtMs: number | undefined;
       const pushDelta = (delta: Delta): void => {
-        if (!hasPassedOn) {
-          hasPassedOn = true;
-          context.record.firstDeltaMs = performance.now() - startedAtMs;
+        if (firstAtMs === undefined) {
+          firstAtMs = performance.now();
+          context.record.firstDeltaMs = firstAtMs - startedAtMs;
         }
-        if (delta.type === 'done') noteReply(context.record, delta.reply);
+        if (delta.type === 'done') {
+          context.record.restMs = performance.now() - firstAtMs;
+          noteReply(context.record, delta.reply);
+        }
         sink.push(delta);
       };
       const outcome = await withRetries(provider, context, async () => {
@@ -193,28 +240,34 @@ export function createGateway(
         if (response instanceof Failure) return response;
         if (isJson(response)) return readErrorInsteadOfStream(provider, response);
         return pipeStream(provider, response, pushDelta, sink);
-      }, () => hasPassedOn);
+      }, () => firstAtMs !== undefined);
       if (!(outcome instanceof Failure)) return undefined;
-      if (hasPassedOn) metrics.streamCut(provider.name, outcome.kind);
+      const { ended } = context.scope;
+      if (firstAtMs !== undefined && ended !== 'caller-gone') metrics.streamCut(provider.name, outcome, ended);
       return outcome;
     },
 
     async models(provider, context) {
       const models: ModelInfo[] = [];
       let cursor: string | undefined;
-      for (let page = 0; page < MODEL_PAGES_MAX; page += 1) {
+      for (let pages = 0; pages < MODEL_PAGES_MAX; pages += 1) {
         const call = provider.adapter.encodeModels(cursor);
-        const body = await withRetries(provider, context, () => readWhole(provider, call, context), never);
-        if (body instanceof Failure) return body;
-        const decoded = provider.adapter.decodeModels(body);
-        if (decoded instanceof Failure) return decoded;
-        models.push(...decoded.models);
-        if (decoded.nextCursor === undefined || decoded.nextCursor === cursor) return models;
-        cursor = decoded.nextCursor;
+        const page = await withRetries(provider, context, async () => {
+          const body = await readWhole(provider, call, context);
+          return body instanceof Failure ? body : provider.adapter.decodeModels(body);
+        }, never);
+        if (page instanceof Failure) return page;
+        for (const model of page.models) models.push(model);
+        if (page.nextCursor === undefined || page.nextCursor === cursor) return models;
+        cursor = page.nextCursor;
       }
       return malformedReply(provider.name, 200, `its model list has more than ${MODEL_PAGES_MAX} pages`);
     },
   };
+}
+
+function withHeaders(call: UpstreamCall, extra: CallContext['extraHeaders']): UpstreamCall {
+  return extra === undefined ? call : { ...call, headers: { ...call.headers, ...extra } };
 }
 
 function never(): boolean {
@@ -260,7 +313,7 @@ async function pipeStream(
     void sink.flush();
     return 'enough';
   });
-  if (isOverflown) {
+  if (isOverflown && state.end === undefined) {
     return new Failure('server', `${provider.name} sent a line of its stream that is too long`, { upstreamStatus: 200 });
   }
   return endOfStream(provider, state.end, cut, () => {
@@ -289,22 +342,29 @@ function isJson(response: UpstreamResponse): boolean {
 
 /** A stream was asked for and a JSON body came: an error inside a 200, or a host that cannot stream. */
 async function readErrorInsteadOfStream(provider: Provider, response: UpstreamResponse): Promise<Failure> {
-  const body = await response.readBody(FAILURE_BYTES_MAX);
-  response.discard();
+  const body = await readFailureBody(response);
   if (body instanceof Failure) return body;
-  const reply = provider.adapter.decodeChat(body.toString('utf8'));
+  const reply = provider.adapter.decodeChat(body);
   if (reply instanceof Failure) return reply;
   return malformedReply(provider.name, response.status, 'it sent one whole body where a stream was asked for');
 }
 
 async function readFailure(provider: Provider, response: UpstreamResponse): Promise<Failure> {
-  const body = await response.readBody(FAILURE_BYTES_MAX);
-  response.discard();
-  const text = body instanceof Failure ? '' : body.toString('utf8');
-  const failure = provider.adapter.decodeFailure(response.status, response.headers, text);
+  const body = await readFailureBody(response);
+  const failure = provider.adapter.decodeFailure(response.status, response.headers, body instanceof Failure ? '' : body);
   if (failure.retryAfterMs !== undefined) return failure;
   const waitMs = retryAfterMs(response.headers, Date.now());
-  return waitMs === undefined ? failure : withRetryAfter(failure, waitMs);
+  // An absurd wait goes out as a hint too, and has to be a number that a header can carry.
+  return waitMs === undefined ? failure : withRetryAfter(failure, Math.min(waitMs, TIMER_MS_MAX));
+}
+
+/** What of an error's body has come when it ends or its time is over. */
+async function readFailureBody(response: UpstreamResponse): Promise<string | Failure> {
+  const timer = setTimeout(() => response.discard(), FAILURE_MS_MAX);
+  const body = await response.readBody(FAILURE_BYTES_MAX);
+  clearTimeout(timer);
+  response.discard();
+  return body instanceof Failure ? body : body.toString('utf8');
 }
 
 function withRetryAfter(failure: Failure, waitMs: number): Failure {

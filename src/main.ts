@@ -7,25 +7,32 @@ import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
 import { createApp } from './app.ts';
 import type { App } from './app.ts';
-import { loadConfig, renderHelp } from './config.ts';
-import type { Config, LoadedConfig } from './config.ts';
+import { loadConfig } from './config.ts';
+import type { LoadedConfig } from './config.ts';
+import type { EffectiveValue } from './environment.ts';
 import { describeError } from './http/server.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
+import { renderHelp } from './settings-page.ts';
 
+/** 0 = stopped by a signal, or nothing is wrong. */
+const FAILED = 1;
 const USAGE_ERROR = 2;
 
 main(process.argv.slice(2));
 
 function main(words: readonly string[]): void {
-  const [word] = words;
-  if (word === '--version') process.stdout.write(`${readVersion()}\n`);
+  const [word, extra] = words;
+  if (extra !== undefined) refuse(extra);
+  else if (word === '--version') process.stdout.write(`${readVersion()}\n`);
   else if (word === '--help' || word === '-h') process.stdout.write(renderHelp(PROVIDER_ROWS));
   else if (word === '--check') process.exitCode = check(load());
   else if (word === undefined) start(load());
-  else {
-    process.stderr.write(`gateway: unknown argument ${JSON.stringify(word)}. Try --help.\n`);
-    process.exitCode = USAGE_ERROR;
-  }
+  else refuse(word);
+}
+
+function refuse(word: string): void {
+  process.stderr.write(`gateway: unknown argument ${JSON.stringify(word)}. Try --help.\n`);
+  process.exitCode = USAGE_ERROR;
 }
 
 function load(): LoadedConfig {
@@ -37,7 +44,7 @@ function check(loaded: LoadedConfig): number {
   const problems = [...loaded.problems, ...loaded.unknownVariables];
   for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`);
   for (const problem of problems) process.stderr.write(`${problem}\n`);
-  if (problems.length > 0) return 1;
+  if (problems.length > 0) return FAILED;
   process.stdout.write('The configuration is good.\n');
   return 0;
 }
@@ -46,7 +53,7 @@ function start(loaded: LoadedConfig): void {
   if (loaded.config === undefined) {
     for (const problem of loaded.problems) process.stderr.write(`${problem}\n`);
     process.stderr.write('Not started. `gateway --help` lists every setting.\n');
-    process.exitCode = 1;
+    process.exitCode = FAILED;
     return;
   }
   const { config } = loaded;
@@ -58,20 +65,17 @@ function start(loaded: LoadedConfig): void {
     write: (line) => writer.write(line),
   });
   for (const warning of [...loaded.warnings, ...loaded.unknownVariables]) log.warn(warning);
-  const tls = readTls(config);
-  if (tls instanceof Error) {
-    process.stderr.write(`${tls.message}\n`);
-    process.exitCode = 1;
-    return;
-  }
   const version = readVersion();
-  const app = createApp(config, { log, version, tls, fetch: undefined, logLinesDropped: () => writer.dropped });
+  const app = createApp(config, { log, version, fetch: undefined, logLinesDropped: () => writer.dropped });
   const exit = (code: number): void => {
+    // A listening Unix socket leaves no file behind.
+    app.close();
     writer.flushSync();
     process.exit(code);
   };
   stopOnSignals(app, log, exit);
-  for (const { variable, value, source } of loaded.effective) log.debug('setting', { variable, value, source });
+  reloadOnSignal(app, log);
+  logSettings(loaded, log);
   app.listen().then(
     (address) => {
       const providers = config.providers.map((provider) => provider.name).join(', ');
@@ -79,45 +83,66 @@ function start(loaded: LoadedConfig): void {
     },
     (error: Error & { code?: string }) => {
       log.error(`GATEWAY_ADDR: cannot listen there (${error.code ?? error.name})`);
-      exit(1);
+      exit(FAILED);
     },
   );
 }
 
+/** One line for what is set, one at debug for what is not. */
+function logSettings({ effective }: LoadedConfig, log: Log): void {
+  const isDefault = ({ source }: EffectiveValue): boolean => source === 'default';
+  const set = effective.filter((setting) => !isDefault(setting));
+  log.info('settings', Object.fromEntries(set.map(({ variable, value, source }) => [variable, `${value} (${source})`])));
+  log.debug('defaults', Object.fromEntries(effective.filter(isDefault).map(({ variable, value }) => [variable, value])));
+}
+
+/** SIGHUP: the files of secrets and certificates are read again. Either all of it is good, or everything stays as it is. */
+function reloadOnSignal(app: App, log: Log): void {
+  process.on('SIGHUP', () => {
+    const { config, problems, warnings } = load();
+    if (config === undefined) {
+      log.error('SIGHUP: the old secrets and certificates stay', { problems: problems.join('; ') });
+      return;
+    }
+    for (const warning of warnings) log.warn(warning);
+    const { swapped, needsRestart } = app.reload(config);
+    log.info('SIGHUP: secrets and certificates were read again', { changed: swapped.join(', ') || 'nothing' });
+    if (needsRestart.length > 0) log.warn('SIGHUP: something changed that takes a restart', { changed: needsRestart.join(', ') });
+  });
+}
+
 function stopOnSignals(app: App, log: Log, exit: (code: number) => void): void {
   let isStopping = false;
+  let exitCode = 0;
+  const drain = (): void => {
+    isStopping = true;
+    app.drain().then(
+      (isClean) => {
+        log.info(isClean ? 'stopped' : 'stopped, with requests cut off at the end of GATEWAY_SHUTDOWN_GRACE');
+        exit(exitCode);
+      },
+      () => exit(FAILED),
+    );
+  };
   const stop = (signal: string): void => {
     if (isStopping) {
       log.warn(`${signal} again: stopping at once`);
-      exit(1);
+      exit(FAILED);
       return;
     }
-    isStopping = true;
     log.info(`${signal}: draining`);
-    void app.drain().then((isClean) => {
-      log.info(isClean ? 'stopped' : 'stopped, with requests cut off at the end of GATEWAY_SHUTDOWN_GRACE');
-      exit(0);
-    });
+    drain();
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // A bug. Whatever state it left, what is in flight gets the chance to finish, also when one comes during a drain.
   const fail = (thrown: unknown): void => {
     log.error('an unexpected error: draining, then exiting with 1', describeError(thrown));
-    if (isStopping) return exit(1);
-    isStopping = true;
-    void app.drain().then(() => exit(1));
+    exitCode = FAILED;
+    if (!isStopping) drain();
   };
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
-}
-
-function readTls(config: Config): { cert: string; key: string } | undefined | Error {
-  if (config.tls === undefined) return undefined;
-  try {
-    return { cert: readFileSync(config.tls.certFile, 'utf8'), key: readFileSync(config.tls.keyFile, 'utf8') };
-  } catch {
-    return new Error('GATEWAY_TLS_CERT_FILE, GATEWAY_TLS_KEY_FILE: cannot be read');
-  }
 }
 
 /** The version in package.json, which stands beside src and dist. */

@@ -9,10 +9,17 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from './base/prometheus.ts';
 import type { Usage } from './core/chat.ts';
+import type { Failure, FailureKind } from './core/failure.ts';
+import type { ScopeEnd } from './core/scope.ts';
 
 /** Most distinct model names that become labels; the next are `other`. */
 const MODEL_LABELS_MAX = 200;
-const MODEL_LABEL_CHARS_MAX = 128;
+/** What models are named like; anything else is `other`. */
+const MODEL_NAME = /^[\w.:@/+-]{1,128}$/;
+/** The conventions' name of what both chat endpoints do. */
+const CHAT = 'chat';
+/** How often the event loop is looked at, in milliseconds. */
+const LOOP_TICK_MS = 20;
 
 const DURATION_BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_TOKEN_BOUNDS_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -20,19 +27,43 @@ const PER_TOKEN_BOUNDS_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 
 const TOKEN_BOUNDS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
 const OVERHEAD_BOUNDS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
-/** One finished chat, streamed or not. */
+const CHAT_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', 'gen_ai_response_model'];
+
+/** Why a chat failed: the failure's kind, or how the exchange ended before it could. Empty = it did not fail. */
+type ErrorType = FailureKind | 'caller_gone' | 'caller_stalled' | 'deadline' | 'shutdown' | '';
+
+const ENDED_AS: Readonly<Record<ScopeEnd, ErrorType>> = {
+  'caller-gone': 'caller_gone',
+  'caller-stalled': 'caller_stalled',
+  deadline: 'deadline',
+  shutdown: 'shutdown',
+};
+
+/** A caller that hung up or a limit of ours is not the provider's failure, whatever failure it led to. */
+function errorTypeFrom(failure: Failure | undefined, ended: ScopeEnd | undefined): ErrorType {
+  return ended === undefined ? (failure?.kind ?? '') : ENDED_AS[ended];
+}
+
+/** One finished chat that a provider was asked for, streamed or not. */
 export type ChatObservation = {
-  readonly operation: 'chat' | 'stream';
+  /** The route's name. */
+  readonly route: string;
   readonly provider: string;
   readonly caller: string;
   readonly requestedModel: string;
-  /** As the provider named it; undefined when it served nothing. */
+  /** As the provider named it; undefined when it served nothing or named nothing. */
   readonly servedModel: string | undefined;
-  /** A failure kind; empty = success. */
-  readonly errorType: string;
-  readonly totalMs: number;
-  readonly upstreamMs: number;
+  readonly failure: Failure | undefined;
+  /** How the exchange ended before its time, if it did. */
+  readonly ended: ScopeEnd | undefined;
+  /** From the request having been read to the answer having been handed over. */
+  readonly durationMs: number;
+  /** What of that was neither an attempt nor a wait between two. */
+  readonly overheadMs: number;
+  /** From the first attempt to the first piece of a stream. */
   readonly firstDeltaMs: number | undefined;
+  /** From the first piece of a stream to its end. */
+  readonly restMs: number | undefined;
   readonly usage: Usage | undefined;
 };
 
@@ -44,115 +75,167 @@ export type MetricsSources = {
   readonly upstreamSockets: () => number;
 };
 
+/** All metrics of one gateway. What is reported by name (route, provider, reason …) comes from a closed set. */
 export function createMetrics(sources: MetricsSources) {
   const registry = new Registry();
-  const requests = registry.counter('gateway_http_requests_total', 'Requests answered, by route and status.', ['route', 'status']);
+  const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status']);
   const inFlight = registry.gauge('gateway_requests_in_flight', 'Chat requests being served.', []).labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', []).labels();
-  const refused = registry.counter('gateway_requests_refused_total', 'Requests refused for want of capacity.', ['reason']);
-  const attempts = registry.counter('gateway_upstream_attempts_total', 'Attempts made on providers, by outcome.', ['provider', 'outcome']);
-  const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of failure before.', ['provider', 'kind']);
-  const retryRefusals = registry.counter('gateway_upstream_retry_refusals_total', 'Retries not made, by reason.', ['provider', 'reason']);
-  const staleSockets = registry.counter('gateway_upstream_stale_sockets_total', 'Requests sent again because an idle connection had been closed.', ['provider']);
-  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request.', ['limit']);
-  const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, by kind.', ['provider', 'kind']);
+  const refused = registry.counter('gateway_requests_refused_total', 'Chats refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind).', ['reason']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
-  const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of request bodies read.', []).labels();
+  const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of chat requests read.', []).labels();
   const sentBytes = registry.counter('gateway_sent_bytes_total', 'Bytes of response bodies written.', []).labels();
-  const tokens = registry.counter('gateway_tokens_total', 'Tokens as providers reported them.', ['caller', 'provider', 'model', 'type']);
-  const chats = registry.counter('gateway_chats_total', 'Chats finished, by caller; error_type is empty for a success.', ['caller', 'provider', 'error_type']);
-  const overhead = registry.histogram('gateway_overhead_seconds', 'Time of a chat not spent waiting for the provider.', ['operation'], OVERHEAD_BOUNDS_S);
+  const chats = registry.counter(
+    'gateway_chats_total',
+    'Chats ended. `provider` is empty where none was asked, `error_type` where nothing failed.',
+    ['caller', 'provider', 'error_type'],
+  );
+  const tokens = registry.counter(
+    'gateway_tokens_total',
+    'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`.',
+    ['caller', 'provider', 'model', 'type'],
+  );
+  const overhead = registry.histogram(
+    'gateway_overhead_seconds',
+    'Time that a chat took in the gateway itself: neither reading the request, nor attempts (a whole stream is one), nor waits between them.',
+    ['route'],
+    OVERHEAD_BOUNDS_S,
+  );
+  const attempts = registry.counter(
+    'gateway_upstream_attempts_total',
+    'Attempts made on providers: `success`, the kind of failure, or how the exchange ended meanwhile.',
+    ['provider', 'outcome'],
+  );
+  const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of failure before.', ['provider', 'kind']);
+  const retryRefusals = registry.counter(
+    'gateway_upstream_retry_refusals_total',
+    'Retries not made: `exhausted` (all used), `budget`, `deadline`, `retry_after_too_long`.',
+    ['provider', 'reason'],
+  );
+  const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
+  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting.', ['limit']);
+  const staleSockets = registry.counter(
+    'gateway_upstream_stale_sockets_total',
+    'Requests sent again because the provider had closed the idle connection.',
+    ['provider'],
+  );
   const duration = registry.histogram(
     'gen_ai_client_operation_duration_seconds',
-    'Duration of a chat, attempts and waits included.',
-    ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', 'gen_ai_response_model', 'error_type'],
+    'Duration of a chat from having read the request to having handed over the answer, attempts and waits included.',
+    [...CHAT_LABELS, 'error_type'],
     DURATION_BOUNDS_S,
   );
-  const tokenUsage = registry.histogram(
-    'gen_ai_client_token_usage',
-    'Tokens of a chat.',
-    ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', 'gen_ai_response_model', 'gen_ai_token_type'],
-    TOKEN_BOUNDS,
-  );
+  const tokenUsage = registry.histogram('gen_ai_client_token_usage', 'Tokens of a chat.', [...CHAT_LABELS, 'gen_ai_token_type'], TOKEN_BOUNDS);
   const firstToken = registry.histogram(
     'gen_ai_server_time_to_first_token_seconds',
-    'Time from the first attempt to the first piece of the answer.',
-    ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', 'gen_ai_response_model'],
+    'Time from the first attempt to the first event of a stream that succeeded.',
+    CHAT_LABELS,
     FIRST_TOKEN_BOUNDS_S,
   );
   const perToken = registry.histogram(
     'gen_ai_server_time_per_output_token_seconds',
-    'Time per output token after the first piece.',
-    ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', 'gen_ai_response_model'],
+    'Time per output token after the first event of a stream that succeeded; unknown with reasoning tokens, which may not be streamed.',
+    CHAT_LABELS,
     PER_TOKEN_BOUNDS_S,
   );
-  const models = new Set<string>();
   declareProcessMetrics(registry, sources);
-
-  /** A label for a model that a provider served. */
-  function servedLabel(model: string | undefined): string {
-    if (model === undefined) return '';
-    if (models.has(model)) return model;
-    if (models.size >= MODEL_LABELS_MAX || model.length > MODEL_LABEL_CHARS_MAX) return 'other';
-    models.add(model);
-    return model;
-  }
-
-  /** A label for a model that a caller named: its name only once it was served. */
-  function requestedLabel(observation: ChatObservation): string {
-    if (observation.servedModel !== undefined) return servedLabel(observation.requestedModel);
-    return models.has(observation.requestedModel) ? observation.requestedModel : 'other';
-  }
+  const models = createModelLabels();
 
   return {
     renderPage: () => registry.render(),
+    /** What there is, for the documentation. */
+    declarations: registry.declarations,
+    // hot: per request
     request: (route: string, status: number) => requests.labels(route, String(status)).add(),
     refused: (reason: string) => refused.labels(reason).add(),
     inFlight,
     openStreams,
     receivedBytes,
     sentBytes,
-    attempt: (provider: string, outcome: string) => attempts.labels(provider, outcome).add(),
+    /** Counts one attempt; the scope's end counts only if the attempt failed. */
+    attempt: (provider: string, failure: Failure | undefined, ended: ScopeEnd | undefined) =>
+      attempts.labels(provider, failure === undefined ? 'success' : errorTypeFrom(failure, ended)).add(),
     retry: (provider: string, kind: string) => retries.labels(provider, kind).add(),
-    retryRefused: (provider: string, reason: string) => retryRefusals.labels(provider, reason).add(),
+    retryRefused: (provider: string, reason: string) => retryRefusals.labels(provider, reason.replaceAll('-', '_')).add(),
     staleSocket: (provider: string) => staleSockets.labels(provider).add(),
     limit: (limit: string) => limits.labels(limit).add(),
-    streamCut: (provider: string, kind: string) => cutStreams.labels(provider, kind).add(),
+    streamCut: (provider: string, failure: Failure, ended: ScopeEnd | undefined) =>
+      cutStreams.labels(provider, errorTypeFrom(failure, ended)).add(),
     disconnect: (route: string) => disconnects.labels(route).add(),
 
-    /** Observes one finished chat. */
+    /** Counts one chat, whether or not a provider was asked (else its name is empty). */
+    chatEnded: (caller: string, provider: string, failure: Failure | undefined, ended: ScopeEnd | undefined) =>
+      chats.labels(caller, provider, errorTypeFrom(failure, ended)).add(),
+
+    /** Observes one chat that a provider was asked for. */
+    // hot: per request
     chat(observation: ChatObservation): void {
-      const { operation, provider, caller, errorType, usage } = observation;
-      const response = servedLabel(observation.servedModel);
-      const request = requestedLabel(observation);
-      chats.labels(caller, provider, errorType).add();
-      duration.labels(operation, provider, request, response, errorType).observe(observation.totalMs / 1000);
-      overhead.labels(operation).observe(Math.max(0, observation.totalMs - observation.upstreamMs) / 1000);
-      if (observation.firstDeltaMs !== undefined) {
-        firstToken.labels(operation, provider, request, response).observe(observation.firstDeltaMs / 1000);
+      const { provider, caller, usage } = observation;
+      const errorType = errorTypeFrom(observation.failure, observation.ended);
+      const isServed = errorType === '';
+      const request = isServed ? models.served(observation.requestedModel) : models.known(observation.requestedModel);
+      const response = observation.servedModel === undefined ? '' : models.served(observation.servedModel);
+      duration.labels(CHAT, provider, request, response, errorType).observe(observation.durationMs / 1000);
+      overhead.labels(observation.route).observe(Math.max(0, observation.overheadMs) / 1000);
+      if (usage !== undefined) {
+        tokenUsage.labels(CHAT, provider, request, response, 'input').observe(usage.inputTokens);
+        tokenUsage.labels(CHAT, provider, request, response, 'output').observe(usage.outputTokens);
+        const model = response === '' ? request : response;
+        for (const [type, count] of tokenCounts(usage)) {
+          if (count > 0) tokens.labels(caller, provider, model, type).add(count);
+        }
       }
-      if (usage === undefined) return;
-      tokenUsage.labels(operation, provider, request, response, 'input').observe(usage.inputTokens);
-      tokenUsage.labels(operation, provider, request, response, 'output').observe(usage.outputTokens);
-      tokens.labels(caller, provider, response, 'input').add(usage.inputTokens);
-      tokens.labels(caller, provider, response, 'output').add(usage.outputTokens);
-      if (observation.firstDeltaMs !== undefined && usage.outputTokens > 1) {
-        const restMs = Math.max(0, observation.upstreamMs - observation.firstDeltaMs);
-        perToken.labels(operation, provider, request, response).observe(restMs / 1000 / (usage.outputTokens - 1));
-      }
+      if (observation.firstDeltaMs === undefined || !isServed) return;
+      firstToken.labels(CHAT, provider, request, response).observe(observation.firstDeltaMs / 1000);
+      if (observation.restMs === undefined || usage === undefined || usage.outputTokens < 2 || usage.reasoningTokens > 0) return;
+      perToken.labels(CHAT, provider, request, response).observe(observation.restMs / 1000 / (usage.outputTokens - 1));
     },
   };
 }
 
+function tokenCounts(usage: Usage): readonly (readonly [string, number])[] {
+  return [
+    ['input', usage.inputTokens],
+    ['output', usage.outputTokens],
+    ['cache_read', usage.cacheReadTokens],
+    ['cache_write', usage.cacheWriteTokens],
+    ['reasoning', usage.reasoningTokens],
+  ];
+}
+
+/** The labels of models, which no caller can make up: a name becomes one only after a provider served it. */
+function createModelLabels() {
+  const labels = new Map<string, string>();
+  return {
+    /** The label of a model that was served just now. */
+    served(model: string): string {
+      const label = labels.get(model);
+      if (label !== undefined) return label;
+      if (labels.size >= MODEL_LABELS_MAX || !MODEL_NAME.test(model)) return 'other';
+      const copy = flatCopy(model);
+      labels.set(copy, copy);
+      return copy;
+    },
+    /** The label of a model that was only asked for. */
+    known: (model: string): string => labels.get(model) ?? 'other',
+  };
+}
+
+/** The same ASCII text on its own: a piece of a longer string keeps all of that alive, here a body of up to 16 MiB. */
+function flatCopy(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
 function declareProcessMetrics(registry: Registry, sources: MetricsSources): void {
-  const delay = monitorEventLoopDelay({ resolution: 10 });
+  const delay = monitorEventLoopDelay({ resolution: LOOP_TICK_MS });
   delay.enable();
-  const delayGauge = registry.gauge('gateway_event_loop_delay_seconds', 'Delay of the event loop since the last scrape.', ['quantile']);
+  const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, percentiles since the last scrape.', ['percentile']);
   const gauge = (name: string, help: string, read: () => number): void => void registry.gauge(name, help, [], read);
   registry.onScrape(() => {
-    for (const [quantile, percentile] of [['0.5', 50], ['0.99', 99], ['1', 100]] as const) {
-      const nanoseconds = delay.percentile(percentile);
-      delayGauge.labels(quantile).set(Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
+    for (const percentile of [50, 99, 100]) {
+      // What Node measures is the time between two looks, so the tick itself is in it.
+      const lateMs = delay.percentile(percentile) / 1e6 - LOOP_TICK_MS;
+      delays.labels(String(percentile)).set(Math.max(0, lateMs) / 1000);
     }
     delay.reset();
   });

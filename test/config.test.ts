@@ -1,10 +1,13 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
 import test from 'node:test';
 import { inspect } from 'node:util';
 import { Secret } from '../src/base/secret.ts';
-import { loadConfig, renderHelp, renderSettingsTable, SETTINGS } from '../src/config.ts';
+import { loadConfig, SETTINGS } from '../src/config.ts';
 import type { Config, LoadedConfig, Setting } from '../src/config.ts';
 import type { Adapter, ProviderRow } from '../src/core/adapter.ts';
+import { renderHelp, renderSettingsTable } from '../src/settings-page.ts';
+import { createCertificate } from './upstream/certificate.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -244,7 +247,7 @@ for (const [variable, { field, good, bad, expected }] of Object.entries(CASES)) 
 
 test('every setting is either among the good and bad values or has tests of its own', () => {
   const own = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_AUTH_TOKENS', 'GATEWAY_COMPAT_BASE_URL', 'GATEWAY_COMPAT_NAME', 'GATEWAY_COMPAT_API_KEY', 'GATEWAY_METRICS_TOKEN'];
-  own.push('GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY');
+  own.push('GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'OPENAI_API');
   deepEqual(rows.map(({ variable }) => variable).sort(), [...Object.keys(CASES), ...own].sort());
 });
 
@@ -341,7 +344,7 @@ test('every secret may come from a file, whose trailing line break is dropped', 
   deepEqual(callersOf(config), [['default', TOKEN], ['ci', 'token-of-the-ci-job']]);
   equal(config.metricsToken?.reveal(), 'token-of-prometheus');
   deepEqual(config.providers.map(({ key }) => key?.reveal()), ['key-of-compat', 'key-from-file']);
-  equal(config.proxy.httpsProxy?.password, 'p');
+  equal(config.proxy.httpsProxy?.credentials?.reveal(), 'u:p');
   deepEqual(effective.filter(({ source }) => source === 'file').map(({ variable, value }) => `${variable} ${value}`), [
     'GATEWAY_AUTH_TOKEN [set]',
     'GATEWAY_AUTH_TOKENS [set]',
@@ -463,6 +466,22 @@ test('each key registers its provider; they are sorted, and the first is the def
   equal(configWith({ ALPHA_API_KEY: KEY, GATEWAY_DEFAULT_PROVIDER: 'zeta' }).defaultProvider, 'zeta');
 });
 
+test('OPENAI_API reaches the codecs', () => {
+  const heard: unknown[] = [];
+  const createAdapter: ProviderRow['createAdapter'] = (_name, settings) => {
+    heard.push(settings);
+    return {} as Adapter;
+  };
+  for (const api of [undefined, 'chat', 'responses']) {
+    loadConfig({ GATEWAY_AUTH_TOKEN: TOKEN, ZETA_API_KEY: KEY, OPENAI_API: api }, [row('zeta', { createAdapter })], compatRow, () => '');
+  }
+  deepEqual(heard, [{ openAiApi: 'auto' }, { openAiApi: 'chat' }, { openAiApi: 'responses' }]);
+});
+
+test('a bad OPENAI_API is a problem', () => {
+  deepEqual(problemsWith({ OPENAI_API: 'Responses' }), ['OPENAI_API: expected one of auto, chat, responses, got "Responses"']);
+});
+
 test('a default provider that is not configured is a problem that names those that are', () => {
   deepEqual(problemsWith({ ALPHA_API_KEY: KEY, GATEWAY_DEFAULT_PROVIDER: 'zetta' }), [
     'GATEWAY_DEFAULT_PROVIDER: expected a configured provider (alpha, zeta), got "zetta"',
@@ -582,14 +601,47 @@ for (const host of ['ollama:11434', '10.0.0.1', '128.0.0.1', '[::2]', 'localhost
 
 // TLS, proxies, transport
 
-test('a certificate with its key makes tls', () => {
-  const files = { '/cert.pem': 'certificate', '/key.pem': 'private key' };
-  deepEqual(configWith({ GATEWAY_TLS_CERT_FILE: '/cert.pem', GATEWAY_TLS_KEY_FILE: '/key.pem' }, files).tls, { certFile: '/cert.pem', keyFile: '/key.pem' });
+const CERTIFICATE = createCertificate();
+const TLS_VARIABLES = { GATEWAY_TLS_CERT_FILE: '/cert.pem', GATEWAY_TLS_KEY_FILE: '/key.pem' };
+
+test('a certificate with its key makes tls, and the key is a secret', () => {
+  const loaded = loadWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': CERTIFICATE.key });
+  deepEqual(loaded.problems, []);
+  equal(loaded.config?.tls?.cert, CERTIFICATE.cert);
+  equal(loaded.config?.tls?.key.reveal(), CERTIFICATE.key);
+  ok(!said(loaded).includes('PRIVATE KEY'));
+});
+
+for (const [what, text] of [['text', 'certificate'], ['nothing', ''], ['a broken one', `${CERTIFICATE.cert.slice(0, 200)}\n-----END CERTIFICATE-----\n`]] as const) {
+  test(`a certificate file with ${what} is a problem that names the variable`, () => {
+    deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': text, '/key.pem': CERTIFICATE.key }), ['GATEWAY_TLS_CERT_FILE: expected a certificate in PEM']);
+  });
+}
+
+for (const [what, text] of [['text', 'key'], ['nothing', ''], ['the certificate', CERTIFICATE.cert]] as const) {
+  test(`a key file with ${what} is a problem that names the variable`, () => {
+    deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': text }), [
+      'GATEWAY_TLS_KEY_FILE: expected a private key without a passphrase in PEM',
+    ]);
+  });
+}
+
+test('a key with a passphrase is a problem', () => {
+  const encrypted = createPrivateKey(CERTIFICATE.key).export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }).toString();
+  deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': encrypted }), [
+    'GATEWAY_TLS_KEY_FILE: expected a private key without a passphrase in PEM',
+  ]);
+});
+
+test('the key of another certificate is a problem', () => {
+  deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': createCertificate().key }), [
+    'GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE',
+  ]);
 });
 
 test('a certificate without its key, or a key without its certificate, is a problem', () => {
-  deepEqual(problemsWith({ GATEWAY_TLS_CERT_FILE: '/f' }, { '/f': '' }), ['GATEWAY_TLS_KEY_FILE: required, because GATEWAY_TLS_CERT_FILE is set']);
-  deepEqual(problemsWith({ GATEWAY_TLS_KEY_FILE: '/f' }, { '/f': '' }), ['GATEWAY_TLS_CERT_FILE: required, because GATEWAY_TLS_KEY_FILE is set']);
+  deepEqual(problemsWith({ GATEWAY_TLS_CERT_FILE: '/f' }, { '/f': CERTIFICATE.cert }), ['GATEWAY_TLS_KEY_FILE: required, because GATEWAY_TLS_CERT_FILE is set']);
+  deepEqual(problemsWith({ GATEWAY_TLS_KEY_FILE: '/f' }, { '/f': CERTIFICATE.key }), ['GATEWAY_TLS_CERT_FILE: required, because GATEWAY_TLS_KEY_FILE is set']);
 });
 
 test('certificate and key must be readable', () => {
@@ -602,23 +654,29 @@ test('certificate and key must be readable', () => {
 for (const [https, http, no] of [['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'], ['https_proxy', 'http_proxy', 'no_proxy']] as const) {
   test(`${https}, ${http} and ${no} make the proxy`, () => {
     const { proxy } = configWith({ [https]: 'http://user:pass@proxy.example:3128', [http]: 'https://other.example/', [no]: 'Localhost, .internal.example 10.0.0.1' });
-    equal(proxy.httpsProxy?.href, 'http://user:pass@proxy.example:3128/');
-    equal(proxy.httpProxy?.href, 'https://other.example/');
+    const { credentials, ...address } = proxy.httpsProxy ?? {};
+    deepEqual(address, { protocol: 'http:', hostname: 'proxy.example', port: 3128 });
+    equal(credentials?.reveal(), 'user:pass');
+    deepEqual(proxy.httpProxy, { protocol: 'https:', hostname: 'other.example', port: 443, credentials: undefined });
     deepEqual(proxy.noProxy, ['localhost', '.internal.example', '10.0.0.1']);
   });
 }
 
 test('of both spellings of a proxy the upper case one counts', () => {
-  equal(configWith({ HTTPS_PROXY: 'http://upper.example', https_proxy: 'http://lower.example' }).proxy.httpsProxy?.host, 'upper.example');
+  equal(configWith({ HTTPS_PROXY: 'http://upper.example', https_proxy: 'http://lower.example' }).proxy.httpsProxy?.hostname, 'upper.example');
 });
 
-for (const text of ['proxy.example:3128', 'socks5://proxy.example', 'http://', 'http://proxy.example/path', 'http://user:pass@proxy.example?']) {
+for (const text of ['proxy.example:3128', 'socks5://proxy.example', 'http://', 'http://proxy.example/path', 'http://user:pass@proxy.example?', 'http://user:%ff@proxy.example']) {
   test(`the proxy ${text} is refused and not shown`, () => {
     const expected = 'expected an http or https URL such as http://proxy.example.com:3128';
     deepEqual(problemsWith({ HTTPS_PROXY: text }), [`HTTPS_PROXY: ${expected}`]);
     deepEqual(problemsWith({ http_proxy: text }), [`http_proxy: ${expected}`]);
   });
 }
+
+test('a network in NO_PROXY is a warning, since it exempts nothing', () => {
+  deepEqual(loadWith({ NO_PROXY: 'localhost,10.0.0.0/8' }).warnings, ['NO_PROXY: "10.0.0.0/8" exempts nothing: networks are not understood, list hosts']);
+});
 
 test('the limits of fetch are said at start-up', () => {
   const limits = 'GATEWAY_TRANSPORT: fetch gives up after 10s of connecting and 300s of silence, even where longer timeouts are set';
@@ -672,9 +730,8 @@ test('effective says what is set, from where, and what is not', () => {
 const CANARY = 'canary0canary1canary2';
 
 /** Everything that is written somewhere; the configuration as logs and debuggers would print it. */
-function said({ config, ...words }: LoadedConfig): string {
-  const { proxy, ...printable } = config ?? { proxy: undefined };
-  return JSON.stringify(words) + JSON.stringify(printable) + inspect(printable, { depth: 9, showHidden: true }) + String(proxy?.noProxy);
+function said(loaded: LoadedConfig): string {
+  return JSON.stringify(loaded) + inspect(loaded, { depth: 9, showHidden: true });
 }
 
 const SECRET_VARIABLES = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_METRICS_TOKEN', 'ZETA_API_KEY', 'ALPHA_API_KEY', 'OTHER_API_KEY', 'GATEWAY_COMPAT_API_KEY'];

@@ -7,6 +7,7 @@
  */
 
 import { constants, fstatSync, openSync, write as writeAsync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
 
 /** About 3,000 lines of a request log. */
 const QUEUE_BYTES_MAX = 1024 * 1024;
@@ -139,18 +140,24 @@ export class LineWriter {
 }
 
 /**
- * A descriptor of the same pipe that refuses a write (EAGAIN) instead of waiting for room. A thread that waits in
- * a write would keep the whole process from exiting. Only this descriptor changes, not the one that other
- * processes share. Where that is not possible (no /proc, a socket, a terminal) the given one is used.
+ * A descriptor of the same pipe or socket that refuses a write (EAGAIN) instead of waiting for room. A thread that waits
+ * in a write would keep the whole process from exiting. Of a pipe, only this descriptor changes, not the one that
+ * other processes share. Where none can be had (no /proc, a terminal) the given one is used.
  */
 function nonBlocking(fd: number): number {
   try {
-    if (!fstatSync(fd).isFIFO()) return fd;
-    return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+    const file = fstatSync(fd);
+    if (file.isFIFO()) return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
+    // Under systemd, and many a parent process, stdout is a socket, which cannot be opened anew.
+    if (file.isSocket()) WRAPPERS.push(new Socket({ fd, readable: false, writable: true }));
   } catch {
-    return fd;
+    // What cannot be asked is used as it is.
   }
+  return fd;
 }
+
+/** Wrapping a socket is what makes it non-blocking. They are kept because one that is collected closes its descriptor. */
+const WRAPPERS: Socket[] = [];
 
 function pauseThread(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

@@ -25,7 +25,7 @@ export type LogSettings = {
   /** The least level that is written. */
   readonly level: LogLevel;
   readonly format: 'json' | 'text';
-  /** Colours the level of text lines. */
+  /** Colours text lines, for a terminal. */
   readonly isColoured?: boolean;
   /** Receives each line, without a line break. */
   readonly write: (line: string) => void;
@@ -37,6 +37,10 @@ const STRING_CHARS_MAX = 1024;
 
 const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
+/** The names of routes fit in, so that what follows them stands in a column. */
+const MESSAGE_WIDTH = 11;
+
+const DIM = 2;
 const COLOUR: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 33, error: 31 };
 
 export function createLog(settings: LogSettings): Log {
@@ -55,36 +59,57 @@ export function createLog(settings: LogSettings): Log {
   };
 }
 
+/** Keys of fields as they stand in a JSON line. They are names in this source, so there are few. */
+const JSON_KEYS = new Map<string, string>();
+
+function jsonKey(key: string): string {
+  let text = JSON_KEYS.get(key);
+  if (text === undefined) {
+    text = `,${renderString(key)}:`;
+    JSON_KEYS.set(key, text);
+  }
+  return text;
+}
+
+// hot: per request. 1.6 µs for the line of an exchange; 3.6 µs with JSON.stringify for each key and value.
 function renderJsonLine(time: string, level: LogLevel, message: string, fields: LogFields): string {
   let line = `{"time":"${time}","level":"${level}","message":${renderString(message)}`;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
-    if (value === undefined) continue;
-    line += `,${renderString(key)}:${typeof value === 'string' ? renderString(value) : JSON.stringify(value)}`;
+    if (value !== undefined) line += jsonKey(key) + renderValue(value);
   }
   // Once for the line: such a character can only stand inside a string, where its escape reads back.
   return withoutControls(line + '}');
 }
 
-/** `03:14:15.926 INFO  message  key=value`; the time is UTC. */
+function renderValue(value: string | number | boolean): string {
+  if (typeof value === 'string') return renderString(value);
+  return typeof value === 'boolean' || Number.isFinite(value) ? String(value) : 'null';
+}
+
+/** `03:14:15.926 INFO  message       key=value`; the time is UTC. */
 function renderText(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  return renderTextLine(time, level.toUpperCase().padEnd(5), message, fields);
+  return renderTextLine(time.slice(11, 23), level.toUpperCase().padEnd(5), message, fields, (key) => `${key}=`);
 }
 
+/** The same with the level in its colour, and what is beside the point dimmed. */
 function renderColoured(time: string, level: LogLevel, message: string, fields: LogFields): string {
-  return renderTextLine(time, `\u001b[${COLOUR[level]}m${level.toUpperCase().padEnd(5)}\u001b[0m`, message, fields);
+  const word = paint(COLOUR[level], level.toUpperCase().padEnd(5));
+  return renderTextLine(paint(DIM, time.slice(11, 23)), word, message, fields, (key) => paint(DIM, `${key}=`));
 }
 
-function renderTextLine(time: string, level: string, message: string, fields: LogFields): string {
-  let line = `${time.slice(11, 23)} ${level} ${withoutControls(bounded(message, STRING_CHARS_MAX))}`;
-  let separator = '  ';
+function renderTextLine(time: string, level: string, message: string, fields: LogFields, renderKey: (key: string) => string): string {
+  let words = '';
   for (const key of Object.keys(fields)) {
     const value = fields[key];
-    if (value === undefined) continue;
-    line += `${separator}${renderWord(key)}=${renderWord(String(value))}`;
-    separator = ' ';
+    if (value !== undefined) words += ` ${renderKey(renderWord(key))}${renderWord(String(value))}`;
   }
-  return line;
+  const text = withoutControls(bounded(message, STRING_CHARS_MAX));
+  return `${time} ${level} ${words === '' ? text : text.padEnd(MESSAGE_WIDTH) + ' ' + words}`;
+}
+
+function paint(code: number, text: string): string {
+  return `\u001b[${code}m${text}\u001b[0m`;
 }
 
 /** As it is where that reads unambiguously, else as a JSON string. */
@@ -92,15 +117,22 @@ function renderWord(text: string): string {
   return /^[\w.:/@%+,;()[\]{}*#~-]+$/.test(text) && text.length <= STRING_CHARS_MAX ? text : withoutControls(renderString(text));
 }
 
+/** Needs no escape in JSON, nor for a terminal. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 function renderString(text: string): string {
-  return JSON.stringify(bounded(text, STRING_CHARS_MAX));
+  return text.length <= STRING_CHARS_MAX && PLAIN.test(text) ? `"${text}"` : JSON.stringify(bounded(text, STRING_CHARS_MAX));
 }
 
 /** Controls, formatting characters, line and paragraph separators, unpaired surrogates. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
+/**
+ * Most lines are plain, and the test is a tenth of the search. It also makes one flat string of the pieces that the line was
+ * built from, some of which would keep a whole request alive while the line waits to be written.
+ */
 function withoutControls(text: string): string {
-  return text.replace(INVISIBLE, unicodeEscape);
+  return /[^ -~]/.test(text) ? text.replace(INVISIBLE, unicodeEscape) : text;
 }
 
 function unicodeEscape(char: string): string {

@@ -1,48 +1,60 @@
 /**
  * Counters, gauges and histograms, and their text for Prometheus.
  *
- * A series is bound to its label values once (`labels`) and then costs an addition. Families appear in
- * the order of their declaration, series sorted, so two scrapes can be compared. A family keeps a bounded number of
- * series: whatever label values come, memory and scrape stay bounded.
+ * A series is found by its label values through one map a label: with a key joined from the values, the counts of a chat
+ * cost 2.9 µs instead of 0.5 µs. Families appear in the order of their declaration, series sorted, so two scrapes can be
+ * compared. A family keeps a bounded number of series: whatever label values come, memory and scrape stay bounded.
  *
  * Format: Prometheus text exposition format 0.0.4; naming rules as `promtool check metrics` has them.
  */
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Most series a family keeps before further label values share the series `other`. */
-const SERIES_MAX = 1000;
+/**
+ * Most series a family keeps before further label values share the series `other`. A histogram's is some seventeen lines of
+ * a scrape, a counter's one; five full histograms are a scrape of 20 ms.
+ */
+const SERIES_MAX = 10_000;
+const HISTOGRAM_SERIES_MAX = 500;
 
 export type Counter = MetricFamily<CounterSeries>;
 export type Gauge = MetricFamily<GaugeSeries>;
 export type Histogram = MetricFamily<HistogramSeries>;
 
+/** What is said of a metric once, for its documentation. */
+export type MetricDeclaration = {
+  readonly name: string;
+  readonly type: MetricType;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+};
+
 /** All metrics of a process. A wrong declaration throws: it is a bug, found at the first start. */
 export class Registry {
-  readonly #seriesMax: number;
   readonly #families = new Map<string, MetricFamily<Series>>();
   readonly #beforeRender: (() => void)[] = [];
 
-  /** `seriesMax` bounds the series of each family. */
-  constructor(seriesMax = SERIES_MAX) {
-    this.#seriesMax = seriesMax;
+  /** Every metric, in the order of declaration. */
+  get declarations(): readonly MetricDeclaration[] {
+    return [...this.#families.values()].map((family) => family.declaration);
   }
 
   /** A value that only grows. Its name ends in `_total`. */
   counter(name: string, help: string, labelNames: readonly string[]): Counter {
-    return this.#add(name, { type: 'counter', help, labelNames, createSeries: () => new CounterSeries() });
+    return this.#add({ name, type: 'counter', help, labelNames }, SERIES_MAX, () => new CounterSeries());
   }
 
   /** A value that goes up and down. With `read`, which needs a family without labels, it is asked for at each scrape. */
   gauge(name: string, help: string, labelNames: readonly string[], read?: () => number): Gauge {
     if (read !== undefined && labelNames.length > 0) throw new Error(`${name}: a gauge that is read has no labels`);
-    return this.#add(name, { type: 'gauge', help, labelNames, createSeries: () => new GaugeSeries(read) });
+    return this.#add({ name, type: 'gauge', help, labelNames }, SERIES_MAX, () => new GaugeSeries(read));
   }
 
   /** A distribution over buckets with the given upper bounds, which ascend; the last bucket, +Inf, is implied. */
   histogram(name: string, help: string, labelNames: readonly string[], bounds: readonly number[]): Histogram {
     checkBounds(name, bounds);
-    return this.#add(name, { type: 'histogram', help, labelNames, createSeries: () => new HistogramSeries(bounds) });
+    const buckets = bucketsOf(bounds);
+    return this.#add({ name, type: 'histogram', help, labelNames }, HISTOGRAM_SERIES_MAX, () => new HistogramSeries(buckets));
   }
 
   /** Called before each scrape, for gauges that are set rather than read. */
@@ -58,67 +70,81 @@ export class Registry {
     return text;
   }
 
-  #add<S extends Series>(name: string, settings: FamilySettings<S>): MetricFamily<S> {
-    if (this.#families.has(name)) throw new Error(`${name}: declared twice`);
-    const family = new MetricFamily(name, settings, this.#seriesMax);
-    this.#families.set(name, family);
+  #add<S extends Series>(declaration: MetricDeclaration, seriesMax: number, createSeries: () => S): MetricFamily<S> {
+    if (this.#families.has(declaration.name)) throw new Error(`${declaration.name}: declared twice`);
+    const family = new MetricFamily(declaration, seriesMax, createSeries);
+    this.#families.set(declaration.name, family);
     return family;
   }
 }
 
 type MetricType = 'counter' | 'gauge' | 'histogram';
 
-type FamilySettings<S> = {
-  readonly type: MetricType;
-  readonly help: string;
-  readonly labelNames: readonly string[];
-  readonly createSeries: () => S;
-};
+/** Series by label value, one level a label. */
+type Branch<S> = Map<string, Branch<S> | S>;
 
 /** One metric: its name, help and series. */
 export class MetricFamily<S extends Series> {
-  readonly #name: string;
-  readonly #settings: FamilySettings<S>;
+  readonly declaration: MetricDeclaration;
   readonly #seriesMax: number;
-  /** Series and their label text, e.g. `route="/v1/chat",status="200"`. */
-  readonly #series = new Map<string, { readonly labels: string; readonly series: S }>();
+  readonly #createSeries: () => S;
+  #root: Branch<S> | S = new Map();
+  /** Every series with its label text, e.g. `route="/v1/chat",status="200"`. */
+  readonly #rows: { readonly labels: string; readonly series: S }[] = [];
 
-  constructor(name: string, settings: FamilySettings<S>, seriesMax: number) {
-    checkNames(name, settings);
-    this.#name = name;
-    this.#settings = settings;
+  constructor(declaration: MetricDeclaration, seriesMax: number, createSeries: () => S) {
+    checkNames(declaration);
+    this.declaration = declaration;
     this.#seriesMax = seriesMax;
+    this.#createSeries = createSeries;
     // Without labels there is exactly one series, and it shows before its first event.
-    if (settings.labelNames.length === 0) this.labels();
+    if (declaration.labelNames.length === 0) this.#root = this.#newSeries([]);
   }
 
   /**
    * The series of these label values, in the order of the label names; the same object each time. Once the family is
-   * full, new values get the series whose every value is `other`. Keep it where it is used often.
+   * full, new values get the series whose every value is `other`.
    */
   // hot: per request
   labels(...values: readonly string[]): S {
-    if (values.length !== this.#settings.labelNames.length) throw new Error(`${this.#name}: wrong number of labels`);
-    const key = seriesKey(values);
-    return this.#series.get(key)?.series ?? this.#newSeries(key, values);
+    if (values.length !== this.declaration.labelNames.length) throw new Error(`${this.declaration.name}: wrong number of labels`);
+    let found: Branch<S> | S | undefined = this.#root;
+    for (const value of values) {
+      if (!(found instanceof Map)) break;
+      found = found.get(value);
+    }
+    return found === undefined || found instanceof Map ? this.#newSeries(values) : found;
   }
 
-  #newSeries(key: string, values: readonly string[]): S {
-    if (this.#series.size >= this.#seriesMax && values.some((value) => value !== 'other')) {
+  #newSeries(values: readonly string[]): S {
+    if (this.#rows.length >= this.#seriesMax && values.some((value) => value !== 'other')) {
       return this.labels(...values.map(() => 'other'));
     }
-    const series = this.#settings.createSeries();
-    this.#series.set(key, { labels: renderLabels(this.#settings.labelNames, values), series });
+    const series = this.#createSeries();
+    this.#rows.push({ labels: renderLabels(this.declaration.labelNames, values), series });
+    if (this.#root instanceof Map) plant(this.#root, values, series);
     return series;
   }
 
   render(): string {
-    const { type, help } = this.#settings;
-    let text = `# HELP ${this.#name} ${escapeHelp(help)}\n# TYPE ${this.#name} ${type}\n`;
-    const rows = [...this.#series.values()].sort((a, b) => (a.labels < b.labels ? -1 : 1));
-    for (const { labels, series } of rows) text += series.render(this.#name, labels);
+    const { name, type, help } = this.declaration;
+    let text = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
+    const rows = this.#rows.sort((a, b) => (a.labels < b.labels ? -1 : 1));
+    for (const { labels, series } of rows) text += series.render(name, labels);
     return text;
   }
+}
+
+function plant<S>(branch: Branch<S>, [value, ...others]: readonly string[], series: S): void {
+  if (value === undefined) return;
+  if (others.length === 0) {
+    branch.set(value, series);
+    return;
+  }
+  const known = branch.get(value);
+  const next: Branch<S> = known instanceof Map ? known : new Map();
+  branch.set(value, next);
+  plant(next, others, series);
 }
 
 interface Series {
@@ -160,34 +186,42 @@ export class GaugeSeries implements Series {
   }
 }
 
+/** A histogram's upper bounds, and the same as they stand in its lines; of these there is one more, for +Inf. */
+type Buckets = { readonly bounds: readonly number[]; readonly labels: readonly string[] };
+
+function bucketsOf(bounds: readonly number[]): Buckets {
+  return { bounds, labels: [...bounds, Infinity].map((bound) => `le="${renderNumber(bound)}"} `) };
+}
+
 export class HistogramSeries implements Series {
-  readonly #bounds: readonly number[];
+  readonly #buckets: Buckets;
   /** Observations of each bucket alone; they are summed up when rendered. */
   readonly #counts: Float64Array;
   #sum = 0;
 
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.#counts = new Float64Array(bounds.length + 1);
+  constructor(buckets: Buckets) {
+    this.#buckets = buckets;
+    this.#counts = new Float64Array(buckets.labels.length);
   }
 
   // hot: per request. A scan of some fifteen bounds is faster than a binary search over them.
   observe(value: number): void {
     if (Number.isNaN(value)) throw new RangeError('not a number to observe');
-    const bounds = this.#bounds;
+    const { bounds } = this.#buckets;
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1;
     this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
     this.#sum += value;
   }
 
+  // Most lines of a scrape come from here: 16 MB of them take 20 ms this way, 60 ms with a template for each line.
   render(name: string, labels: string): string {
-    const before = labels === '' ? '' : labels + ',';
+    const head = labels === '' ? `${name}_bucket{` : `${name}_bucket{${labels},`;
     let text = '';
     let count = 0;
-    for (let bucket = 0; bucket < this.#counts.length; bucket += 1) {
+    for (const [bucket, label] of this.#buckets.labels.entries()) {
       count += this.#counts[bucket] as number;
-      text += sample(`${name}_bucket`, `${before}le="${renderNumber(this.#bounds[bucket] ?? Infinity)}"`, count);
+      text += head + label + count + '\n';
     }
     return text + sample(`${name}_sum`, labels, this.#sum) + sample(`${name}_count`, labels, count);
   }
@@ -203,14 +237,6 @@ function renderNumber(value: number): string {
   return String(value);
 }
 
-/** Lengths keep apart values that only look alike when joined. */
-function seriesKey(values: readonly string[]): string {
-  if (values.length === 1) return values[0] as string;
-  let key = '';
-  for (const value of values) key += `${value.length}:${value}`;
-  return key;
-}
-
 function renderLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, index) => `${name}="${escapeLabel(values[index] ?? '')}"`).join(',');
 }
@@ -223,7 +249,7 @@ function escapeHelp(help: string): string {
   return help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-function checkNames(name: string, { type, help, labelNames }: FamilySettings<unknown>): void {
+function checkNames({ name, type, help, labelNames }: MetricDeclaration): void {
   if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new Error(`${name}: not a metric name`);
   if (name.endsWith('_total') !== (type === 'counter')) throw new Error(`${name}: counters, and only they, end in _total`);
   if (help === '') throw new Error(`${name}: a metric needs a help text`);

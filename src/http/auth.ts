@@ -1,6 +1,5 @@
 /** Who is calling: the bearer token against every configured one. */
 
-import type { IncomingMessage } from 'node:http';
 import { sha256 } from '../base/secret.ts';
 import type { Secret } from '../base/secret.ts';
 import { Failure } from '../core/failure.ts';
@@ -28,19 +27,4 @@ export function authenticate(authorization: string | undefined, callers: readonl
 
 function unauthorized(message: string): Failure {
   return new Failure('auth', message, { status: 401 });
-}
-
-/** A request whose framing or identity could be read in two ways, or undefined when it cannot. */
-export function ambiguousHeaders(request: IncomingMessage): Failure | undefined {
-  const seen = new Map<string, number>();
-  const names = request.rawHeaders;
-  for (let i = 0; i < names.length; i += 2) {
-    const name = (names[i] as string).toLowerCase();
-    if (name === 'host' || name === 'authorization' || name === 'content-type' || name === 'content-encoding') {
-      const times = (seen.get(name) ?? 0) + 1;
-      if (times > 1) return new Failure('bad_request', `the header ${name} comes twice`);
-      seen.set(name, times);
-    }
-  }
-  return undefined;
 }

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../core/failure.ts';
+import type { Exchange } from './exchange.ts';
 
 /** What the body's own headers already rule out: 413 or 415, before a byte of it is read. */
 export function checkBodyHeaders(request: IncomingMessage, bytesMax: number): Failure | undefined {
@@ -21,9 +22,9 @@ function tooLarge(bytesMax: number): Failure {
   return new Failure('bad_request', `the body is larger than ${bytesMax} bytes (GATEWAY_MAX_BODY_BYTES)`, { status: 413 });
 }
 
-/** The whole body; a Failure once it passes the limit; undefined when the caller hung up in mid-body. */
+/** The whole body; a Failure once it passes the limit; undefined when the exchange ended in mid-body. */
 // hot: per request
-export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | Failure | undefined> {
+export function readBody({ request, response, scope }: Exchange, bytesMax: number): Promise<Buffer | Failure | undefined> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -41,13 +42,18 @@ export function readBody(request: IncomingMessage, bytesMax: number): Promise<Bu
       stop();
       resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes));
     };
-    const onClose = (): void => {
+    const onOver = (): void => {
       stop();
       resolve(undefined);
     };
     const stop = (): void => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose);
+      request.off('data', onData).off('end', onEnd).off('close', onOver);
+      response.off('close', onOver);
+      scope.onEnd(undefined);
     };
-    request.on('data', onData).on('end', onEnd).on('close', onClose);
+    request.on('data', onData).on('end', onEnd).on('close', onOver);
+    // A body that broke was answered already, and then nothing more is said of the request.
+    response.on('close', onOver);
+    scope.onEnd(onOver);
   });
 }

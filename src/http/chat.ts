@@ -5,47 +5,38 @@ import { checkConversation } from '../core/conversation.ts';
 import type { Provider } from '../core/adapter.ts';
 import { Failure } from '../core/failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
+import { scopeFailure } from '../gateway.ts';
 import type { CallContext } from '../gateway.ts';
+import type { Refusal } from './admission.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { decodeChatRequest } from './chat-request.ts';
 import { renderChatReply } from './chat-reply.ts';
 import { EventStream } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './server.ts';
+import { traceHeaders } from './trace.ts';
 
 /** How soon a caller that found the gateway full may try again. */
 const FULL_RETRY_AFTER_MS = 1000;
 
-/** Chat requests being served, against GATEWAY_MAX_CONCURRENT. */
-export class Admission {
-  readonly #max: number;
-  #count = 0;
-  constructor(max: number | undefined) {
-    this.#max = max ?? Infinity;
-  }
-  get count(): number {
-    return this.#count;
-  }
-  /** Takes a place; false when there is none. Every taken place is given back with `leave`. */
-  enter(): boolean {
-    if (this.#count >= this.#max) return false;
-    this.#count += 1;
-    return true;
-  }
-  leave(): void {
-    this.#count -= 1;
-  }
-}
+const REFUSAL_SENTENCES: Readonly<Record<Refusal, string>> = {
+  concurrency: 'the gateway is at its limit of concurrent requests',
+  event_loop: 'the gateway has more to do than it can keep up with',
+};
+
+/** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
+const LARGE_BODY_BYTES = 512 * 1024;
 
 export function answerChat(exchange: Exchange, parts: ServerParts): Promise<void> {
   return admitted(exchange, parts, parts.config.requestTimeoutMs, 'GATEWAY_REQUEST_TIMEOUT', async (asked, context) => {
     const outcome = await parts.gateway.complete(asked.provider, asked.request, context);
     if (outcome instanceof Failure) {
       exchange.sendFailure(parts.presentable(outcome));
-      return;
+    } else {
+      const raw = parts.config.includesRaw ? outcome.raw : undefined;
+      exchange.sendJson(200, renderChatReply(asked.provider.name, outcome.reply, raw));
     }
-    const raw = parts.config.includesRaw ? outcome.raw : undefined;
-    exchange.sendJson(200, renderChatReply(asked.provider.name, outcome.reply, raw));
+    observeChat(exchange, parts);
   });
 }
 
@@ -55,11 +46,21 @@ export function answerChatStream(exchange: Exchange, parts: ServerParts): Promis
     try {
       const failure = await parts.gateway.stream(asked.provider, asked.request, context, stream);
       if (failure !== undefined) stream.fail(parts.presentable(failure));
+      observeChat(exchange, parts);
+      await stream.taken();
+      if (failure === undefined && exchange.scope.ended === 'caller-stalled') noteStall(exchange, parts);
     } finally {
       stream.close();
       if (stream.isOpen) parts.metrics.openStreams.add(-1);
     }
   });
+}
+
+/** A caller that stopped reading once everything was written: nobody else waits for it, so nobody else says so. */
+function noteStall(exchange: Exchange, parts: ServerParts): void {
+  const failure = scopeFailure('caller-stalled', '');
+  exchange.failure = failure;
+  if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
 }
 
 type Asked = { readonly provider: Provider; readonly request: ChatRequest };
@@ -72,19 +73,19 @@ async function admitted(
   timeoutSetting: string,
   answer: (asked: Asked, context: CallContext) => Promise<void>,
 ): Promise<void> {
-  if (!parts.admission.enter()) {
-    parts.metrics.refused('concurrency');
-    exchange.sendFailure(
-      new Failure('rate_limit', 'the gateway is at its limit of concurrent requests', { retryAfterMs: FULL_RETRY_AFTER_MS }),
-    );
+  const refusal = parts.admission.enter();
+  if (refusal !== undefined) {
+    parts.metrics.refused(refusal);
+    exchange.sendFailure(new Failure('rate_limit', REFUSAL_SENTENCES[refusal], { retryAfterMs: FULL_RETRY_AFTER_MS }));
     return;
   }
   parts.metrics.inFlight.add(1);
   const deadline = setTimeout(() => exchange.scope.end('deadline'), Math.min(timeoutMs, TIMER_MS_MAX));
   try {
-    const asked = await readAsked(exchange, parts);
+    const asked = (await readAsked(exchange, parts)) ?? endedWhileSending(exchange, timeoutSetting);
     if (asked === undefined) return;
     if (asked instanceof Failure) {
+      if (asked.limit !== undefined) parts.metrics.limit(asked.limit);
       exchange.sendFailure(asked);
       return;
     }
@@ -94,8 +95,8 @@ async function admitted(
       scope: exchange.scope,
       deadline: { atMs: exchange.startedAtMs + timeoutMs, setting: timeoutSetting },
       record: exchange.record,
+      extraHeaders: parts.config.propagatesTrace ? traceHeaders(exchange.trace) : undefined,
     });
-    observeChat(exchange, parts, asked.provider.name);
   } finally {
     clearTimeout(deadline);
     parts.admission.leave();
@@ -103,21 +104,34 @@ async function admitted(
   }
 }
 
-/** What the caller asks, once everything about it was checked; undefined when it hung up while sending. */
+/** What a caller is told whose time was over before its body had come. */
+function endedWhileSending(exchange: Exchange, timeoutSetting: string): Failure | undefined {
+  const { ended } = exchange.scope;
+  return ended === undefined || ended === 'caller-gone' ? undefined : scopeFailure(ended, timeoutSetting);
+}
+
+/** What the caller asks, once everything about it was checked; undefined when the exchange ended while it was sending. */
 async function readAsked(exchange: Exchange, parts: ServerParts): Promise<Asked | Failure | undefined> {
   const refusal = checkBodyHeaders(exchange.request, parts.config.bodyBytesMax);
   if (refusal !== undefined) return refusal;
   if (exchange.expectsContinue) exchange.response.writeContinue();
-  const body = await readBody(exchange.request, parts.config.bodyBytesMax);
+  const body = await readBody(exchange, parts.config.bodyBytesMax);
   if (body === undefined || body instanceof Failure) return body;
+  exchange.readAtMs = performance.now();
+  if (body.length >= LARGE_BODY_BYTES) await nextTurn();
   exchange.receivedBytes = body.length;
   parts.metrics.receivedBytes.add(body.length);
   const request = decodeChatRequest(body);
   if (request instanceof Failure) return request;
+  if (body.length >= LARGE_BODY_BYTES) await nextTurn();
   const name = request.provider ?? parts.config.defaultProvider;
   const provider = parts.providers.get(name);
   if (provider === undefined) return unknownProvider(name);
   return checkConversation(request.turns) ?? { provider, request };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */
@@ -125,18 +139,23 @@ export function unknownProvider(name: string): Failure {
   return new Failure('not_found', `provider: ${JSON.stringify(name.slice(0, 64))} is not registered on this gateway`);
 }
 
-function observeChat(exchange: Exchange, parts: ServerParts, provider: string): void {
+/** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */
+function observeChat(exchange: Exchange, parts: ServerParts): void {
   const { record } = exchange;
+  if (record.provider === undefined || record.attempts === 0) return;
+  const durationMs = performance.now() - exchange.readAtMs;
   parts.metrics.chat({
-    operation: exchange.route === 'chat' ? 'chat' : 'stream',
-    provider,
+    route: exchange.route,
+    provider: record.provider,
     caller: exchange.caller,
     requestedModel: record.requestedModel ?? '',
     servedModel: record.servedModel,
-    errorType: exchange.failure?.kind ?? '',
-    totalMs: exchange.elapsedMs,
-    upstreamMs: record.upstreamMs,
+    failure: exchange.failure,
+    ended: exchange.scope.ended,
+    durationMs,
+    overheadMs: durationMs - record.upstreamMs - record.waitedMs,
     firstDeltaMs: record.firstDeltaMs,
+    restMs: record.restMs,
     usage: record.usage,
   });
 }

@@ -16,6 +16,7 @@ const KEEP_ALIVE = ': keep-alive\n\n';
 export type EventStreamLimits = {
   /** 0 = no keep-alive comments. */
   readonly heartbeatIntervalMs: number;
+  /** How long a caller may take to read what waits for it, also after the last frame. */
   readonly writeStallTimeoutMs: number;
 };
 
@@ -82,6 +83,13 @@ export class EventStream implements StreamSink {
     this.close();
   }
 
+  /** Resolves when the caller has read the last frame, or is gone, or was cut because that took too long. */
+  async taken(): Promise<void> {
+    const stallLimit = this.#startStallLimit();
+    await this.#exchange.closed;
+    clearTimeout(stallLimit);
+  }
+
   /** Stops the heartbeat. Call it however the exchange ends. */
   close(): void {
     clearInterval(this.#heartbeat);
@@ -123,17 +131,22 @@ export class EventStream implements StreamSink {
     const { response, scope } = this.#exchange;
     return new Promise((resolve) => {
       const settle = (): void => {
-        clearTimeout(timer);
+        clearTimeout(stallLimit);
         response.off('drain', settle);
         scope.onEnd(undefined);
         resolve();
       };
-      const timer = setTimeout(() => {
-        scope.end('caller-stalled');
-        response.destroy();
-      }, this.#limits.writeStallTimeoutMs);
+      const stallLimit = this.#startStallLimit();
       response.on('drain', settle);
       scope.onEnd(settle);
     });
+  }
+
+  #startStallLimit(): NodeJS.Timeout {
+    const { response, scope } = this.#exchange;
+    return setTimeout(() => {
+      scope.end('caller-stalled');
+      response.destroy();
+    }, this.#limits.writeStallTimeoutMs);
   }
 }

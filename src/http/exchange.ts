@@ -8,18 +8,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { Failure } from '../core/failure.ts';
 import { Scope } from '../core/scope.ts';
+import { createCallRecord } from '../gateway.ts';
 import type { CallRecord } from '../gateway.ts';
 import { renderFailureBody } from './chat-reply.ts';
+import { traceFrom } from './trace.ts';
+import type { Trace } from './trace.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 /** After an answer that left body unread: how long, and for how much of it, the caller may go on sending. */
-const DISCARD_MS_MAX = 500;
+export const DISCARD_MS_MAX = 500;
 const DISCARD_BYTES_MAX = 64 * 1024;
 
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
+  /** The trace that the caller says this request belongs to. */
+  readonly trace: Trace | undefined;
   readonly startedAtMs = performance.now();
   readonly scope = new Scope();
   /** The path without its query. */
@@ -27,6 +32,8 @@ export class Exchange {
   readonly query: string;
   /** True when the caller waits for `100 Continue` before sending its body. */
   readonly expectsContinue: boolean;
+  /** Resolves when the response is over, however it ended. */
+  readonly closed: Promise<void>;
   /** A route's name, a closed set for logs and metrics. */
   route = 'none';
   /** The caller's label once its token was accepted. */
@@ -34,16 +41,13 @@ export class Exchange {
   status = 0;
   failure: Failure | undefined;
   receivedBytes = 0;
+  /** When the request had been read, body and all; until then, when its head had. */
+  readAtMs = this.startedAtMs;
   sentBytes = 0;
-  readonly record: CallRecord = {
-    provider: undefined,
-    requestedModel: undefined,
-    servedModel: undefined,
-    attempts: 0,
-    upstreamMs: 0,
-    firstDeltaMs: undefined,
-    usage: undefined,
-  };
+  readonly record: CallRecord;
+  /** The whole answer was written, and only what the caller still sends is waited for. */
+  #isAnswered = false;
+  #resolveClosed: () => void = ignore;
 
   constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     this.request = request;
@@ -55,10 +59,21 @@ export class Exchange {
     this.query = mark === -1 ? '' : target.slice(mark + 1);
     const givenId = request.headers['x-request-id'];
     this.requestId = typeof givenId === 'string' && REQUEST_ID.test(givenId) ? givenId : randomUUID();
+    this.trace = traceFrom(request.headers);
+    this.record = createCallRecord(this.requestId);
     response.setHeader('X-Request-Id', this.requestId);
-    response.on('close', () => {
-      if (!response.writableFinished) this.scope.end('caller-gone');
-    });
+    this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
+    response.on('close', () => this.hangUp());
+    // What they say, 'close' says too; without a listener a write that comes too late would end the process.
+    request.on('error', ignore);
+    response.on('error', ignore);
+  }
+
+  /** The connection is gone, or the response is over. Node tells nothing to a response that waits behind another. */
+  hangUp(): void {
+    if (!this.response.writableFinished && !this.#isAnswered) this.scope.end('caller-gone');
+    this.response.destroy();
+    this.#resolveClosed();
   }
 
   /** Milliseconds since the request's head was read. */
@@ -75,16 +90,29 @@ export class Exchange {
     response.statusCode = status;
     response.setHeader('Content-Type', contentType);
     response.setHeader('Content-Length', length);
-    const isBodyUnread = !this.request.complete && hasBody(this.request);
-    if (isBodyUnread) response.setHeader('Connection', 'close');
+    const isCut = this.#leavesBodyUnread();
+    if (isCut) response.setHeader('Connection', 'close');
     if (this.request.method === 'HEAD') {
       response.end();
       return;
     }
     this.sentBytes += length;
+    this.#isAnswered = isCut;
     // A string leaves in one write with the head; a Buffer would cost a second.
-    if (isBodyUnread) endAfterDiscard(this.request, response, body);
+    if (isCut) endAfterDiscard(this.request, response, body);
     else response.end(body);
+  }
+
+  /**
+   * Whether so much of the body may still come that closing is cheaper than reading on. A short one is read and dropped
+   * (by node:http), so that a refusal does not cost the connection. Whoever waits for a 100 may never send it.
+   */
+  #leavesBodyUnread(): boolean {
+    const { complete, headers } = this.request;
+    if (complete) return false;
+    if (headers['transfer-encoding'] !== undefined) return true;
+    const length = Number(headers['content-length'] ?? 0);
+    return length > DISCARD_BYTES_MAX || (length > 0 && this.expectsContinue);
   }
 
   sendJson(status: number, body: string): void {
@@ -102,9 +130,7 @@ export class Exchange {
   }
 }
 
-function hasBody(request: IncomingMessage): boolean {
-  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-}
+function ignore(): void {}
 
 /**
  * Sends the whole answer at once but closes only after the caller stopped sending, or a little later: closing a

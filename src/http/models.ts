@@ -5,6 +5,7 @@ import { Failure } from '../core/failure.ts';
 import { unknownProvider } from './chat.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './server.ts';
+import { traceHeaders } from './trace.ts';
 
 export async function answerProviders(exchange: Exchange, parts: ServerParts): Promise<void> {
   const providers = [...parts.providers.keys()].sort();
@@ -25,8 +26,8 @@ export async function answerModels(exchange: Exchange, parts: ServerParts): Prom
     scope: exchange.scope,
     deadline: { atMs: exchange.startedAtMs + timeoutMs, setting: 'GATEWAY_REQUEST_TIMEOUT' },
     record: exchange.record,
-  });
-  clearTimeout(deadline);
+    extraHeaders: parts.config.propagatesTrace ? traceHeaders(exchange.trace) : undefined,
+  }).finally(() => clearTimeout(deadline));
   if (models instanceof Failure) {
     exchange.sendFailure(parts.presentable(models));
     return;

@@ -4,9 +4,8 @@
  * Knows routes and failures; does not know providers' protocols or what a chat is.
  */
 
-import { randomUUID } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Log } from '../base/log.ts';
@@ -17,24 +16,43 @@ import { Failure } from '../core/failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Metrics } from '../metrics.ts';
-import { ambiguousHeaders, authenticate } from './auth.ts';
-import type { Admission } from './chat.ts';
-import { renderFailureBody } from './chat-reply.ts';
+import type { Admission } from './admission.ts';
+import { authenticate } from './auth.ts';
+import { answerBrokenRequest, brokenRequestFrom } from './broken-request.ts';
+import type { ConnectionError } from './broken-request.ts';
+import { renderDeltaFrame } from './chat-reply.ts';
 import { Exchange } from './exchange.ts';
+import { checkFraming } from './framing.ts';
+import { report } from './report.ts';
 import { allowedMethods, ROUTES } from './routes.ts';
 import type { Route } from './routes.ts';
 
-/** Time to send a request's head, and all of it. */
-const HEAD_MS_MAX = 15_000;
-const REQUEST_MS_MAX = 120_000;
-/** Longer than the idle time of usual load balancers (60 s), so that they close first. */
-const KEEP_ALIVE_MS = 75_000;
+/** How long a connection may take, and how often that is looked at. */
+export type ConnectionLimits = {
+  /** For the head of a request, and for a TLS handshake. */
+  readonly headMs: number;
+  /** For all of a request, its body included. */
+  readonly requestMs: number;
+  /** Between two requests. */
+  readonly keepAliveMs: number;
+  readonly checkIntervalMs: number;
+};
+
+const CONNECTION_LIMITS: ConnectionLimits = {
+  headMs: 15_000,
+  // 16 MiB at 1.1 Mbit/s.
+  requestMs: 120_000,
+  // Longer than the idle time of usual load balancers (60 s), so that they close first.
+  keepAliveMs: 75_000,
+  checkIntervalMs: 1000,
+};
+
+/** Of a request's head, and of its trailers. This bounds the number of headers too, at a few thousand. */
 const HEAD_BYTES_MAX = 16 * 1024;
+/** Accept failures come by the thousand once the process is out of descriptors. */
+const ACCEPT_LOG_INTERVAL_MS = 1000;
 
-/** The status a log line and a metric give to an exchange whose caller hung up first. */
-const CALLER_GONE_STATUS = 499;
-
-/** What handlers work with. */
+/** What handlers work with. A reload makes new ones; an exchange keeps those it began with. */
 export type ServerParts = {
   readonly config: Config;
   readonly providers: ReadonlyMap<string, Provider>;
@@ -53,73 +71,128 @@ export type GatewayServer = {
   readonly server: Server;
   /** Exchanges whose answer is not finished. */
   inFlight(): number;
+  /** Answers that have not begun will be the last of their connection. */
+  endKeepAlive(): void;
   /** Ends every exchange that is still in flight. */
   endAll(reason: ScopeEnd): void;
+  /** New connections get this certificate; nothing happens to the others. */
+  swapCertificate(tls: NonNullable<Config['tls']>): void;
 };
 
-/** A server that is not listening yet; with a certificate it speaks HTTPS. */
-export function createServer(parts: ServerParts, tls: { cert: string; key: string } | undefined): GatewayServer {
-  const exchanges = new Set<Exchange>();
+/**
+ * A server that is not listening yet; with a certificate it speaks HTTPS. It sets no limit on connections: an idle one costs
+ * a few kilobytes, descriptors are bounded from outside, and running out of them ends nothing here.
+ */
+export function createServer(currentParts: () => ServerParts, limits = CONNECTION_LIMITS): GatewayServer {
+  /** What is in flight on each connection that ever had a request, oldest first: with pipelining there can be several. */
+  const connections = new Map<Duplex, Set<Exchange>>();
+  let inFlight = 0;
+  /** Why everything was ended; for what comes after it, too. */
+  let end: ScopeEnd | undefined;
 
   const handle = async (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> => {
+    const parts = currentParts();
     const exchange = new Exchange(request, response, expectsContinue);
-    exchanges.add(exchange);
-    const closed = closeOf(response);
+    const onConnection = exchangesOn(request.socket);
+    onConnection.add(exchange);
+    inFlight += 1;
     try {
       if (parts.isDraining()) response.setHeader('Connection', 'close');
+      if (end !== undefined) exchange.scope.end(end);
       await answer(exchange, parts);
     } catch (thrown) {
       reportCrash(exchange, parts, thrown);
     } finally {
-      if (response.headersSent || response.destroyed) await closed;
+      if (response.headersSent || response.destroyed) await exchange.closed;
       else response.destroy();
-      exchanges.delete(exchange);
+      onConnection.delete(exchange);
+      inFlight -= 1;
       report(exchange, parts);
     }
   };
 
+  function exchangesOn(socket: Duplex): Set<Exchange> {
+    const known = connections.get(socket);
+    if (known !== undefined) return known;
+    const exchanges = new Set<Exchange>();
+    connections.set(socket, exchanges);
+    socket.once('close', () => {
+      connections.delete(socket);
+      for (const exchange of exchanges) exchange.hangUp();
+    });
+    return exchanges;
+  }
+
   const settings = {
-    headersTimeout: HEAD_MS_MAX,
-    requestTimeout: REQUEST_MS_MAX,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: 1000,
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
     maxHeaderSize: HEAD_BYTES_MAX,
     noDelay: true,
     // Answered here with a JSON body instead.
     requireHostHeader: false,
   };
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => void handle(request, response, false);
+  const { tls } = currentParts().config;
   const server: Server =
-    tls === undefined ? createHttpServer(settings, onRequest) : createHttpsServer({ ...settings, ...tls }, onRequest);
+    tls === undefined
+      ? createHttpServer(settings)
+      : createHttpsServer({ ...settings, handshakeTimeout: limits.headMs, ...pemOf(tls) });
+  // By default the headers after the 2,000th are dropped, and nobody is told.
+  server.maxHeadersCount = 0;
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => void handle(request, response, false);
+  server.on('request', onRequest);
+  server.on('checkExpectation', onRequest);
   server.on('checkContinue', (request, response) => void handle(request, response, true));
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = new Exchange(request, response, false);
-    exchange.sendFailure(new Failure('bad_request', 'an expectation other than 100-continue cannot be met', { status: 417 }));
-    report(exchange, parts);
-  });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    endRaw(socket, 405, 'Method Not Allowed', new Failure('bad_request', 'this is not a proxy: CONNECT is not allowed'));
+    const failure = new Failure('bad_request', 'this is not a proxy: CONNECT is not accepted');
+    answerBrokenRequest(failure, socket, undefined, currentParts());
   });
-  server.on('clientError', (error: Error & { code?: string }, socket: Duplex) => {
-    answerClientError(error, socket, parts);
+  const broken = new WeakSet<Duplex>();
+  server.on('clientError', (error: ConnectionError, socket: Duplex) => {
+    const failure = brokenRequestFrom(error);
+    if (failure === undefined) {
+      socket.destroy();
+      return;
+    }
+    // Everything that still comes is reported as broken again.
+    if (broken.has(socket)) return;
+    broken.add(socket);
+    answerBrokenRequest(failure, socket, [...(connections.get(socket) ?? [])].at(-1), currentParts());
+  });
+  let acceptLoggedAtMs = -Infinity;
+  server.on('error', (error: ConnectionError) => {
+    if (!server.listening || performance.now() - acceptLoggedAtMs < ACCEPT_LOG_INTERVAL_MS) return;
+    acceptLoggedAtMs = performance.now();
+    currentParts().log.error(`connections cannot be accepted (${error.code ?? error.name})`);
   });
 
   return {
     server,
-    inFlight: () => exchanges.size,
+    inFlight: () => inFlight,
+    endKeepAlive() {
+      for (const exchanges of connections.values()) {
+        const newest = [...exchanges].at(-1)?.response;
+        if (newest?.headersSent === false) newest.setHeader('Connection', 'close');
+      }
+    },
     endAll(reason) {
-      for (const exchange of exchanges) exchange.scope.end(reason);
+      end = reason;
+      for (const exchanges of connections.values()) for (const exchange of exchanges) exchange.scope.end(reason);
+    },
+    swapCertificate(next) {
+      if (server instanceof HttpsServer) server.setSecureContext(pemOf(next));
     },
   };
 }
 
-function closeOf(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => response.once('close', () => resolve()));
+function pemOf({ cert, key }: NonNullable<Config['tls']>): { cert: string; key: string } {
+  return { cert, key: key.reveal() };
 }
 
 /** Path, method, token, handler: in this order, so that nothing of a body is read for a stranger. */
 async function answer(exchange: Exchange, parts: ServerParts): Promise<void> {
-  const refusal = unreadable(exchange.request);
+  const refusal = checkFraming(exchange.request);
   if (refusal !== undefined) {
     exchange.response.setHeader('Connection', 'close');
     exchange.sendFailure(refusal);
@@ -149,15 +222,6 @@ async function answer(exchange: Exchange, parts: ServerParts): Promise<void> {
   }
   exchange.caller = caller;
   await route.answer(exchange, parts);
-}
-
-/** A request that two readers could read differently. */
-function unreadable(request: IncomingMessage): Failure | undefined {
-  if (!request.url?.startsWith('/')) return new Failure('bad_request', 'the request target must be a path');
-  if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-    return new Failure('bad_request', 'the header host is missing');
-  }
-  return ambiguousHeaders(request);
 }
 
 function callerOf(exchange: Exchange, route: Route, config: Config): string | Failure {
@@ -194,12 +258,15 @@ function answerPreflight(exchange: Exchange, route: Route): void {
   response.end();
 }
 
-/** A bug: this caller gets a 500 (or a broken stream), everybody else goes on. */
+/** A bug: this caller gets a 500, or an `error` frame in a stream that has begun, and everybody else goes on. */
 function reportCrash(exchange: Exchange, parts: ServerParts, thrown: unknown): void {
   parts.log.error('a handler crashed', { request_id: exchange.requestId, ...describeError(thrown) });
-  exchange.failure = new Failure('unknown', 'the gateway failed to handle this request', { status: 500 });
-  if (exchange.response.headersSent) exchange.response.destroy();
-  else exchange.sendFailure(exchange.failure);
+  const failure = new Failure('unknown', 'the gateway failed to handle this request', { status: 500 });
+  exchange.failure = failure;
+  const { response } = exchange;
+  if (!response.headersSent) exchange.sendFailure(failure);
+  else if (exchange.route === 'chat_stream') response.end(renderDeltaFrame('', { type: 'failed', failure }));
+  else response.destroy();
 }
 
 /** An error's name, code and stack frames, without its message: that may quote what it was working on. */
@@ -208,78 +275,4 @@ export function describeError(thrown: unknown): { error: string; at: string } {
   const code = 'code' in thrown && typeof thrown.code === 'string' ? ` ${thrown.code}` : '';
   const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return { error: thrown.name + code, at: frames.slice(0, 6).map((line) => line.trim()).join(' ') };
-}
-
-/** One log line and the counts of one exchange, at its end. */
-function report(exchange: Exchange, parts: ServerParts): void {
-  const { record, failure } = exchange;
-  const isCallerGone = exchange.scope.ended === 'caller-gone';
-  const status = isCallerGone ? CALLER_GONE_STATUS : exchange.status;
-  parts.metrics.request(exchange.route, status);
-  parts.metrics.sentBytes.add(exchange.sentBytes);
-  if (isCallerGone) parts.metrics.disconnect(exchange.route);
-  if (exchange.route === 'healthz' || exchange.route === 'readyz' || exchange.route === 'metrics') {
-    if (!parts.log.isEnabled('debug')) return;
-  }
-  const level = status >= 500 && !isCallerGone ? 'warn' : 'info';
-  parts.log[level](exchange.route === 'none' ? 'request' : exchange.route, {
-    request_id: exchange.requestId,
-    caller: exchange.caller || undefined,
-    method: exchange.request.method,
-    route: exchange.route,
-    status,
-    kind: failure?.kind,
-    error: failure === undefined ? undefined : parts.redacted(failure.message),
-    detail: failure?.detail === undefined ? undefined : parts.redacted(failure.detail),
-    limit: failure?.limit,
-    ended: exchange.scope.ended,
-    provider: record.provider,
-    model: record.requestedModel,
-    served_model: record.servedModel,
-    attempts: record.attempts || undefined,
-    total_ms: rounded(exchange.elapsedMs),
-    upstream_ms: record.attempts > 0 ? rounded(record.upstreamMs) : undefined,
-    first_event_ms: record.firstDeltaMs === undefined ? undefined : rounded(record.firstDeltaMs),
-    input_tokens: record.usage?.inputTokens,
-    output_tokens: record.usage?.outputTokens,
-    received_bytes: exchange.receivedBytes,
-    sent_bytes: exchange.sentBytes,
-  });
-}
-
-function rounded(ms: number): number {
-  return Math.round(ms * 10) / 10;
-}
-
-const CLIENT_ERRORS: ReadonlyMap<string, readonly [number, string, string]> = new Map([
-  ['HPE_HEADER_OVERFLOW', [431, 'Request Header Fields Too Large', `the request's head is larger than ${HEAD_BYTES_MAX} bytes`]],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'Payload Too Large', 'the chunk extensions of the body are too large']],
-  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request Timeout', 'the request was not sent in time']],
-]);
-
-/** What node:http would answer without a body, or not at all. */
-function answerClientError(error: Error & { code?: string }, socket: Duplex, parts: ServerParts): void {
-  // An answer that has begun on this connection cannot be followed by another.
-  if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET' || hasAnswerBegun(socket)) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, message] = CLIENT_ERRORS.get(error.code ?? '') ?? [400, 'Bad Request', 'this is not valid HTTP'];
-  parts.metrics.request('none', status);
-  endRaw(socket, status, reason, new Failure('bad_request', message));
-}
-
-/** True while a response to an earlier request of this connection is on its way. */
-function hasAnswerBegun(socket: Duplex): boolean {
-  const current: unknown = '_httpMessage' in socket ? socket._httpMessage : undefined;
-  return typeof current === 'object' && current !== null && 'headersSent' in current && current.headersSent === true;
-}
-
-function endRaw(socket: Duplex, status: number, reason: string, failure: Failure): void {
-  const body = renderFailureBody(failure);
-  const head =
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n`;
-  socket.on('error', () => socket.destroy());
-  socket.end(head + body, () => socket.destroy());
 }

@@ -37,6 +37,13 @@ test('createLog writes JSON with time, level, message and the fields in their or
   );
 });
 
+test('createLog writes JSON strings that JSON.parse reads back, whatever character they hold', () => {
+  for (let code = 0; code < 0x300; code += 1) {
+    const text = `a${String.fromCharCode(code)}b`;
+    assert.equal(JSON.parse(lineOf({}, 'info', text, { a: text })).a, text);
+  }
+});
+
 test('createLog writes JSON without fields', () => {
   assert.equal(lineOf({}, 'info', 'hello'), '{"time":"2026-03-14T03:14:15.926Z","level":"info","message":"hello"}');
 });
@@ -56,10 +63,11 @@ test('createLog takes the time of the event by default', () => {
 const texts: readonly (readonly [what: string, level: LogLevel, message: string, fields: LogFields | undefined, line: string])[] = [
   ['a message', 'info', 'listening', undefined, '03:14:15.926 INFO  listening'],
   ['a level of five letters', 'error', 'failed', undefined, '03:14:15.926 ERROR failed'],
-  ['plain values', 'warn', 'a b', { path: '/v1/chat', ms: 1.5, ok: false }, '03:14:15.926 WARN  a b  path=/v1/chat ms=1.5 ok=false'],
-  ['values that need quotes', 'debug', 'x', { a: 'b c', d: '', e: 'f=g', h: '"', i: 'é' }, '03:14:15.926 DEBUG x  a="b c" d="" e="f=g" h="\\"" i="é"'],
-  ['no absent value', 'info', 'x', { a: undefined, b: 1 }, '03:14:15.926 INFO  x  b=1'],
-  ['a key that needs quotes', 'info', 'x', { 'a b': 1 }, '03:14:15.926 INFO  x  "a b"=1'],
+  ['plain values', 'warn', 'a b', { path: '/v1/chat', ms: 1.5, ok: false }, '03:14:15.926 WARN  a b          path=/v1/chat ms=1.5 ok=false'],
+  ['values that need quotes', 'debug', 'x', { a: 'b c', d: '', e: 'f=g', h: '"', i: 'é' }, '03:14:15.926 DEBUG x            a="b c" d="" e="f=g" h="\\"" i="é"'],
+  ['no absent value', 'info', 'x', { a: undefined, b: 1 }, '03:14:15.926 INFO  x            b=1'],
+  ['a key that needs quotes', 'info', 'x', { 'a b': 1 }, '03:14:15.926 INFO  x            "a b"=1'],
+  ['a message that is longer than the column', 'info', 'listening on x', { b: 1 }, '03:14:15.926 INFO  listening on x  b=1'],
   ['quotes in the message as they are', 'info', 'a "b" \\c', undefined, '03:14:15.926 INFO  a "b" \\c'],
 ];
 
@@ -67,9 +75,9 @@ for (const [what, level, message, fields, line] of texts) {
   test(`createLog writes text with ${what}`, () => assert.equal(lineOf({ format: 'text' }, level, message, fields), line));
 }
 
-test('createLog colours the level of a text line when asked to', () => {
+test('createLog colours the level of a text line and dims time and keys when asked to', () => {
   const line = lineOf({ format: 'text', isColoured: true }, 'error', 'x', { a: 'b c' });
-  assert.equal(line, '03:14:15.926 \u001b[31mERROR\u001b[0m x  a="b c"');
+  assert.equal(line, '\u001b[2m03:14:15.926\u001b[0m \u001b[31mERROR\u001b[0m x            \u001b[2ma=\u001b[0m"b c"');
 });
 
 test('createLog never colours JSON', () => {
@@ -101,7 +109,7 @@ for (const [what, char, escape] of hostile) {
   });
   test(`createLog escapes ${what} in text`, () => {
     const line = lineOf({ format: 'text' }, 'info', `a${char}b`, { [`k${char}`]: `c${char}d` });
-    assert.equal(line, `03:14:15.926 INFO  a${escape}b  "k${escape}"="c${escape}d"`);
+    assert.equal(line, `03:14:15.926 INFO  ${`a${escape}b`.padEnd(11)}  "k${escape}"="c${escape}d"`);
   });
 }
 

@@ -164,23 +164,48 @@ test('MetricFamily keeps apart values that look alike when joined', () => {
   assert.equal(new Set(series).size, series.length);
 });
 
-test('MetricFamily keeps at most 1,000 series by default, then one more for all others', () => {
+test('Counter keeps at most 10,000 series, then one more for all others', () => {
   const registry = new Registry();
   const counter = registry.counter('a_total', 'A.', ['model', 'kind']);
-  for (let i = 0; i < 5000; i += 1) counter.labels(`m${i}`, 'k').add();
+  for (let i = 0; i < 15_000; i += 1) counter.labels(`m${i}`, 'k').add();
   const lines = registry.render().trim().split('\n').slice(2);
-  assert.equal(lines.length, 1001);
-  assert.ok(lines.includes('a_total{model="m999",kind="k"} 1'));
-  assert.ok(lines.includes('a_total{model="other",kind="other"} 4000'));
+  assert.equal(lines.length, 10_001);
+  assert.ok(lines.includes('a_total{model="m9999",kind="k"} 1'));
+  assert.ok(lines.includes('a_total{model="other",kind="other"} 5000'));
+});
+
+test('Histogram keeps at most 500 series, then one more for all others', () => {
+  const registry = new Registry();
+  const histogram = registry.histogram('a', 'A.', ['model'], [1]);
+  for (let i = 0; i < 1500; i += 1) histogram.labels(`m${i}`).observe(1);
+  assert.equal(registry.render().match(/^a_count/gm)?.length, 501);
+  assert.match(registry.render(), /^a_count\{model="other"\} 1000$/m);
 });
 
 test('MetricFamily still finds its series when it is full', () => {
-  const registry = new Registry(2);
-  const gauge = registry.gauge('a', 'A.', ['l']);
-  const [one, two] = [gauge.labels('1'), gauge.labels('2')];
-  const other = gauge.labels('3');
-  assert.deepEqual([gauge.labels('1'), gauge.labels('2'), gauge.labels('4'), gauge.labels('other')], [one, two, other, other]);
+  const family = new Registry().histogram('a', 'A.', ['l'], [1]);
+  for (let i = 3; i <= 500; i += 1) family.labels(`n${i}`);
+  const [one, two] = [family.labels('1'), family.labels('2')];
+  const other = family.labels('3');
+  assert.deepEqual([family.labels('1'), family.labels('2'), family.labels('4'), family.labels('other')], [one, two, other, other]);
   assert.ok(other !== one && other !== two);
+});
+
+test('MetricFamily without labels has one series', () => {
+  const registry = new Registry();
+  const counter = registry.counter('a_total', 'A.', []);
+  assert.equal(counter.labels(), counter.labels());
+  assert.match(registry.render(), /^a_total 0$/m);
+});
+
+test('Registry.declarations says what is said of every metric, in the order of declaration', () => {
+  const registry = new Registry();
+  registry.gauge('b', 'B.', []);
+  registry.histogram('a', 'A.', ['x', 'y'], [1]);
+  assert.deepEqual(registry.declarations, [
+    { name: 'b', type: 'gauge', help: 'B.', labelNames: [] },
+    { name: 'a', type: 'histogram', help: 'A.', labelNames: ['x', 'y'] },
+  ]);
 });
 
 test('MetricFamily refuses the wrong number of label values', () => {

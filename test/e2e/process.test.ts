@@ -1,49 +1,14 @@
 /** The gateway as its own process: start-up, refusal to start, signals, the built program alone. */
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const MAIN = ['--import', 'tsx', join(root, 'src/main.ts')];
-
-type Exit = { readonly code: number | null; readonly out: string; readonly err: string };
-
-class Running {
-  readonly child: ChildProcess;
-  out = '';
-  err = '';
-  readonly exited: Promise<Exit>;
-
-  constructor(t: TestContext, words: readonly string[], environment: Record<string, string>, folder = root) {
-    const plain = { PATH: process.env['PATH'] ?? '', ...environment };
-    this.child = spawn(process.execPath, words, { cwd: folder, env: plain, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.out += text));
-    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.err += text));
-    this.exited = new Promise((resolve) => {
-      this.child.on('close', (code) => resolve({ code, out: this.out, err: this.err }));
-    });
-    t.after(() => this.child.kill('SIGKILL'));
-  }
-
-  /** The address of the start-up line. */
-  async address(): Promise<string> {
-    for (;;) {
-      const match = /listening on (http[^\s"]+)/.exec(this.out);
-      if (match?.[1] !== undefined) return match[1];
-      if (this.child.exitCode !== null) throw new Error(`exited: ${this.out}${this.err}`);
-      await new Promise((resolve) => this.child.stdout?.once('data', resolve));
-    }
-  }
-}
+import { MAIN, ROOT, RunningProcess } from './running-process.ts';
 
 function chat(address: string, body: object): Promise<Response> {
   return fetch(`${address}/v1/chat`, {
@@ -54,7 +19,7 @@ function chat(address: string, body: object): Promise<Response> {
 }
 
 test('with nothing configured it does not start, and names every problem on a line of its own', async (t) => {
-  const { code, out, err } = await new Running(t, MAIN, { GATEWAY_MAX_RETRIES: 'many', GATEWAY_ADDR: 'nowhere' }).exited;
+  const { code, out, err } = await new RunningProcess(t, [process.execPath, ...MAIN], { GATEWAY_MAX_RETRIES: 'many', GATEWAY_ADDR: 'nowhere' }).exited;
   assert.equal(code, 1);
   assert.equal(out, '');
   for (const variable of ['GATEWAY_AUTH_TOKEN', 'GATEWAY_MAX_RETRIES', 'GATEWAY_ADDR', 'ANTHROPIC_API_KEY']) {
@@ -64,19 +29,19 @@ test('with nothing configured it does not start, and names every problem on a li
 
 test('--check says whether the configuration is good, --help and --version answer, an unknown argument is refused', async (t) => {
   const good = { GATEWAY_AUTH_TOKEN: TOKEN, ANTHROPIC_API_KEY: 'k'.repeat(20) };
-  assert.deepEqual((await new Running(t, [...MAIN, '--check'], good).exited).code, 0);
-  const typing = await new Running(t, [...MAIN, '--check'], { ...good, GATEWAY_MAX_RETRYS: '1' }).exited;
+  assert.deepEqual((await new RunningProcess(t, [process.execPath, ...MAIN, '--check'], good).exited).code, 0);
+  const typing = await new RunningProcess(t, [process.execPath, ...MAIN, '--check'], { ...good, GATEWAY_MAX_RETRYS: '1' }).exited;
   assert.equal(typing.code, 1);
   assert.match(typing.err, /GATEWAY_MAX_RETRYS.*GATEWAY_MAX_RETRIES/);
-  assert.match((await new Running(t, [...MAIN, '--help'], {}).exited).out, /GATEWAY_AUTH_TOKEN/);
-  assert.match((await new Running(t, [...MAIN, '--version'], {}).exited).out, /^\d+\.\d+\.\d+\n$/);
-  assert.equal((await new Running(t, [...MAIN, '--frobnicate'], {}).exited).code, 2);
+  assert.match((await new RunningProcess(t, [process.execPath, ...MAIN, '--help'], {}).exited).out, /GATEWAY_AUTH_TOKEN/);
+  assert.match((await new RunningProcess(t, [process.execPath, ...MAIN, '--version'], {}).exited).out, /^\d+\.\d+\.\d+\n$/);
+  assert.equal((await new RunningProcess(t, [process.execPath, ...MAIN, '--frobnicate'], {}).exited).code, 2);
 });
 
 test('SIGTERM: unready, the request in flight finishes, exit 0', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new Running(t, MAIN, { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '200ms' });
+  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '200ms' });
   const address = await running.address();
   const slow = chat(address, { model: 'fake-late-500', messages: [user('x')] });
   while (sandbox.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -92,7 +57,7 @@ test('SIGTERM: unready, the request in flight finishes, exit 0', async (t) => {
 test('a second signal stops it at once', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new Running(t, MAIN, { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
+  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
   await running.address();
   running.child.kill('SIGINT');
   while (!running.out.includes('draining')) await new Promise((resolve) => running.child.stdout?.once('data', resolve));
@@ -104,7 +69,7 @@ test('an address that is taken is said in one line', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
   const taken = new URL(sandbox.origin).host;
-  const { code, out } = await new Running(t, MAIN, { ...sandboxEnvironment(sandbox), GATEWAY_ADDR: taken }).exited;
+  const { code, out } = await new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_ADDR: taken }).exited;
   assert.equal(code, 1);
   assert.match(out, /GATEWAY_ADDR: cannot listen there \(EADDRINUSE\)/);
 });
@@ -112,11 +77,11 @@ test('an address that is taken is said in one line', async (t) => {
 test('the built program runs with dist and package.json alone', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.json', '--outDir', join(folder, 'dist')], { cwd: root });
-  cpSync(join(root, 'package.json'), join(folder, 'package.json'));
+  execFileSync('npx', ['tsc', '-p', 'tsconfig.json', '--outDir', join(folder, 'dist')], { cwd: ROOT });
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new Running(t, ['dist/main.js'], sandboxEnvironment(sandbox), folder);
+  const running = new RunningProcess(t, [process.execPath, 'dist/main.js'], sandboxEnvironment(sandbox), folder);
   const response = await chat(await running.address(), { model: 'fake-chat', messages: [user('built')] });
   assert.equal(response.status, 200);
   assert.match(await response.text(), /built/);

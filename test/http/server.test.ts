@@ -194,7 +194,7 @@ test('what node:http would answer by default has the error body too', async (t) 
     ['GET http://elsewhere/healthz HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
     [`GET /v1/providers HTTP/1.1\r\nHost: x\r\n${AUTH}Authorization: Bearer other\r\n\r\n`, 400],
-    ['CONNECT elsewhere:443 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['CONNECT elsewhere:443 HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['POST /v1/chat HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
   ];
   for (const [text, status] of cases) {

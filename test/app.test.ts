@@ -1,0 +1,72 @@
+/** What an embedder sees of the app: a reload, and which secrets stay out of its log. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createApp } from '../src/app.ts';
+import { createLog } from '../src/base/log.ts';
+import { loadConfig } from '../src/config.ts';
+import type { Config } from '../src/config.ts';
+import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
+import { sandboxEnvironment, startGateway, TOKEN, user } from './running-gateway.ts';
+import type { RunningGateway } from './running-gateway.ts';
+
+const OTHER_TOKEN = 'another-token-of-callers';
+const HELLO = { provider: 'openai', model: 'fake-chat', messages: [user('Hello')] };
+
+/** The configuration of the running gateway, read again with these variables. */
+function configWith(gateway: RunningGateway, variables: Readonly<Record<string, string | undefined>>): Config {
+  const { config, problems } = loadConfig({ ...sandboxEnvironment(gateway.sandbox), ...variables }, PROVIDER_ROWS, compatRow, () => '');
+  if (config === undefined) throw new Error(problems.join('\n'));
+  return config;
+}
+
+async function statusWith(gateway: RunningGateway, token: string): Promise<number> {
+  const response = await gateway.post('/v1/chat', HELLO, { authorization: `Bearer ${token}` });
+  await response.text();
+  return response.status;
+}
+
+test('reload swaps tokens and keys, and says which by name', async (t) => {
+  const gateway = await startGateway(t);
+  const next = configWith(gateway, { GATEWAY_AUTH_TOKENS: `ops:${OTHER_TOKEN}`, OPENAI_API_KEY: 'another-key', GATEWAY_METRICS_TOKEN: 'token-of-prometheus' });
+  assert.deepEqual(gateway.app.reload(next), { swapped: ['key of openai', 'token of ops', 'metrics token'], needsRestart: [] });
+  assert.equal(await statusWith(gateway, OTHER_TOKEN), 200);
+  assert.equal(gateway.sandbox.calls.at(-1)?.headers.authorization, 'Bearer another-key');
+  assert.equal((await gateway.get('/metrics')).status, 401);
+  assert.deepEqual(gateway.app.reload(configWith(gateway, {})).swapped, ['token of ops', 'metrics token', 'key of openai']);
+  assert.deepEqual([await statusWith(gateway, OTHER_TOKEN), await statusWith(gateway, TOKEN)], [401, 200]);
+});
+
+test('reload takes nothing else over, and names a proxy that differs', async (t) => {
+  const gateway = await startGateway(t);
+  const next = configWith(gateway, { GATEWAY_INCLUDE_RAW: 'true', ANTHROPIC_API_KEY: undefined, HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' });
+  assert.deepEqual(gateway.app.reload(next), { swapped: [], needsRestart: ['HTTPS_PROXY', 'HTTP_PROXY'] });
+  const { status, body } = await gateway.chat({ ...HELLO, provider: 'anthropic' });
+  assert.deepEqual([status, body.raw], [200, undefined]);
+});
+
+test('the credentials of a proxy are masked in whatever a provider says', async (t) => {
+  const authorization = Buffer.from('someone:canary-password').toString('base64');
+  const words = JSON.stringify({ error: { message: `you are someone:canary-password, or Basic ${authorization}` } });
+  const { config } = loadConfig(
+    { GATEWAY_ADDR: '127.0.0.1:0', GATEWAY_DRAIN_DELAY: '0', GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_API_KEY: 'a-key', HTTP_PROXY: 'http://someone:canary-password@proxy.test' },
+    PROVIDER_ROWS,
+    compatRow,
+    () => '',
+  );
+  if (config === undefined) throw new Error('no configuration');
+  let lines = '';
+  const log = createLog({ level: 'debug', format: 'json', write: (line) => void (lines += line) });
+  const app = createApp(config, { log, version: 'test', logLinesDropped: () => 0, fetch: async () => new Response(words, { status: 400 }) });
+  t.after(() => app.close());
+  const response = await fetch(`${await app.listen()}/v1/chat`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, connection: 'close' },
+    body: JSON.stringify(HELLO),
+  });
+  assert.equal(response.status, 400);
+  await response.text();
+  await app.drain();
+  assert.match(lines, /you are \[key\], or Basic \[key\]/);
+  assert.ok(!lines.includes('canary') && !lines.includes(authorization));
+});

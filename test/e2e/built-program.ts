@@ -1,0 +1,27 @@
+/** The gateway as it is shipped: `dist` and `package.json` in a folder of their own. It starts faster than from source, too. */
+
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import type { TestContext } from 'node:test';
+import { ROOT } from './running-process.ts';
+
+/** Builds it for the tests of a file; returns the folder, which anybody may read and which is gone afterwards. */
+export function buildProgram(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json', '--outDir', join(folder, 'dist')], { cwd: ROOT });
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  return folder;
+}
+
+/** An empty folder that anybody may read and that is gone after the test. */
+export function makeFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  chmodSync(folder, 0o755);
+  return folder;
+}

@@ -1,0 +1,47 @@
+/** The gateway as a child process. */
+
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const MAIN: readonly string[] = ['--import', 'tsx', join(ROOT, 'src/main.ts')];
+
+export type Exit = { readonly code: number | null; readonly out: string; readonly err: string };
+
+export class RunningProcess {
+  readonly child: ChildProcess;
+  out = '';
+  err = '';
+  readonly exited: Promise<Exit>;
+
+  /** Starts `command` with nothing in its environment but PATH and what is given. */
+  constructor(t: TestContext, command: readonly string[], environment: Readonly<Record<string, string>>, folder = ROOT) {
+    const [program = '', ...words] = command;
+    const plain = { PATH: process.env['PATH'] ?? '', ...environment };
+    this.child = spawn(program, words, { cwd: folder, env: plain, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.out += text));
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.err += text));
+    this.exited = new Promise((resolve) => {
+      this.child.on('close', (code) => resolve({ code, out: this.out, err: this.err }));
+    });
+    t.after(() => this.child.kill('SIGKILL'));
+  }
+
+  /** The first match in what it has printed. */
+  async printed(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.out);
+      if (match !== null) return match;
+      if (this.child.exitCode !== null) throw new Error(`exited: ${this.out}${this.err}`);
+      await new Promise((resolve) => this.child.stdout?.once('data', resolve));
+    }
+  }
+
+  /** The address of the start-up line. */
+  async address(): Promise<string> {
+    return (await this.printed(/listening on (http[^\s"]+)/))[1] ?? '';
+  }
+}

@@ -1,0 +1,67 @@
+/** The inbound server alone, in front of a gateway that the test makes up. */
+
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { createLog } from '../../src/base/log.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Gateway } from '../../src/gateway.ts';
+import { Admission } from '../../src/http/admission.ts';
+import { createServer } from '../../src/http/server.ts';
+import type { ConnectionLimits, GatewayServer } from '../../src/http/server.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
+import { TOKEN } from '../running-gateway.ts';
+
+type Settings = {
+  readonly gateway?: Partial<Gateway>;
+  readonly limits?: ConnectionLimits;
+  readonly admission?: Admission;
+  readonly environment?: Readonly<Record<string, string>>;
+};
+
+export type BareServer = {
+  readonly url: string;
+  readonly server: GatewayServer;
+  readonly admission: Admission;
+  readonly logLines: readonly Readonly<Record<string, unknown>>[];
+  metricsPage(): string;
+};
+
+export async function startServer(t: TestContext, settings: Settings): Promise<BareServer> {
+  const environment = { GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_COMPAT_BASE_URL: 'http://127.0.0.1:1', ...settings.environment };
+  const { config, problems } = loadConfig(environment, PROVIDER_ROWS, compatRow, () => {
+    throw new Error('no files in this test');
+  });
+  if (config === undefined) throw new Error(problems.join('\n'));
+  const logLines: Record<string, unknown>[] = [];
+  const log = createLog({
+    level: 'debug',
+    format: 'json',
+    write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
+  });
+  const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+  const admission = settings.admission ?? new Admission(config.concurrentMax, () => false);
+  const parts = {
+    config,
+    providers: new Map(config.providers.map((provider) => [provider.name, provider])),
+    gateway: { complete: unexpected, stream: unexpected, models: unexpected, ...settings.gateway },
+    metrics,
+    admission,
+    log,
+    isDraining: () => false,
+    presentable: <T>(failure: T) => failure,
+    redacted: (text: string) => text,
+  };
+  const server = createServer(() => parts, settings.limits);
+  await new Promise<void>((resolve) => server.server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.server.close();
+    server.server.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  return { url, server, admission, logLines, metricsPage: () => metrics.renderPage() };
+}
+
+function unexpected(): never {
+  throw new Error('the gateway was not to be asked');
+}

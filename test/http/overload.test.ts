@@ -1,0 +1,161 @@
+/** More than fits: places, the event loop, and bodies that cost as much as their size allows. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Admission, LoopHealth, watchEventLoop } from '../../src/http/admission.ts';
+import { decodeChatRequest } from '../../src/http/chat-request.ts';
+import { Failure } from '../../src/core/failure.ts';
+import { COSTLY_BODIES } from '../costly-bodies.ts';
+import { startGateway, TOKEN, user } from '../running-gateway.ts';
+import type { ReplyBody, RunningGateway } from '../running-gateway.ts';
+import { until } from '../streams/wires.ts';
+import { startServer } from './bare-server.ts';
+import { RawCaller } from './raw-caller.ts';
+
+function post(path: string, model: string): string {
+  const body = JSON.stringify({ model, messages: [user('x')] });
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+async function metric(gateway: RunningGateway, name: string): Promise<string | undefined> {
+  const page = await (await gateway.get('/metrics')).text();
+  return page.split('\n').find((line) => line.startsWith(`${name} `))?.slice(name.length + 1);
+}
+
+test('Admission gives out as many places as there are, and each again once it was given back', () => {
+  const admission = new Admission(2, () => false);
+  assert.deepEqual([admission.enter(), admission.enter(), admission.enter()], [undefined, undefined, 'concurrency']);
+  admission.leave();
+  assert.equal(admission.count, 1);
+  assert.deepEqual([admission.enter(), admission.enter()], [undefined, 'concurrency']);
+});
+
+test('Admission gives out no place while the event loop is overloaded, without taking one', () => {
+  let isOverloaded = true;
+  const admission = new Admission(undefined, () => isOverloaded);
+  assert.equal(admission.enter(), 'event_loop');
+  assert.equal(admission.count, 0);
+  isOverloaded = false;
+  assert.equal(admission.enter(), undefined);
+});
+
+test('LoopHealth is overloaded after three late seconds in a row, until a good one', () => {
+  const histories: readonly (readonly [delays: readonly number[], isOverloaded: boolean])[] = [
+    [[], false],
+    [[0, 20, 30], false],
+    [[501, 501], false],
+    [[501, 501, 501], true],
+    [[500, 500, 500, 500], false],
+    [[5000, 5000, 20, 5000, 5000], false],
+    [[600, 600, 400, 600], false],
+    [[600, 600, 600, 400], true],
+    [[600, 600, 600, 250], true],
+    [[600, 600, 600, 249], false],
+    [[600, 600, 600, 20, 600, 600], false],
+    [[600, 600, 600, 20, 600, 600, 600], true],
+    [[600, 600, 600, NaN], true],
+  ];
+  for (const [delays, isOverloaded] of histories) {
+    const health = new LoopHealth();
+    for (const delayMs of delays) health.observe(delayMs);
+    assert.equal(health.isOverloaded, isOverloaded, delays.join());
+  }
+});
+
+test('watchEventLoop feeds what it measures, until it is stopped', async () => {
+  const health = new LoopHealth();
+  const seen: number[] = [];
+  await new Promise<void>((resolve) => {
+    health.observe = (delayMs) => {
+      seen.push(delayMs);
+      resolve();
+    };
+    const stop = watchEventLoop(health);
+    // The watch does not keep a process alive; something else has to.
+    const alive = setInterval(() => {
+      if (seen.length === 0) return;
+      stop();
+      clearInterval(alive);
+    }, 10);
+  });
+  assert.ok((seen[0] ?? -1) >= 0);
+});
+
+test('while the event loop is overloaded chats get 429 with Retry-After and a reason of their own, and probes go on', async (t) => {
+  const server = await startServer(t, { admission: new Admission(undefined, () => true) });
+  for (const path of ['/v1/chat', '/v1/chat/stream']) {
+    const [answer] = await new RawCaller(t, server.url).write(post(path, 'm')).answered();
+    assert.equal(answer?.status, 429);
+    assert.equal(answer.headers.get('retry-after'), '1');
+    assert.equal((JSON.parse(answer.body) as ReplyBody).kind, 'rate_limit');
+  }
+  assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+  assert.match(server.metricsPage(), /gateway_requests_refused_total\{reason="event_loop"\} 2\n/);
+});
+
+test('the excess is refused without its body being read, and what was admitted is served', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_MAX_CONCURRENT: '10' });
+  const admitted = Array.from({ length: 10 }, () => new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-late-300')));
+  await until(() => gateway.sandbox.calls.length === 10);
+  const head = `POST /v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 10000000\r\n\r\n`;
+  const refused = Array.from({ length: 40 }, () => new RawCaller(t, gateway.url).write(head));
+  for (const caller of refused) assert.equal((await caller.answered())[0]?.status, 429);
+  for (const caller of admitted) assert.equal((await caller.answered())[0]?.status, 200);
+  assert.equal(await metric(gateway, 'gateway_requests_refused_total{reason="concurrency"}'), '40');
+  assert.equal(gateway.sandbox.calls.length, 10);
+});
+
+test('a refused caller keeps its connection and is served on it once there is room', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_MAX_CONCURRENT: '1' });
+  const first = new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-late-50'));
+  await until(() => gateway.sandbox.calls.length === 1);
+  const second = new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-chat'));
+  assert.equal((await second.answered())[0]?.status, 429);
+  await first.answered();
+  second.write(post('/v1/chat', 'fake-chat'));
+  assert.equal((await second.answered(2))[1]?.status, 200);
+});
+
+test('after a storm of requests that end in every way, every place is free', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_MAX_CONCURRENT: '20', GATEWAY_MAX_RETRIES: '1' });
+  const models = ['fake-chat', 'fake-stall', 'fake-stall-mid', 'fake-reset', 'fake-status-500', 'fake-truncate', 'fake-flood', 'fake-malformed'];
+  const callers = Array.from({ length: 320 }, (_, i) => {
+    const caller = new RawCaller(t, gateway.url);
+    caller.socket.on('data', () => {
+      // Some hang up as soon as they hear something.
+      if (i % 5 === 0) caller.socket.destroy();
+    });
+    const text = post(i % 2 === 0 ? '/v1/chat' : '/v1/chat/stream', models[i % models.length] ?? '');
+    return caller.write(i % 7 === 0 ? text.slice(0, -5) : text);
+  });
+  await until(() => gateway.logLines.filter((line) => line['status'] !== undefined).length >= 100);
+  for (const caller of callers) caller.socket.destroy();
+  await until(() => gateway.logLines.filter((line) => String(line['route']).startsWith('chat')).length === callers.length);
+  assert.equal(await metric(gateway, 'gateway_requests_in_flight'), '0');
+  assert.equal(await metric(gateway, 'gateway_open_streams'), '0');
+  const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.post('/v1/chat', { model: 'fake-chat', messages: [user('x')] })));
+  assert.deepEqual(answers.map((answer) => answer.status), Array.from({ length: 20 }, () => 200));
+});
+
+/** What becomes of each; undefined = it is served. */
+const OUTCOMES: Readonly<Record<keyof typeof COSTLY_BODIES, RegExp | undefined>> = {
+  'nested arrays': /nesting beyond 100 levels/,
+  'nested arrays, closed': /nesting beyond 100 levels/,
+  'nested objects': /nesting beyond 100 levels/,
+  'empty arrays': /more than 100000 values/,
+  'empty objects': /more than 100000 values/,
+  'numbers': /more than 100000 values/,
+  'tiny keys': /more than 100000 values/,
+  'integer-like keys': /more than 100000 values/,
+  'a last bad escape': /an invalid escape/,
+  'invalid UTF-8 at the end': /not UTF-8/,
+};
+
+test('a body that would cost much more than its size is refused, any other is served', () => {
+  for (const [name, bodyOf] of Object.entries(COSTLY_BODIES)) {
+    const request = decodeChatRequest(bodyOf('compat', 4 * 1024 * 1024));
+    const sentence = OUTCOMES[name];
+    if (sentence === undefined) assert.ok(!(request instanceof Failure), `${name}: ${request instanceof Failure ? request.message : ''}`);
+    else assert.match(request instanceof Failure ? request.message : 'served', sentence, name);
+  }
+});

@@ -1,0 +1,173 @@
+/** The log line of an exchange. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readReadme } from '../readme.ts';
+import { PROVIDER_KEY, startGateway, TOKEN, user } from '../running-gateway.ts';
+import type { RunningGateway } from '../running-gateway.ts';
+
+const HELLO = { provider: 'openai', model: 'fake-chat', messages: [user('a secret prompt')] };
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** The line of the first exchange of a route, once it is there. */
+async function lineOf(gateway: RunningGateway, route: string): Promise<Line> {
+  for (;;) {
+    const line = gateway.logLines.find((each) => each['route'] === route && each['total_ms'] !== undefined);
+    if (line !== undefined) return line;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('the line of a whole chat says who asked whom for what, how it went, how long it took and what it cost', async (t) => {
+  const gateway = await startGateway(t);
+  const response = await gateway.post('/v1/chat', HELLO, { 'x-request-id': 'my-id' });
+  const body = (await response.json()) as { usage: { input_tokens: number; output_tokens: number } };
+  const { time, total_ms, upstream_ms, ...rest } = await lineOf(gateway, 'chat');
+  assert.deepEqual(rest, {
+    level: 'info',
+    message: 'chat',
+    status: 200,
+    provider: 'openai',
+    model: 'fake-chat',
+    served_model: 'fake-chat',
+    attempts: 1,
+    input_tokens: body.usage.input_tokens,
+    output_tokens: body.usage.output_tokens,
+    received_bytes: JSON.stringify(HELLO).length,
+    sent_bytes: Number(response.headers.get('content-length')),
+    caller: 'default',
+    method: 'POST',
+    route: 'chat',
+    request_id: 'my-id',
+  });
+  assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.ok(Number(total_ms) >= Number(upstream_ms) && Number(upstream_ms) >= 0);
+});
+
+test('the line of a stream says when its first event came', async (t) => {
+  const gateway = await startGateway(t);
+  await gateway.stream(HELLO);
+  const line = await lineOf(gateway, 'chat_stream');
+  assert.ok(Number(line['first_event_ms']) <= Number(line['upstream_ms']));
+  assert.equal(line['status'], 200);
+});
+
+test('the line of a retried chat says how often it was tried and how long it waited', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_RETRY_BASE_DELAY: '20ms', GATEWAY_RETRY_MAX_DELAY: '40ms' });
+  await gateway.chat({ ...HELLO, model: 'fake-flaky-3' });
+  const line = await lineOf(gateway, 'chat');
+  assert.equal(line['attempts'], 4);
+  assert.ok(Number(line['wait_ms']) > 0);
+  assert.equal(line['level'], 'info');
+});
+
+test("the line of a failure is a warning with its kind, the gateway's sentence and the provider's words", async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_MAX_RETRIES: '0' });
+  const { body } = await gateway.chat({ ...HELLO, model: 'fake-status-500' });
+  const line = await lineOf(gateway, 'chat');
+  assert.deepEqual([line['level'], line['status'], line['kind'], line['error']], ['warn', 502, 'server', body.error]);
+  assert.ok(String(line['detail']).length > 0);
+  assert.equal(line['retry_refused'], 'exhausted');
+});
+
+test("a caller's own mistake is no warning", async (t) => {
+  const gateway = await startGateway(t);
+  await gateway.chat({ model: 'm' });
+  const line = await lineOf(gateway, 'chat');
+  assert.deepEqual([line['level'], line['status'], line['kind'], line['provider']], ['info', 400, 'bad_request', undefined]);
+});
+
+test('a stream that was cut is a warning though its status is 200', async (t) => {
+  const gateway = await startGateway(t);
+  await gateway.stream({ ...HELLO, model: 'fake-close-mid' });
+  const line = await lineOf(gateway, 'chat_stream');
+  assert.deepEqual([line['level'], line['status'], line['kind']], ['warn', 200, 'server']);
+});
+
+test('a caller that hung up is 499 and no failure of any kind', async (t) => {
+  const gateway = await startGateway(t);
+  const caller = new AbortController();
+  const asked = fetch(`${gateway.url}/v1/chat`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}` },
+    body: JSON.stringify({ ...HELLO, model: 'fake-stall' }),
+    signal: caller.signal,
+  });
+  asked.catch(() => undefined);
+  while (gateway.sandbox.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  caller.abort();
+  const line = await lineOf(gateway, 'chat');
+  assert.deepEqual([line['level'], line['status'], line['kind'], line['ended']], ['info', 499, undefined, 'caller-gone']);
+});
+
+test('the limit that ended a request is named', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '30ms' });
+  await gateway.chat({ ...HELLO, model: 'fake-stall' });
+  const line = await lineOf(gateway, 'chat');
+  assert.deepEqual([line['limit'], line['ended']], ['GATEWAY_REQUEST_TIMEOUT', 'deadline']);
+});
+
+test('probes and scrapes are logged at debug only', async (t) => {
+  const paths = ['/healthz', '/readyz', '/metrics'];
+  const quiet = await startGateway(t, { GATEWAY_LOG_LEVEL: 'info' });
+  for (const path of [...paths, '/v1/providers']) await (await quiet.get(path)).text();
+  await lineOf(quiet, 'providers');
+  assert.deepEqual(quiet.logLines.map((line) => line['message']), ['providers']);
+  const loud = await startGateway(t);
+  for (const path of paths) await (await loud.get(path)).text();
+  for (const path of paths) assert.equal((await lineOf(loud, path.slice(1)))['level'], 'debug');
+});
+
+test('debug adds a line an attempt, with the id of the request and nothing of its content', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_MAX_RETRIES: '1' });
+  await (await gateway.post('/v1/chat', { ...HELLO, model: 'fake-flaky-1' }, { 'x-request-id': 'my-id' })).text();
+  await lineOf(gateway, 'chat');
+  const attempts = gateway.logLines.filter((line) => line['message'] === 'attempt');
+  assert.deepEqual(
+    attempts.map((line) => [line['level'], line['request_id'], line['provider'], line['attempt'], line['outcome']]),
+    [['debug', 'my-id', 'openai', 1, 'server'], ['debug', 'my-id', 'openai', 2, 'success']],
+  );
+  assert.ok(!JSON.stringify(gateway.logLines).includes('secret prompt'));
+});
+
+test('no line holds a path, a query, a header, a token or a key', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_MAX_RETRIES: '0' });
+  await (await gateway.get('/secret-path?secret=query', { 'x-secret': 'secret-header' })).text();
+  await (await gateway.get('/v1/models?provider=secret-name')).text();
+  await (await gateway.post('/v1/chat?secret=query', HELLO, { authorization: 'Bearer secret-guess' })).text();
+  await gateway.chat({ ...HELLO, model: 'fake-echo-key' });
+  await lineOf(gateway, 'chat');
+  const lines = JSON.stringify(gateway.logLines);
+  for (const secret of ['secret-path', 'secret=', 'secret-header', 'secret-guess', 'secret prompt', TOKEN, PROVIDER_KEY]) {
+    assert.ok(!lines.includes(secret), secret);
+  }
+});
+
+test('a line is short whatever the caller chose', async (t) => {
+  const gateway = await startGateway(t);
+  const id = 'i'.repeat(128);
+  await (await gateway.post('/v1/chat', { ...HELLO, model: 'm'.repeat(200) }, { 'x-request-id': id })).text();
+  const line = await lineOf(gateway, 'chat');
+  assert.equal(line['model'], `${'m'.repeat(127)}…`);
+  assert.ok(JSON.stringify(line).length < 1000);
+});
+
+test('the README explains every field that a line can have', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_MAX_RETRIES: '1' });
+  const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+  await (await gateway.post('/v1/chat', { ...HELLO, model: 'fake-status-503' }, trace)).text();
+  await gateway.stream({ ...HELLO, model: 'fake-thinking' });
+  const limited = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '30ms' });
+  await limited.chat({ ...HELLO, model: 'fake-stall' });
+  const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat')];
+  const readme = readReadme();
+  const section = readme.slice(readme.indexOf('### Logs\n'));
+  const table = section.slice(0, section.indexOf('\n#', 4));
+  const explained = new Set([...table.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, field]) => field)));
+  const written = new Set(lines.flatMap((line) => Object.keys(line)));
+  assert.deepEqual([...written].filter((field) => !explained.has(field)), []);
+  // Depends on what a provider reports; the sandbox reports less.
+  for (const field of ['cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens']) written.add(field);
+  assert.deepEqual([...explained].filter((field) => !written.has(field ?? '')), []);
+});
