@@ -5,11 +5,13 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { renderSettingsTable } from '../src/config.ts';
 import { REQUEST_FEATURES } from '../src/core/adapter.ts';
 import type { Adapter } from '../src/core/adapter.ts';
 import { FAILURE_KINDS } from '../src/core/failure.ts';
+import { createMetrics } from '../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
+import { FAULTS } from '../src/sandbox/sandbox.ts';
+import { renderSettingsTable } from '../src/settings-page.ts';
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url));
 
@@ -21,8 +23,10 @@ export function readReadme(): string {
 export function withTables(readme: string): string {
   const tables: readonly (readonly [string, string])[] = [
     ['failures', failuresTable()],
+    ['faults', faultsTable()],
     ['matrix', matrixTable()],
     ['settings', renderSettingsTable(PROVIDER_ROWS)],
+    ['metrics', metricsTable()],
   ];
   return tables.reduce((text, [name, table]) => {
     const begin = `<!-- ${name} -->`;
@@ -41,6 +45,11 @@ function failuresTable(): string {
   return ['| kind | status | retried by the gateway | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
+function faultsTable(): string {
+  const rows = Object.entries(FAULTS).map(([name, { meaning }]) => `| \`${name}\` | ${meaning} |`);
+  return ['| model | what the fake provider does |', '|---|---|', ...rows].join('\n');
+}
+
 function matrixTable(): string {
   const columns = ['anthropic', 'openai', 'gemini'].map((name): [string, Adapter] => [name, adapterOf(name)]);
   columns.push(['compatible host', compatRow('compat').createAdapter('compat')]);
@@ -49,6 +58,14 @@ function matrixTable(): string {
     return `| ${feature} | ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   });
   return [`| field | ${columns.map(([name]) => name).join(' | ')} |`, `|---|${'---|'.repeat(columns.length)}`, ...rows].join('\n');
+}
+
+function metricsTable(): string {
+  const { declarations } = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+  const rows = declarations.map(
+    ({ name, type, labelNames, help }) => `| \`${name}\` | ${type} | ${labelNames.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
+  );
+  return ['| name | type | labels | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 function adapterOf(name: string): Adapter {

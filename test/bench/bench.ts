@@ -14,7 +14,6 @@ import { fileURLToPath } from 'node:url';
 
 const CONNECTIONS = 32;
 const REQUESTS = Number(process.env['REQUESTS'] ?? 10_000);
-const IDLE_STREAMS = Number(process.env['STREAMS'] ?? 5_000);
 const ROUNDS = 3;
 const TOKEN = 'a-token-for-the-benchmark';
 const TICKS_PER_SECOND = 100;
@@ -56,7 +55,6 @@ async function run(): Promise<void> {
   };
   await compare('chat', targets('chat'));
   await compare('stream of 66 frames', targets('stream'));
-  await idleStreams({ name: 'gateway', url: `${address}/v1/chat/stream`, pid: gateway.pid, token: TOKEN, body: whole.replace('bench', 'idle') });
 }
 
 function here(path: string): string {
@@ -124,32 +122,7 @@ function once(target: Target, agent: Agent): Promise<void> {
   });
 }
 
-async function idleStreams(target: Target): Promise<void> {
-  const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
-  const before = residentBytes(target.pid);
-  const requests = await Promise.all(Array.from({ length: IDLE_STREAMS }, () => openStream(target, agent)));
-  const each = (residentBytes(target.pid) - before) / IDLE_STREAMS / 1024;
-  process.stdout.write(`${IDLE_STREAMS} idle streams: ${each.toFixed(1)} KiB of resident memory each\n`);
-  for (const request of requests) request.destroy();
-}
-
-function openStream(target: Target, agent: Agent): Promise<{ destroy(): void }> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${target.token}` };
-    const request = sendRequest(target.url, { method: 'POST', agent, headers }, (response) => {
-      response.once('data', () => resolve(request));
-      response.on('error', () => undefined);
-    });
-    request.on('error', reject);
-    request.end(target.body);
-  });
-}
-
 function cpuMicroseconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
-}
-
-function residentBytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }

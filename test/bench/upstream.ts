@@ -1,6 +1,6 @@
 /**
  * The least that an OpenAI-compatible provider can be: constant bytes, so that the time measured is the
- * proxy's. Prints its port. A stream is PIECES frames in one write, or held open while the model is `idle`.
+ * proxy's. Prints its port. A stream is PIECES frames in one write.
  */
 
 import { createServer } from 'node:http';
@@ -32,8 +32,7 @@ const server = createServer((request, response) => {
       return;
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    if (body.includes('"model":"idle"')) response.write(piece);
-    else response.end(streamed);
+    response.end(streamed);
   });
 });
 server.keepAliveTimeout = 60_000;
