@@ -105,12 +105,13 @@ export class Exchange {
 
   /**
    * Whether so much of the body may still come that closing is cheaper than reading on. A short one is read and dropped
-   * (by node:http), so that a refusal does not cost the connection. Whoever waits for a 100 may never send it.
+   * (by node:http), so that a refusal does not cost the connection. Whoever waits for a 100 may never send it. Nothing more
+   * is read of one that is too large, however small the operator's limit is.
    */
   #leavesBodyUnread(): boolean {
     const { complete, headers } = this.request;
     if (complete) return false;
-    if (headers['transfer-encoding'] !== undefined) return true;
+    if (headers['transfer-encoding'] !== undefined || this.status === 413) return true;
     const length = Number(headers['content-length'] ?? 0);
     return length > DISCARD_BYTES_MAX || (length > 0 && this.expectsContinue);
   }

@@ -105,5 +105,7 @@ export function codeFrom(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = (error as { readonly code?: unknown }).code;
   if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
+  // The fetch of Node 26 leaves the parser's code out.
+  if (error.name === 'HTTPParserError') return 'HPE_UNKNOWN';
   return codeFrom(error.cause);
 }

@@ -35,7 +35,7 @@ async function run(): Promise<void> {
     GATEWAY_COMPAT_BASE_URL: `http://127.0.0.1:${upstream.line}/v1`,
     GATEWAY_LOG_LEVEL: process.env['GATEWAY_LOG_LEVEL'] ?? 'info',
   });
-  const address = /http:[^"\s]+/.exec(gateway.line)?.[0] ?? '';
+  const address = gateway.line;
   process.stdout.write(`node ${process.version}; upstream at http://127.0.0.1:${upstream.line}/v1\n\n`);
 
   const turns = [{ role: 'user', text: 'A question of usual length, asked by somebody who waits for the answer.' }];
@@ -61,7 +61,7 @@ function here(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url));
 }
 
-/** A child process, once it has printed its first line. */
+/** A child process, once it has printed where it listens: a port, or an address in a line of its own. */
 function start(words: readonly string[], environment: Record<string, string>): Promise<{ pid: number; line: string }> {
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment } });
   children.push(child);
@@ -70,8 +70,8 @@ function start(words: readonly string[], environment: Record<string, string>): P
     child.on('exit', (code) => reject(new Error(`${words.join(' ')} exited with ${code}`)));
     child.stdout.setEncoding('utf8').on('data', (more: string) => {
       text += more;
-      const end = text.indexOf('\n');
-      if (end !== -1) resolve({ pid: child.pid ?? 0, line: text.slice(0, end) });
+      const line = /^\d+$|listening on (http[^"\s]+)/m.exec(text);
+      if (line !== null) resolve({ pid: child.pid ?? 0, line: line[1] ?? line[0] });
     });
   });
 }
