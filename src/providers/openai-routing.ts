@@ -17,16 +17,16 @@ import type { ChatRequest } from '../core/chat.ts';
 const RESPONSES_ONLY = /^(?:codex-|computer-use-|(?:o\d|gpt-\d).*-(?:pro|codex|deep-research)(?:-|$))/;
 
 /** Models that on Chat Completions take tools only without reasoning, or not at all: since gpt-5.4, but for the `-chat` ones. */
-const RESPONSES_FOR_REASONING = /^(?:ft:)?gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)/;
+const RESPONSES_FOR_TOOLS = /^(?:ft:)?gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)/;
 
 /**
- * True when Responses is what most likely succeeds. Only it calls tools while reasoning, and discloses reasoning; only
- * Chat Completions has stop sequences.
+ * True when the model demands Responses, which alone calls tools while reasoning. A wish to see reasoning, which Chat
+ * Completions never discloses, is no demand: the operator has `OPENAI_API=responses` for that. Only Chat Completions has
+ * stop sequences.
  */
-export function isForResponses({ model, tools, thinking, stop }: ChatRequest): boolean {
+export function isForResponses({ model, tools, stop }: ChatRequest): boolean {
   if (RESPONSES_ONLY.test(model)) return true;
-  const isWished = tools.length > 0 || thinking?.enabled === true;
-  return isWished && stop.length === 0 && RESPONSES_FOR_REASONING.test(model);
+  return tools.length > 0 && stop.length === 0 && RESPONSES_FOR_TOOLS.test(model);
 }
 
 /** One codec of two: each request by the API that serves it, each answer by the API that gave it. */

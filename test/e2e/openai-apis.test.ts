@@ -19,8 +19,8 @@ test('left to itself, the gateway asks each model by the API that serves the req
   assert.equal(await pathOf({ model: 'gpt-6-sol', tools: [TOOL], stop: ['END'] }), '/openai/v1/chat/completions');
 });
 
-test('thinking that is asked of a new model is told, whole and streamed', async (t) => {
-  const gateway = await startGateway(t);
+test('reasoning is told by Responses, whole and streamed', async (t) => {
+  const gateway = await startGateway(t, { OPENAI_API: 'responses' });
   const request = { provider: 'openai', model: 'gpt-6-sol', messages: [user('Hi')], thinking: { enabled: true, effort: 'max' } };
   const { body } = await gateway.chat(request);
   const frames = await gateway.stream(request);

@@ -30,11 +30,11 @@ test('models up to gpt-5.3, and names that are none of OpenAI, stay on Chat Comp
   }
 });
 
-test('newer models, known or not, are asked through Responses when they are to use tools or to think', () => {
+test('newer models, known or not, are asked through Responses when they are to use tools', () => {
   for (const model of NEW) {
     assert.equal(pathOf({ model }), '/chat/completions', model);
     assert.equal(pathOf({ model, thinking: off }), '/chat/completions', model);
-    assert.equal(pathOf({ model, thinking: on }), '/responses', model);
+    assert.equal(pathOf({ model, thinking: on }), '/chat/completions', model);
     for (const thinking of [undefined, on, off]) assert.equal(pathOf({ model, tools: [WEATHER], thinking }), '/responses', model);
   }
 });
@@ -95,7 +95,7 @@ test('a conversation can move between the APIs; what only one understands is lef
   const state = stateOf('{"phase":"final_answer"}');
   const turns = [user('q'), assistant(text('a', state)), user('r')];
   assert.deepEqual((payload(auto, requestOf({ model: 'gpt-6-sol', turns }))['messages'] as unknown[])[1], { role: 'assistant', content: 'a' });
-  assert.deepEqual((payload(auto, requestOf({ model: 'gpt-6-sol', turns, thinking: on }))['input'] as unknown[])[1], {
+  assert.deepEqual((payload(auto, requestOf({ model: 'gpt-6-sol', turns, tools: [WEATHER] }))['input'] as unknown[])[1], {
     role: 'assistant', content: [{ type: 'output_text', text: 'a' }], phase: 'final_answer',
   });
 });
