@@ -43,11 +43,13 @@ async function show(): Promise<void> {
       GATEWAY_AUTH_TOKEN: token,
       GATEWAY_DEFAULT_PROVIDER: 'anthropic',
       GATEWAY_DRAIN_DELAY: '0',
-      GATEWAY_LOG_LEVEL: 'warn',
+      GATEWAY_LOG_LEVEL: 'error',
       GATEWAY_LOG_FORMAT: 'text',
       GATEWAY_HEARTBEAT_INTERVAL: '5s',
       ANTHROPIC_API_KEY: 'sandbox-key',
       ANTHROPIC_BASE_URL: sandbox.baseUrls.anthropic,
+      // Responses, because Chat Completions has no reasoning to carry; the compatible host shows that protocol.
+      OPENAI_API: 'responses',
       OPENAI_API_KEY: 'sandbox-key',
       OPENAI_BASE_URL: sandbox.baseUrls.openai,
       GEMINI_API_KEY: 'sandbox-key',
@@ -61,7 +63,7 @@ async function show(): Promise<void> {
   if (config === undefined) throw new Error(problems.join('\n'));
   const writer = new LineWriter(2);
   const log = createLog({
-    level: 'warn',
+    level: 'error',
     format: 'text',
     isColoured: process.stderr.isTTY === true,
     write: (line) => writer.write(line),
@@ -78,7 +80,7 @@ async function show(): Promise<void> {
   say(`A gateway is listening on ${address}, in front of a built-in fake provider at ${sandbox.origin}.`);
   await showChat(client);
   await showStream(client);
-  for (const provider of ['anthropic', 'openai', 'gemini']) await showToolLoop(client, provider);
+  for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) await showToolLoop(client, provider);
   await showFailedStreams(client);
 
   const stop = async (): Promise<void> => {
