@@ -93,7 +93,7 @@ export const SETTINGS = [
   { variable: 'GATEWAY_TRANSPORT', field: 'transport', type: word('http', 'fetch'), default: 'http',
     meaning: '`fetch` calls providers with the built-in fetch, which has time limits of its own.' },
   { variable: 'GATEWAY_WRITE_STALL_TIMEOUT', field: 'writeStallTimeoutMs', type: DURATION, default: '60s',
-    meaning: 'A caller who stops reading a stream is cut off after this.' },
+    meaning: 'A caller who stops reading its answer is cut off after this.' },
   { variable: 'GATEWAY_TLS_CERT_FILE', field: 'tlsCertFile', type: PATH, default: undefined,
     meaning: 'A PEM certificate with its chain: the gateway then serves HTTPS.' },
   { variable: 'GATEWAY_TLS_KEY_FILE', field: 'tlsKeyFile', type: PATH, default: undefined,

@@ -14,6 +14,7 @@ import type { Config } from '../config.ts';
 import type { Provider } from '../core/adapter.ts';
 import { Failure } from '../core/failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
+import { scopeFailure } from '../gateway.ts';
 import type { Gateway } from '../gateway.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Admission } from './admission.ts';
@@ -103,8 +104,12 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     } catch (thrown) {
       reportCrash(exchange, parts, thrown);
     } finally {
-      if (response.headersSent || response.destroyed) await exchange.closed;
-      else response.destroy();
+      if (response.headersSent || response.destroyed) {
+        limitStall(exchange, parts);
+        await exchange.closed;
+      } else {
+        response.destroy();
+      }
       onConnection.delete(exchange);
       inFlight -= 1;
       report(exchange, parts);
@@ -256,6 +261,24 @@ function answerPreflight(exchange: Exchange, route: Route): void {
   exchange.status = 204;
   response.statusCode = 204;
   response.end();
+}
+
+/**
+ * Cuts off a caller that has stopped reading the rest of its answer, which is all written by now. The socket's own limit
+ * is used because it sees what the caller takes within one long write.
+ */
+function limitStall(exchange: Exchange, parts: ServerParts): void {
+  const { response, scope } = exchange;
+  if (response.writableLength === 0 || response.destroyed) return;
+  response.setTimeout(parts.config.writeStallTimeoutMs, () => {
+    const failure = scopeFailure('caller-stalled', '');
+    exchange.failure ??= failure;
+    if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
+    scope.end('caller-stalled');
+    response.destroy();
+  });
+  // Ahead of Node's own listener, which sets the limit of an idle connection.
+  response.prependListener('finish', () => response.setTimeout(0));
 }
 
 /** A bug: this caller gets a 500, or an `error` frame in a stream that has begun, and everybody else goes on. */
