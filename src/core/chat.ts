@@ -107,6 +107,9 @@ export type ChatReply = {
   readonly usage: Usage | undefined;
 };
 
+/** Most text, reasoning and arguments kept of one reply, in UTF-16 units: as much as any model writes, many times over. */
+export const REPLY_CHARS_MAX = 32 * 1024 * 1024;
+
 /** One step of a streamed answer. A stream has exactly one `done` or `failed`, last. */
 export type Delta =
   | { readonly type: 'text'; readonly text: string }

@@ -10,6 +10,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonObject, parseJson, renderJson } from '../base/json.ts';
 import type { JsonBudget, JsonOutObject } from '../base/json.ts';
+import { Failure } from './failure.ts';
 
 const STATE = /^([a-z-]{1,32})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]*)$/;
 
@@ -40,4 +41,12 @@ export function decodeState(
   const content = parseJson(bytes.toString(), budget);
   if (!(content instanceof JsonObject) || content.duplicateKey !== undefined) return DAMAGED_STATE;
   return madeByDialect === dialect && madeByProvider === provider ? content : undefined;
+}
+
+/** What a caller is told of a state that no gateway can have written, or not in that place; by the indexes of its turn and part. */
+export function damagedState(turnIndex: number, partIndex: number): Failure {
+  return new Failure(
+    'bad_request',
+    `messages[${turnIndex}].content[${partIndex}].provider_state: damaged, or not made by this gateway`,
+  );
 }

@@ -13,7 +13,7 @@ import { CallIds } from '../core/call-id.ts';
 import { unreachable } from '../core/chat.ts';
 import type { AssistantTurn, ChatRequest, Tool, ToolChoice, ToolTurn, Turn, UserTurn } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
-import { DAMAGED_STATE } from '../core/provider-state.ts';
+import { DAMAGED_STATE, damagedState } from '../core/provider-state.ts';
 import { schemaWith } from '../core/tool-schema.ts';
 import { modelFields } from './anthropic-models.ts';
 import { decodePartState } from './anthropic-state.ts';
@@ -99,10 +99,7 @@ function encodeAssistantTurn(past: Past, turn: AssistantTurn, index: number): Js
   const blocks: JsonOut[] = [];
   for (const [partIndex, part] of turn.parts.entries()) {
     const state = decodePartState(past.provider, part, past.budget);
-    if (state === DAMAGED_STATE) {
-      const place = `messages[${index}].content[${partIndex}].provider_state`;
-      return new Failure('bad_request', `${place}: damaged, or not made by this gateway`);
-    }
+    if (state === DAMAGED_STATE) return damagedState(index, partIndex);
     for (const block of state.before) blocks.push(block);
     if (part.type === 'tool_call') {
       blocks.push(blockOf({ type: 'tool_use', id: past.ids.ofCall(part.id), name: part.name, input: part.arguments }, state.own));

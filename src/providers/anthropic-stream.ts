@@ -15,9 +15,7 @@ import { Failure, malformedReply, truncatedStream } from '../core/failure.ts';
 import { failureInside } from './anthropic-failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isSealed } from './anthropic-reply.ts';
 import type { BlockFields } from './anthropic-state.ts';
-
-/** Most a reply may hold, in characters: as much as any model writes, many times over. */
-const REPLY_CHARS_MAX = 32 * 1024 * 1024;
+import { REPLY_CHARS_MAX } from '../core/chat.ts';
 
 /** What a piece costs beside its text, so that a flood of empty ones is bounded too. */
 const PIECE_CHARS = 16;

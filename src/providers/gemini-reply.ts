@@ -11,6 +11,7 @@ import { JsonArray, JsonObject, RawJson, parseJson, parseLenient } from '../base
 import type { JsonValue } from '../base/json.ts';
 import type { DeltaSink, StreamDecoder } from '../core/adapter.ts';
 import { makeCallId } from '../core/call-id.ts';
+import { REPLY_CHARS_MAX } from '../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../core/chat.ts';
 import { Failure, malformedReply, truncatedStream, upstreamFailure } from '../core/failure.ts';
 import { StreamedArgs } from './gemini-args.ts';
@@ -59,9 +60,6 @@ export class GeminiStream implements StreamDecoder {
     sink(reply instanceof Failure ? { type: 'failed', failure: reply } : { type: 'done', reply });
   }
 }
-
-/** Most a reply may hold, in characters: as much as any model writes, many times over. */
-const REPLY_CHARS_MAX = 32 * 1024 * 1024;
 
 /** What a part costs beside its text, so that a flood of empty parts is bounded too. */
 const PART_CHARS = 16;

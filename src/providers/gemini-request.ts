@@ -13,7 +13,7 @@ import { isMadeCallId } from '../core/call-id.ts';
 import { unreachable } from '../core/chat.ts';
 import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn, UserTurn } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
-import { DAMAGED_STATE } from '../core/provider-state.ts';
+import { DAMAGED_STATE, damagedState } from '../core/provider-state.ts';
 import { schemaWith } from '../core/tool-schema.ts';
 import { demandsSignatures, hasSystemInstruction, thinkingConfig } from './gemini-models.ts';
 import { NO_STATE, decodePartState } from './gemini-state.ts';
@@ -116,7 +116,7 @@ function encodeAssistantTurn(past: Past, model: string, turn: AssistantTurn, i: 
   for (const [j, part] of turn.parts.entries()) {
     const state = decodePartState(past.provider, part.state, past.budget);
     if (state === DAMAGED_STATE) {
-      return new Failure('bad_request', `messages[${i}].content[${j}].provider_state: not one that this gateway made`);
+      return damagedState(i, j);
     }
     states.push(state);
   }

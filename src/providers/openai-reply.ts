@@ -9,6 +9,7 @@
 import { parseLenient } from '../base/json.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../base/loose.ts';
 import type { DeltaSink } from '../core/adapter.ts';
+import { REPLY_CHARS_MAX } from '../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, Usage } from '../core/chat.ts';
 import { Failure, malformedReply, upstreamFailure } from '../core/failure.ts';
 import { CALLS_MAX, CallDrafts } from './openai-calls.ts';
@@ -19,9 +20,6 @@ import { rawAt } from './openai-raw.ts';
 import type { Place } from './openai-raw.ts';
 import { NO_TURN_STATE, partState } from './openai-state.ts';
 import type { TurnState } from './openai-state.ts';
-
-/** Most text, reasoning and arguments kept of one answer, in UTF-16 units. */
-export const REPLY_CHARS_MAX = 32 * 1024 * 1024;
 
 /** What the finish reasons mean for an answer without calls. `eos` is Together's, `model_length` Mistral's. */
 const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([

@@ -12,11 +12,10 @@ import type { JsonValue, RawJson } from '../base/json.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../base/loose.ts';
 import type { DeltaSink } from '../core/adapter.ts';
 import { makeCallId } from '../core/call-id.ts';
-import { replyText } from '../core/chat.ts';
+import { REPLY_CHARS_MAX, replyText } from '../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../core/chat.ts';
 import { Failure, malformedReply, upstreamFailure } from '../core/failure.ts';
 import { failureInside } from './openai-failure.ts';
-import { REPLY_CHARS_MAX } from './openai-reply.ts';
 import { carriedReasoning, encodePartState, isCarriedItem, isServerItem, ownField, summaryTexts } from './openai-responses-state.ts';
 
 /** What an item costs beside its text, so that a flood of empty ones is bounded too. */

@@ -12,7 +12,7 @@ import { CallIds } from '../core/call-id.ts';
 import { unreachable } from '../core/chat.ts';
 import type { AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, Turn } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
-import { DAMAGED_STATE } from '../core/provider-state.ts';
+import { DAMAGED_STATE, damagedState } from '../core/provider-state.ts';
 import { schemaWith } from '../core/tool-schema.ts';
 import { imageUrl, resultText } from './openai-request.ts';
 import { OWN_FIELDS, decodePartState } from './openai-responses-state.ts';
@@ -88,10 +88,7 @@ function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOu
   const items: JsonOut[] = [];
   for (const [partIndex, part] of turn.parts.entries()) {
     const state = decodePartState(past.provider, part, past.budget);
-    if (state === DAMAGED_STATE) {
-      const place = `messages[${index}].content[${partIndex}].provider_state`;
-      return new Failure('bad_request', `${place}: damaged, or not made by this gateway`);
-    }
+    if (state === DAMAGED_STATE) return damagedState(index, partIndex);
     for (const item of state.before) items.push(item);
     const own = { [OWN_FIELDS[part.type]]: state.own };
     if (part.type === 'tool_call') {

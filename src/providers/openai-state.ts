@@ -10,7 +10,7 @@ import { JsonArray, JsonObject, RawJson } from '../base/json.ts';
 import type { JsonBudget, JsonValue } from '../base/json.ts';
 import type { AssistantTurn } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
-import { DAMAGED_STATE, decodeState, encodeState } from '../core/provider-state.ts';
+import { DAMAGED_STATE, damagedState, decodeState, encodeState } from '../core/provider-state.ts';
 import type { HostProfile } from './openai-profile.ts';
 
 /** The wire format's name in states. */
@@ -56,7 +56,7 @@ export function carriedState(
     if (part.state === undefined) continue;
     const content = decodeState(OPENAI_DIALECT, provider, part.state, budget);
     if (content === undefined) continue;
-    if (content === DAMAGED_STATE) return refusedState(turnIndex, partIndex);
+    if (content === DAMAGED_STATE) return damagedState(turnIndex, partIndex);
     for (const [key, value] of content.entries) {
       if (key === 'reasoning_content' && typeof value === 'string' && profile.reasoningContent !== 'dropped') {
         reasoningContent ??= value;
@@ -67,18 +67,11 @@ export function carriedState(
       ) {
         signatures.set(partIndex, value);
       } else {
-        return refusedState(turnIndex, partIndex);
+        return damagedState(turnIndex, partIndex);
       }
     }
   }
   return { reasoningContent, reasoningDetails, signatures };
-}
-
-function refusedState(turnIndex: number, partIndex: number): Failure {
-  return new Failure(
-    'bad_request',
-    `messages[${turnIndex}].content[${partIndex}].provider_state: damaged, or not made for this provider`,
-  );
 }
 
 /** What is in the objects is the host's business: it only ever goes back into this one field. */

@@ -120,9 +120,9 @@ for (const [what, state] of forged) {
   test(`a state ${what} is refused, on a text and on a call`, () => {
     const onText = refused(requestOf({ turns: [user('a'), assistant(text('x'), text('y', state))] }));
     assert.equal(onText.kind, 'bad_request');
-    assert.equal(onText.message, 'messages[1].content[1].provider_state: not one that this gateway made');
+    assert.equal(onText.message, 'messages[1].content[1].provider_state: damaged, or not made by this gateway');
     const onCall = refused(requestOf({ turns: [assistant(call('1', 'f', '{}', state))] }));
-    assert.equal(onCall.message, 'messages[0].content[0].provider_state: not one that this gateway made');
+    assert.equal(onCall.message, 'messages[0].content[0].provider_state: damaged, or not made by this gateway');
   });
 }
 

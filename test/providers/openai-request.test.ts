@@ -327,7 +327,7 @@ test('a forged or damaged state is a bad_request that names its part', () => {
     const failure = adapterOf(provider).encodeChat(requestOf({ turns: [user('hi'), assistant(text('ok'), part)] }), false);
     assert.ok(failure instanceof Failure, JSON.stringify(part));
     assert.equal(failure.kind, 'bad_request');
-    assert.equal(failure.message, 'messages[1].content[1].provider_state: damaged, or not made for this provider');
+    assert.equal(failure.message, 'messages[1].content[1].provider_state: damaged, or not made by this gateway');
   }
 });
 

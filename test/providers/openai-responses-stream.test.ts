@@ -4,7 +4,7 @@ import type { ChatReply, Delta } from '../../src/core/chat.ts';
 import { replyText } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
-import { REPLY_CHARS_MAX } from '../../src/providers/openai-reply.ts';
+import { REPLY_CHARS_MAX } from '../../src/core/chat.ts';
 import { decodeChunks, endOf } from '../decode-stream.ts';
 import {
   FIXTURES, completed, contentOf, cutFor, fixture, functionCall, itemDone, message, reasoning, responses, sse, summaryDelta, textDelta,

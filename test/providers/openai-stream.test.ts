@@ -4,7 +4,7 @@ import { decodeChunks, endOf } from '../decode-stream.ts';
 import type { Delta } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { isMadeCallId } from '../../src/core/call-id.ts';
-import { REPLY_CHARS_MAX } from '../../src/providers/openai-reply.ts';
+import { REPLY_CHARS_MAX } from '../../src/core/chat.ts';
 import { adapterOf, assistant, bodyText, bodyWith, call, chunk, fixture, good, messagesOf, requestOf, result, sse, user } from './openai-setup.ts';
 
 const openai = adapterOf('openai');
