@@ -11,11 +11,11 @@ import { JsonArray, JsonObject, parseJson, parseLenient } from '../base/json.ts'
 import type { JsonValue } from '../base/json.ts';
 import { field, isObject, listField, numberField, stringField } from '../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../core/adapter.ts';
+import { REPLY_CHARS_MAX } from '../core/chat.ts';
 import { Failure, malformedReply, truncatedStream } from '../core/failure.ts';
 import { failureInside } from './anthropic-failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isSealed } from './anthropic-reply.ts';
 import type { BlockFields } from './anthropic-state.ts';
-import { REPLY_CHARS_MAX } from '../core/chat.ts';
 
 /** What a piece costs beside its text, so that a flood of empty ones is bounded too. */
 const PIECE_CHARS = 16;
