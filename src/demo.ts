@@ -5,10 +5,10 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { createApp } from './app.ts';
 import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
-import { createApp } from './app.ts';
-import { loadConfig } from './config.ts';
+import { loadConfig } from './config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
 

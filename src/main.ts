@@ -2,17 +2,17 @@
 /** The process: environment → config → app → listen; signals and exit codes. */
 
 import { readFileSync } from 'node:fs';
+import { createApp } from './app.ts';
+import type { App } from './app.ts';
 import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
-import { createApp } from './app.ts';
-import type { App } from './app.ts';
-import { loadConfig } from './config.ts';
-import type { LoadedConfig } from './config.ts';
-import type { EffectiveValue } from './environment.ts';
+import type { EffectiveValue } from './config/environment.ts';
+import { renderHelp } from './config/settings-page.ts';
+import { loadConfig } from './config/settings.ts';
+import type { LoadedConfig } from './config/settings.ts';
 import { describeError } from './http/server.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
-import { renderHelp } from './settings-page.ts';
 
 /** 0 = stopped by a signal, or nothing is wrong. */
 const FAILED = 1;

@@ -5,13 +5,13 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { renderSettingsTable } from '../src/config/settings-page.ts';
 import { REQUEST_FEATURES } from '../src/core/adapter.ts';
 import type { Adapter } from '../src/core/adapter.ts';
 import { FAILURE_KINDS } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS } from '../src/sandbox/sandbox.ts';
-import { renderSettingsTable } from '../src/settings-page.ts';
 
 const README = fileURLToPath(new URL('../README.md', import.meta.url));
 

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { createApp } from '../src/app.ts';
 import type { App } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig } from '../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { startSandbox } from '../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../src/sandbox/sandbox.ts';

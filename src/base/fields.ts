@@ -7,8 +7,8 @@
  * and meant to be caught once, where the whole object is decoded.
  */
 
-import { JsonArray, JsonNumber, JsonObject } from './json.ts';
-import type { JsonValue } from './json.ts';
+import { JsonArray, JsonNumber, JsonObject } from './json/value.ts';
+import type { JsonValue } from './json/value.ts';
 
 /** Where a value stands. Paths are linked upwards and rendered only for an error. */
 export type Path = { readonly parent: Path | undefined; readonly key: string | number };

@@ -5,7 +5,7 @@
  * field makes each place that has to decide about it fail to compile.
  */
 
-import type { JsonObject, RawJson } from '../base/json.ts';
+import type { JsonObject, RawJson } from '../base/json/value.ts';
 import type { Failure } from './failure.ts';
 
 export type ChatRequest = {

@@ -8,8 +8,11 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { JsonObject, parseJson, renderJson } from '../base/json.ts';
-import type { JsonBudget, JsonOutObject } from '../base/json.ts';
+import { parseJson } from '../base/json/parse.ts';
+import type { JsonBudget } from '../base/json/parse.ts';
+import { renderJson } from '../base/json/render.ts';
+import { JsonObject } from '../base/json/value.ts';
+import type { JsonOutObject } from '../base/json/value.ts';
 import { Failure } from './failure.ts';
 
 const STATE = /^([a-z-]{1,32})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]*)$/;

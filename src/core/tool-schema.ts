@@ -1,6 +1,7 @@
 /** The schema of a tool's arguments as providers want it: the caller's own, never rewritten. */
 
-import { JsonObject, RawJson, parseJson } from '../base/json.ts';
+import { parseJson } from '../base/json/parse.ts';
+import { JsonObject, RawJson } from '../base/json/value.ts';
 
 const NO_ARGUMENTS = new RawJson('{"type":"object","properties":{}}');
 

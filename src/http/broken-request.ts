@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { renderFailureBody } from '../callers/native/reply.ts';
 import { Failure } from '../core/failure.ts';
-import { renderFailureBody } from './chat-reply.ts';
 import { DISCARD_MS_MAX } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
-import type { ServerParts } from './server.ts';
+import type { ServerParts } from './parts.ts';
 
 export type ConnectionError = Error & { readonly code?: string };
 

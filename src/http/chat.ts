@@ -1,19 +1,19 @@
 /** POST /v1/chat and POST /v1/chat/stream: body → request → gateway → reply. */
 
+import { renderChatReply } from '../callers/native/reply.ts';
+import { decodeChatRequest } from '../callers/native/request.ts';
+import type { Provider } from '../core/adapter.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import { checkConversation } from '../core/conversation.ts';
-import type { Provider } from '../core/adapter.ts';
 import { Failure } from '../core/failure.ts';
+import { scopeFailure } from '../core/scope-failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
-import { scopeFailure } from '../gateway.ts';
-import type { CallContext } from '../gateway.ts';
+import type { CallContext } from '../gateway/gateway.ts';
 import type { Refusal } from './admission.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
-import { decodeChatRequest } from './chat-request.ts';
-import { renderChatReply } from './chat-reply.ts';
 import { EventStream } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
-import type { ServerParts } from './server.ts';
+import type { ServerParts } from './parts.ts';
 import { traceHeaders } from './trace.ts';
 
 /** How soon a caller that found the gateway full may try again. */

@@ -5,10 +5,10 @@
  * status; when one heartbeat interval passes first, the stream opens with a comment.
  */
 
+import { renderDeltaFrame } from '../callers/native/reply.ts';
 import type { Delta } from '../core/chat.ts';
 import type { Failure } from '../core/failure.ts';
-import type { StreamSink } from '../gateway.ts';
-import { renderDeltaFrame } from './chat-reply.ts';
+import type { StreamSink } from '../gateway/pipe-stream.ts';
 import type { Exchange } from './exchange.ts';
 
 const KEEP_ALIVE = ': keep-alive\n\n';

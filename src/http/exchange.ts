@@ -6,11 +6,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import { renderFailureBody } from '../callers/native/reply.ts';
 import { Failure } from '../core/failure.ts';
 import { Scope } from '../core/scope.ts';
-import { createCallRecord } from '../gateway.ts';
-import type { CallRecord } from '../gateway.ts';
-import { renderFailureBody } from './chat-reply.ts';
+import { createCallRecord } from '../gateway/call-record.ts';
+import type { CallRecord } from '../gateway/call-record.ts';
 import { traceFrom } from './trace.ts';
 import type { Trace } from './trace.ts';
 

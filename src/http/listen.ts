@@ -5,7 +5,7 @@ import { lstatSync, unlinkSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/settings.ts';
 
 type Address = Config['listen'];
 

@@ -1,10 +1,10 @@
 /** GET /v1/providers and GET /v1/models. */
 
-import { renderJson } from '../base/json.ts';
+import { renderJson } from '../base/json/render.ts';
 import { Failure } from '../core/failure.ts';
 import { unknownProvider } from './chat.ts';
 import type { Exchange } from './exchange.ts';
-import type { ServerParts } from './server.ts';
+import type { ServerParts } from './parts.ts';
 import { traceHeaders } from './trace.ts';
 
 export async function answerProviders(exchange: Exchange, parts: ServerParts): Promise<void> {

@@ -1,7 +1,7 @@
 /** What machines ask about the gateway itself: GET /healthz, /readyz and /metrics. */
 
 import type { Exchange } from './exchange.ts';
-import type { ServerParts } from './server.ts';
+import type { ServerParts } from './parts.ts';
 
 export async function answerHealth(exchange: Exchange): Promise<void> {
   exchange.sendJson(200, '{"status":"ok"}');

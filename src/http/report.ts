@@ -4,7 +4,7 @@ import type { LogFields, LogLevel } from '../base/log.ts';
 import { bounded } from '../base/redact.ts';
 import type { Usage } from '../core/chat.ts';
 import type { Exchange } from './exchange.ts';
-import type { ServerParts } from './server.ts';
+import type { ServerParts } from './parts.ts';
 
 /** The status a log line and a metric give to an exchange whose caller hung up first. */
 const CALLER_GONE_STATUS = 499;

@@ -4,7 +4,7 @@ import { answerChat, answerChatStream } from './chat.ts';
 import type { Exchange } from './exchange.ts';
 import { answerModels, answerProviders } from './models.ts';
 import { answerHealth, answerMetrics, answerReady } from './ops.ts';
-import type { ServerParts } from './server.ts';
+import type { ServerParts } from './parts.ts';
 
 export type Route = {
   /** For logs and metrics. */

@@ -8,22 +8,18 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Log } from '../base/log.ts';
 import type { Secret } from '../base/secret.ts';
-import type { Config } from '../config.ts';
-import type { Provider } from '../core/adapter.ts';
+import { renderDeltaFrame } from '../callers/native/reply.ts';
+import type { Config } from '../config/settings.ts';
 import { Failure } from '../core/failure.ts';
+import { scopeFailure } from '../core/scope-failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
-import { scopeFailure } from '../gateway.ts';
-import type { Gateway } from '../gateway.ts';
-import type { Metrics } from '../metrics.ts';
-import type { Admission } from './admission.ts';
 import { authenticate } from './auth.ts';
 import { answerBrokenRequest, brokenRequestFrom } from './broken-request.ts';
 import type { ConnectionError } from './broken-request.ts';
-import { renderDeltaFrame } from './chat-reply.ts';
 import { Exchange } from './exchange.ts';
 import { checkFraming } from './framing.ts';
+import type { ServerParts } from './parts.ts';
 import { report } from './report.ts';
 import { allowedMethods, ROUTES } from './routes.ts';
 import type { Route } from './routes.ts';
@@ -52,21 +48,6 @@ const CONNECTION_LIMITS: ConnectionLimits = {
 const HEAD_BYTES_MAX = 16 * 1024;
 /** Accept failures come by the thousand once the process is out of descriptors. */
 const ACCEPT_LOG_INTERVAL_MS = 1000;
-
-/** What handlers work with. A reload makes new ones; an exchange keeps those it began with. */
-export type ServerParts = {
-  readonly config: Config;
-  readonly providers: ReadonlyMap<string, Provider>;
-  readonly gateway: Gateway;
-  readonly metrics: Metrics;
-  readonly admission: Admission;
-  readonly log: Log;
-  readonly isDraining: () => boolean;
-  /** The failure as a caller may see it: with the provider's prose where the operator allows it. */
-  readonly presentable: (failure: Failure) => Failure;
-  /** Masks every configured secret and cuts the text to a length for logs. */
-  readonly redacted: (text: string) => string;
-};
 
 export type GatewayServer = {
   readonly server: Server;

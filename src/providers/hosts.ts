@@ -6,9 +6,9 @@
  */
 
 import type { ProviderRow } from '../core/adapter.ts';
-import { createOpenAiAdapter } from './openai.ts';
-import { OPENAI_HOST, PLAIN_HOST } from './openai-profile.ts';
-import type { HostProfile } from './openai-profile.ts';
+import { createOpenAiAdapter } from './openai-chat/adapter.ts';
+import { OPENAI_HOST, PLAIN_HOST } from './openai-chat/profile.ts';
+import type { HostProfile } from './openai-chat/profile.ts';
 
 /** A host on the internet: its key registers it. */
 function hostedRow(name: string, keyVariable: string, baseUrl: string, quirks: Partial<HostProfile>): ProviderRow {

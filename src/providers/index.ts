@@ -1,10 +1,10 @@
 /** Every provider the gateway can have. A new vendor is a codec beside this file and a line here; a host is a row in its table. */
 
 import type { ProviderRow } from '../core/adapter.ts';
-import { ANTHROPIC_ROW } from './anthropic.ts';
-import { GEMINI_ROW } from './gemini.ts';
+import { ANTHROPIC_ROW } from './anthropic/adapter.ts';
+import { GEMINI_ROW } from './gemini/adapter.ts';
 import { HOST_ROWS } from './hosts.ts';
-import { OPENAI_ROW } from './openai.ts';
+import { OPENAI_ROW } from './openai/adapter.ts';
 
 export { compatRow } from './hosts.ts';
 

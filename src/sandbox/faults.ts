@@ -4,7 +4,7 @@
  */
 
 import { gzipSync } from 'node:zlib';
-import { DONE } from './openai-reply.ts';
+import { DONE } from './openai-chat/reply.ts';
 import { Complaint } from './protocol.ts';
 import type { Ask, Piece, Protocol, Reply } from './protocol.ts';
 import { sendReply } from './wire.ts';

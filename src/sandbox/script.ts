@@ -5,8 +5,9 @@
  * from the turns that come with each request. Knows no wire format.
  */
 
-import { RawJson, renderJson } from '../base/json.ts';
-import type { JsonOut } from '../base/json.ts';
+import { renderJson } from '../base/json/render.ts';
+import { RawJson } from '../base/json/value.ts';
+import type { JsonOut } from '../base/json/value.ts';
 import { field, isObject, listField } from '../base/loose.ts';
 import { joined, piecesOf, wordCount } from './protocol.ts';
 import type { Ask, Block, Ending, Script, Tool } from './protocol.ts';

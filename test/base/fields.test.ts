@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FieldProblem, Fields, renderPath, textItem } from '../../src/base/fields.ts';
-import { JsonNumber, JsonObject, JsonProblem, parseJson } from '../../src/base/json.ts';
-import type { JsonValue } from '../../src/base/json.ts';
+import { parseJson } from '../../src/base/json/parse.ts';
+import { JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
+import type { JsonValue } from '../../src/base/json/value.ts';
 
 function value(text: string): JsonValue {
   const result = parseJson(text);

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  JSON_DEPTH_MAX,
-  JSON_VALUES_MAX,
-  JsonArray,
-  JsonNumber,
-  JsonObject,
-  JsonProblem,
-  RawJson,
-  mergePatch,
-  parseJson,
-  parseLenient,
-  renderJson,
-} from '../../src/base/json.ts';
-import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json.ts';
+import { mergePatch } from '../../src/base/json/merge.ts';
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJson, parseLenient } from '../../src/base/json/parse.ts';
+import { renderJson } from '../../src/base/json/render.ts';
+import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
+import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
 import { createRandom } from './random.ts';
 import type { Random } from './random.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RawJson } from '../../src/base/json.ts';
+import { RawJson } from '../../src/base/json/value.ts';
 import { replyText, replyToolCalls, unreachable } from '../../src/core/chat.ts';
 import type { AssistantPart, ChatReply } from '../../src/core/chat.ts';
 

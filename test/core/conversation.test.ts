@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import test from 'node:test';
-import { RawJson } from '../../src/base/json.ts';
+import { RawJson } from '../../src/base/json/value.ts';
 import type { Turn } from '../../src/core/chat.ts';
 import { checkConversation } from '../../src/core/conversation.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JSON_VALUES_MAX, JsonObject, RawJson, createJsonBudget } from '../../src/base/json.ts';
+import { JSON_VALUES_MAX, createJsonBudget } from '../../src/base/json/parse.ts';
+import { JsonObject, RawJson } from '../../src/base/json/value.ts';
 import { DAMAGED_STATE, decodeState as decodeWithBudget, encodeState } from '../../src/core/provider-state.ts';
 
 const content = { signature: 'sig/+=é😀', list: [1, null], raw: new RawJson('{"n": 1.0}') };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RawJson } from '../../src/base/json.ts';
+import { RawJson } from '../../src/base/json/value.ts';
 import { schemaWith } from '../../src/core/tool-schema.ts';
 
 test('schemaWith gives a tool without parameters the schema of no arguments', () => {

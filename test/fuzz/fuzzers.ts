@@ -5,16 +5,17 @@
  */
 
 import assert from 'node:assert/strict';
-import { JsonArray, JsonNumber, JsonObject, JsonProblem, parseJson, parseLenient } from '../../src/base/json.ts';
-import type { JsonValue } from '../../src/base/json.ts';
+import { parseJson, parseLenient } from '../../src/base/json/parse.ts';
+import { JsonArray, JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
+import type { JsonValue } from '../../src/base/json/value.ts';
 import { SseBuffer } from '../../src/base/sse.ts';
-import { checkConversation } from '../../src/core/conversation.ts';
+import { renderChatReply, renderDeltaFrame } from '../../src/callers/native/reply.ts';
+import { decodeChatRequest } from '../../src/callers/native/request.ts';
 import { replyText, replyToolCalls } from '../../src/core/chat.ts';
 import type { ChatReply, Delta } from '../../src/core/chat.ts';
+import { checkConversation } from '../../src/core/conversation.ts';
 import { FAILURE_KINDS, Failure } from '../../src/core/failure.ts';
 import { encodeState } from '../../src/core/provider-state.ts';
-import { renderChatReply, renderDeltaFrame } from '../../src/http/chat-reply.ts';
-import { decodeChatRequest } from '../../src/http/chat-request.ts';
 import { outboundPath } from '../../src/upstream/outbound.ts';
 import type { Random } from '../base/random.ts';
 import { decodeChunks, endOf } from '../decode-stream.ts';

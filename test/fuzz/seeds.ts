@@ -1,9 +1,9 @@
 /** What the fuzzers damage: requests of a caller, and the sandbox's answers to them in every provider's format. */
 
-import { Failure } from '../../src/core/failure.ts';
+import { decodeChatRequest } from '../../src/callers/native/request.ts';
 import type { Adapter, ProviderRow } from '../../src/core/adapter.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
-import { decodeChatRequest } from '../../src/http/chat-request.ts';
+import { Failure } from '../../src/core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 

@@ -3,8 +3,8 @@
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createLog } from '../../src/base/log.ts';
-import { loadConfig } from '../../src/config.ts';
-import type { Gateway } from '../../src/gateway.ts';
+import { loadConfig } from '../../src/config/settings.ts';
+import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { createServer } from '../../src/http/server.ts';
 import type { ConnectionLimits, GatewayServer } from '../../src/http/server.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { StreamSink } from '../../src/gateway.ts';
+import type { StreamSink } from '../../src/gateway/pipe-stream.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';

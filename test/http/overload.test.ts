@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Admission, LoopHealth, watchEventLoop } from '../../src/http/admission.ts';
-import { decodeChatRequest } from '../../src/http/chat-request.ts';
+import { decodeChatRequest } from '../../src/callers/native/request.ts';
 import { Failure } from '../../src/core/failure.ts';
+import { Admission, LoopHealth, watchEventLoop } from '../../src/http/admission.ts';
 import { COSTLY_BODIES } from '../costly-bodies.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody, RunningGateway } from '../running-gateway.ts';

@@ -1,6 +1,7 @@
 /** What the tests of tool loops share: every codec there is, requests and turns, and payloads taken apart. */
 
-import { JsonArray, JsonObject, RawJson, parseJson } from '../../src/base/json.ts';
+import { parseJson } from '../../src/base/json/parse.ts';
+import { JsonArray, JsonObject, RawJson } from '../../src/base/json/value.ts';
 import type { Adapter, UpstreamCall } from '../../src/core/adapter.ts';
 import type { AssistantPart, ChatReply, ChatRequest, ToolCallPart, Turn } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';

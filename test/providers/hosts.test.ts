@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { REQUEST_FEATURES } from '../../src/core/adapter.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { HOST_ROWS, compatRow } from '../../src/providers/hosts.ts';
-import { OPENAI_ROW } from '../../src/providers/openai.ts';
-import { adapterOf, payload, requestOf } from './openai-setup.ts';
+import { OPENAI_ROW } from '../../src/providers/openai/adapter.ts';
+import { adapterOf, payload, requestOf } from './openai-chat/setup.ts';
 
 const ROWS = [OPENAI_ROW, ...HOST_ROWS, compatRow('compat')];
 

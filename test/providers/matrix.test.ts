@@ -8,12 +8,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { JsonObject, RawJson, parseJson } from '../../src/base/json.ts';
+import { parseJson } from '../../src/base/json/parse.ts';
+import { JsonObject, RawJson } from '../../src/base/json/value.ts';
 import { REQUEST_FEATURES } from '../../src/core/adapter.ts';
 import type { Adapter, RequestFeature, Support } from '../../src/core/adapter.ts';
 import type { AssistantPart, ChatRequest, Effort, ToolChoice, Turn } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
-import { isForResponses } from '../../src/providers/openai-routing.ts';
+import { isForResponses } from '../../src/providers/openai/api-choice.ts';
 import { CODECS, assistant, call, codecOf, replyOf, requestOf, result, text, thoughtfulBody, user } from '../loops/codecs.ts';
 
 /** A request with the feature, one without, and what has to come out unchanged where the table says `sent`. */

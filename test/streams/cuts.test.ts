@@ -16,7 +16,7 @@ import { readFixture, splitFrames, startRawGateway, terminalBytes } from './wire
 
 const FIXTURES = [
   'anthropic/text', 'anthropic/tools', 'anthropic/server-tools', 'anthropic/cut-call',
-  'openai/text', 'openai/tools', 'openai/reasoning', 'gemini/text', 'gemini/tools', 'gemini/signed-ending',
+  'openai-chat/text', 'openai-chat/tools', 'openai-chat/reasoning', 'gemini/text', 'gemini/tools', 'gemini/signed-ending',
 ];
 
 function adapterOf(provider: string): Adapter {
@@ -66,8 +66,8 @@ describe('decoders', () => {
 
   const halfCalls: readonly (readonly [provider: string, frames: string])[] = [
     ['anthropic', readFixture('anthropic/tools').replace('null}"}}', 'null"}}')],
-    ['openai', readFixture('openai/tools').replace('12345678901234567890}', '12345')],
-    ['compat', readFixture('openai/tools').replace('12345678901234567890}', '12345').replace('"tool_calls"}]', '"stop"}]')],
+    ['openai', readFixture('openai-chat/tools').replace('12345678901234567890}', '12345')],
+    ['compat', readFixture('openai-chat/tools').replace('12345678901234567890}', '12345').replace('"tool_calls"}]', '"stop"}]')],
     ['gemini', 'data: {"candidates":[{"index":0,"content":{"role":"model","parts":[{"functionCall":{"name":"f","willContinue":true,"partialArgs":[{"jsonPath":"$.a","stringValue":"x","willContinue":true}]}}]},"finishReason":"STOP"}]}\n\n'],
   ];
   for (const [provider, sse] of halfCalls) {
@@ -144,7 +144,7 @@ function cutsOf(sse: string, frameEndsOnly: boolean): { readonly kept: number; r
 
 const SWEEPS = [
   { provider: 'anthropic', name: 'anthropic/text', transport: 'http' },
-  { provider: 'openai', name: 'openai/tools', transport: 'http' },
+  { provider: 'openai', name: 'openai-chat/tools', transport: 'http' },
   { provider: 'gemini', name: 'gemini/tools', transport: 'http' },
   { provider: 'anthropic', name: 'anthropic/tools', transport: 'fetch' },
 ] as const;
@@ -180,7 +180,7 @@ describe('the gateway', () => {
   }
 
   test('what is left of a good ending after the terminal signal may be missing', async (t) => {
-    const sse = readFixture('openai/text').replace('data: [DONE]\n\n', '');
+    const sse = readFixture('openai-chat/text').replace('data: [DONE]\n\n', '');
     const { gateway } = await startRawGateway(t, { onRequest: (socket) => void socket.write(CHUNKED_HEAD + chunkOf(sse) + LAST_CHUNK) });
     const done = (await gateway.stream({ model: 'm', messages: [user('x')] })).at(-1);
     assert.equal(done?.type, 'done');

@@ -1,0 +1,46 @@
+/** JSON merge patches (RFC 7396) that keep the text of what they merge. */
+
+import { parseJson } from './parse.ts';
+import { isList, isMap, JsonArray, JsonNumber, JsonObject, RawJson } from './value.ts';
+import type { JsonOut, JsonOutObject, JsonValue } from './value.ts';
+
+/**
+ * The target with an RFC 7396 merge patch applied: objects merge deeply, arrays and scalars replace,
+ * null removes. Numbers of the patch keep their text. The result is made of Maps, so a key such as
+ * `__proto__` is a key like any other.
+ */
+export function mergePatch(target: JsonOutObject, patch: JsonObject): ReadonlyMap<string, JsonOut> {
+  return mergeEntries(mapFrom(target), patch);
+}
+
+function mergeEntries(merged: Map<string, JsonOut>, patch: JsonObject): Map<string, JsonOut> {
+  for (const [key, value] of patch.entries) {
+    if (value === null) merged.delete(key);
+    else if (value instanceof JsonObject) merged.set(key, mergeEntries(mapFrom(merged.get(key)), value));
+    else merged.set(key, outFrom(value));
+  }
+  return merged;
+}
+
+/** A fresh Map of an object's entries; empty for anything that is not an object. */
+function mapFrom(value: JsonOut | undefined): Map<string, JsonOut> {
+  const entries = new Map<string, JsonOut>();
+  if (typeof value !== 'object' || value === null || isList(value)) return entries;
+  if (isMap(value)) return new Map(value);
+  if (value instanceof RawJson) {
+    const parsed = parseJson(value.text);
+    if (parsed instanceof JsonObject) for (const [key, inner] of parsed.entries) entries.set(key, outFrom(inner));
+    return entries;
+  }
+  for (const key of Object.keys(value)) {
+    const inner = value[key];
+    if (inner !== undefined) entries.set(key, inner);
+  }
+  return entries;
+}
+
+function outFrom(value: JsonValue): JsonOut {
+  if (value instanceof JsonObject || value instanceof JsonArray) return value.raw;
+  if (value instanceof JsonNumber) return new RawJson(value.text);
+  return value;
+}

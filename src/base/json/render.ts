@@ -1,0 +1,48 @@
+/** JSON written: keys in the order given, raw pieces untouched. */
+
+import { isList, isMap, RawJson } from './value.ts';
+import type { JsonOut, JsonOutObject } from './value.ts';
+
+/** Writes JSON text: keys in the order given, raw pieces untouched. A number that is not finite is a bug and throws. */
+// hot: per request
+export function renderJson(value: JsonOut): string {
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new RangeError('a number that JSON cannot carry');
+    return String(value);
+  }
+  if (value === null || typeof value === 'boolean') return String(value);
+  if (value instanceof RawJson) return value.text;
+  if (isList(value)) return renderList(value);
+  if (isMap(value)) return renderMap(value);
+  return renderObject(value);
+}
+
+function renderList(items: readonly JsonOut[]): string {
+  let out = '[';
+  for (let i = 0; i < items.length; i += 1) {
+    if (i > 0) out += ',';
+    out += renderJson(items[i] as JsonOut);
+  }
+  return out + ']';
+}
+
+function renderMap(entries: ReadonlyMap<string, JsonOut>): string {
+  let out = '{';
+  for (const [key, value] of entries) {
+    if (out.length > 1) out += ',';
+    out += JSON.stringify(key) + ':' + renderJson(value);
+  }
+  return out + '}';
+}
+
+function renderObject(object: JsonOutObject): string {
+  let out = '{';
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (value === undefined) continue;
+    if (out.length > 1) out += ',';
+    out += JSON.stringify(key) + ':' + renderJson(value);
+  }
+  return out + '}';
+}

@@ -1,0 +1,299 @@
+/**
+ * One environment variable at a time: found (itself or its `_FILE`), trimmed, parsed, and complained about.
+ *
+ * Knows which kinds of values there are, not which settings: those are a table elsewhere. Whatever is wrong is
+ * collected, so that an operator sees everything at once; no sentence here contains a secret or a file's content.
+ */
+
+import { isIPv6 } from 'node:net';
+import { parseDuration } from '../base/duration.ts';
+import { proxyAddressFrom } from '../base/proxy-address.ts';
+import type { ProxyAddress } from '../base/proxy-address.ts';
+import { bounded, createRedactor } from '../base/redact.ts';
+import { Secret } from '../base/secret.ts';
+import { parseSize, renderSize } from '../base/size.ts';
+
+/** A kind of value. */
+export type SettingType<T> = {
+  /** For tables, e.g. `duration`. */
+  readonly name: string;
+  /** Completes the sentence "expected …". */
+  readonly expects: string;
+  /** The value of a trimmed text of at least one character; undefined when it is none. */
+  readonly parse: (text: string) => T | undefined;
+  /** `never`: a secret, which may come from a file too. `when good`: what does not parse may still hold a password. */
+  readonly shown: 'always' | 'when good' | 'never';
+};
+
+/** What a variable is set to, for the operator to see. */
+export type EffectiveValue = {
+  readonly variable: string;
+  /** As it was written; `[set]` for a secret, `none` where there is neither value nor default. */
+  readonly value: string;
+  readonly source: 'default' | 'environment' | 'file';
+};
+
+/** Where the gateway accepts connections. Host undefined = every interface; port 0 = any that is free. */
+export type ListenAddress =
+  | { readonly type: 'tcp'; readonly host: string | undefined; readonly port: number }
+  | { readonly type: 'unix'; readonly path: string };
+
+/** Shown of a value that does not parse. */
+const QUOTED_CHARS_MAX = 60;
+
+/** A caller's token has to fit an Authorization header of 4096 characters; no provider's key is nearly as long. */
+const SECRET_CHARS_MAX = 4000;
+
+/** Reads variables, and collects what is wrong with them and what is in effect. */
+export class Environment {
+  /** Each one line that names the variable. Any of them means: do not start. */
+  readonly problems: string[] = [];
+  readonly warnings: string[] = [];
+  readonly effective: EffectiveValue[] = [];
+  readonly #variables: Readonly<Record<string, string | undefined>>;
+  readonly #readFile: (path: string) => string;
+
+  /** `readFile` returns a file's text or throws an error with a `code`. */
+  constructor(variables: Readonly<Record<string, string | undefined>>, readFile: (path: string) => string) {
+    this.#variables = variables;
+    this.#readFile = readFile;
+  }
+
+  /** Whether there is a value, good or bad. An empty one counts as absent. */
+  isSet(variable: string, type: SettingType<unknown>): boolean {
+    if (this.#text(variable) !== undefined) return true;
+    return type.shown === 'never' && this.#text(`${variable}_FILE`) !== undefined;
+  }
+
+  /** The value; undefined when absent, and when bad, which is then among the problems. */
+  read<T>(variable: string, type: SettingType<T>): T | undefined {
+    const text = this.#text(variable);
+    const path = type.shown === 'never' ? this.#text(`${variable}_FILE`) : undefined;
+    if (path === undefined) return text === undefined ? undefined : this.#parse(variable, text, type, 'environment');
+    if (text !== undefined) {
+      this.problems.push(`${variable}, ${variable}_FILE: both are set, expected only one of them`);
+      return undefined;
+    }
+    const content = this.readFile(`${variable}_FILE`, path);
+    return content === undefined ? undefined : this.#parse(variable, content.trim(), type, 'file');
+  }
+
+  /**
+   * The text of a file that a variable names; undefined when it cannot be read, which is then among the problems.
+   * The path is not repeated there: a secret put into the wrong variable would be shown.
+   */
+  readFile(variable: string, path: string): string | undefined {
+    try {
+      return this.#readFile(path);
+    } catch (thrown) {
+      this.problems.push(`${variable}: the file cannot be read (${codeOf(thrown)})`);
+      return undefined;
+    }
+  }
+
+  /** The names of the variables that have a value. */
+  names(): string[] {
+    return Object.keys(this.#variables).filter((name) => this.#text(name) !== undefined);
+  }
+
+  #text(variable: string): string | undefined {
+    const text = this.#variables[variable]?.trim();
+    return text === '' ? undefined : text;
+  }
+
+  #parse<T>(variable: string, text: string, type: SettingType<T>, source: 'environment' | 'file'): T | undefined {
+    const value = text === '' ? undefined : type.parse(text);
+    if (value === undefined) {
+      const given = type.shown === 'always' ? `, got ${quoted(text)}` : '';
+      this.problems.push(`${source === 'file' ? `${variable}_FILE` : variable}: expected ${type.expects}${given}`);
+      return undefined;
+    }
+    this.effective.push({ variable, value: type.shown === 'never' ? '[set]' : maskKeys(text), source });
+    return value;
+  }
+}
+
+/** Masks what looks like a provider's key, in case one was pasted into the wrong variable. */
+const maskKeys = createRedactor([]);
+
+/** A value for a sentence: in quotes, so that stray ones and spaces show, on one line, not endless. */
+export function quoted(text: string): string {
+  return JSON.stringify(bounded(maskKeys(text), QUOTED_CHARS_MAX));
+}
+
+function codeOf(thrown: unknown): string {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  return typeof code === 'string' && /^\w+$/.test(code) ? code : 'unknown error';
+}
+
+/** Milliseconds, above zero. */
+export const DURATION = durationType('a duration from 1ms to 596h, such as 15s or 1m30s', (ms) => (ms > 0 ? ms : undefined));
+
+/** Milliseconds; zero = at once. */
+export const DELAY = durationType('a duration from 0 to 596h, such as 500ms or 30s', (ms) => (ms >= 0 ? ms : undefined));
+
+/** Milliseconds; zero = never. */
+export const INTERVAL = durationType('a duration up to 596h, such as 15s, or 0 for off', (ms) => Math.max(ms, 0));
+
+function durationType(expects: string, accept: (ms: number) => number | undefined): SettingType<number> {
+  const parse = (text: string): number | undefined => {
+    const ms = parseDuration(text);
+    return ms === undefined ? undefined : accept(ms);
+  };
+  return { name: 'duration', expects, parse, shown: 'always' };
+}
+
+/** Bytes, from 1 to `bytesMax`. */
+export function size(bytesMax: number): SettingType<number> {
+  const parse = (text: string): number | undefined => {
+    const bytes = parseSize(text);
+    return bytes !== undefined && bytes >= 1 && bytes <= bytesMax ? bytes : undefined;
+  };
+  return { name: 'size', expects: `a size from 1 to ${renderSize(bytesMax)}, such as 65536 or 512KiB`, parse, shown: 'always' };
+}
+
+/** A whole number, both ends included. */
+export function count(min: number, max: number): SettingType<number> {
+  const parse = (text: string): number | undefined => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? value : undefined;
+  };
+  return { name: 'count', expects: `a whole number from ${min} to ${max}`, parse, shown: 'always' };
+}
+
+/** One of a few words. */
+export function word<T extends string>(...choices: readonly T[]): SettingType<T> {
+  const parse = (text: string): T | undefined => choices.find((choice) => choice === text);
+  return { name: choices.join(', '), expects: `one of ${choices.join(', ')}`, parse, shown: 'always' };
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+export const BOOLEAN: SettingType<boolean> = {
+  name: 'boolean',
+  expects: 'true or false (1 or 0)',
+  parse: (text) => BOOLEANS.get(text.toLowerCase()),
+  shown: 'always',
+};
+
+/** A provider's name in requests, logs and metrics. */
+export const PROVIDER_NAME: SettingType<string> = {
+  name: 'name',
+  expects: 'up to 64 small letters, digits, "-" or "_"',
+  parse: (text) => (/^[a-z0-9_-]{1,64}$/.test(text) ? text : undefined),
+  shown: 'always',
+};
+
+/** A file's path, whatever is there. */
+export const PATH: SettingType<string> = { name: 'path', expects: 'a path', parse: (text) => text, shown: 'always' };
+
+/** Anything else could not travel in a header, and no key or token contains it. */
+export const SECRET: SettingType<Secret> = {
+  name: 'secret',
+  expects: `1 to ${SECRET_CHARS_MAX} printable ASCII characters without a space`,
+  parse: (text) => (/^[\x21-\x7e]+$/.test(text) && text.length <= SECRET_CHARS_MAX ? new Secret(text) : undefined),
+  shown: 'never',
+};
+
+/** Entries between commas, at least one; what they say is not looked at. */
+export const SECRET_LIST: SettingType<readonly string[]> = {
+  name: 'secret',
+  expects: 'label:token, more of them separated by commas',
+  parse: (text) => {
+    const entries = text.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+    return entries.length > 0 ? entries : undefined;
+  },
+  shown: 'never',
+};
+
+/** Names and addresses of hosts, and domains, in lower case. */
+export const HOSTS: SettingType<readonly string[]> = {
+  name: 'list',
+  expects: 'host names, separated by commas',
+  parse: (text) => words(text.toLowerCase()),
+  shown: 'always',
+};
+
+/** Web origins as browsers write them in `Origin`. */
+export const ORIGINS: SettingType<readonly string[]> = {
+  name: 'list',
+  expects: 'origins such as https://app.example.com, separated by commas',
+  parse: (text) => {
+    const origins = words(text).map(parseOrigin);
+    return origins.every((origin) => origin !== undefined) ? origins : undefined;
+  },
+  shown: 'always',
+};
+
+function words(text: string): string[] {
+  return text.split(/[\s,]+/).filter((item) => item !== '');
+}
+
+function parseOrigin(text: string): string | undefined {
+  const url = parsePlainUrl(text);
+  return url?.pathname === '/' ? url.origin : undefined;
+}
+
+/** `host:port`, `:port`, `[ipv6]:port` or `unix:/path`. */
+export const ADDRESS: SettingType<ListenAddress> = {
+  name: 'address',
+  expects: 'host:port, :port, [ipv6]:port or unix:/path',
+  parse: parseAddress,
+  shown: 'always',
+};
+
+/** A port alone, as platforms assign it: every interface. */
+export const PORT: SettingType<ListenAddress> = {
+  name: 'port',
+  expects: 'a port from 0 to 65535',
+  parse: (text) => parseAddress(`:${text}`),
+  shown: 'always',
+};
+
+function parseAddress(text: string): ListenAddress | undefined {
+  if (text.startsWith('unix:/')) return { type: 'unix', path: text.slice('unix:'.length) };
+  const match = /^(?:\[(?<ipv6>[^\]]+)\]|(?<host>[\w.-]*)):(?<port>\d{1,5})$/.exec(text);
+  if (match === null) return undefined;
+  const { ipv6, host, port } = match.groups as { ipv6?: string; host?: string; port: string };
+  if (Number(port) > 65535 || (ipv6 !== undefined && !isIPv6(ipv6))) return undefined;
+  return { type: 'tcp', host: ipv6 ?? (host === '' ? undefined : host), port: Number(port) };
+}
+
+/** Where a provider is. No trailing slash in its path. */
+export const BASE_URL: SettingType<URL> = {
+  name: 'URL',
+  expects: 'an http or https URL without user name, password, query or fragment',
+  parse: (text) => {
+    const url = parsePlainUrl(text);
+    if (url !== undefined) url.pathname = url.pathname.replace(/\/+$/, '');
+    return url;
+  },
+  shown: 'when good',
+};
+
+/** A proxy, which may have a user name and a password. */
+export const PROXY_URL: SettingType<ProxyAddress> = {
+  name: 'URL (secret)',
+  expects: 'an http or https URL such as http://proxy.example.com:3128',
+  parse: (text) => {
+    const url = parseHttpUrl(text);
+    return url?.pathname === '/' ? proxyAddressFrom(url) : undefined;
+  },
+  shown: 'never',
+};
+
+function parsePlainUrl(text: string): URL | undefined {
+  const url = parseHttpUrl(text);
+  return url === undefined || url.username !== '' || url.password !== '' ? undefined : url;
+}
+
+/** An absolute URL with neither query nor fragment. The error that `new URL` throws would show its text. */
+function parseHttpUrl(text: string): URL | undefined {
+  if (!/^https?:\/\/[^?#\s]+$/i.test(text) || !URL.canParse(text)) return undefined;
+  return new URL(text);
+}

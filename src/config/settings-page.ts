@@ -1,0 +1,99 @@
+/** The table of settings as people read it: the README's tables and `--help`. */
+
+import type { ProviderRow } from '../core/adapter.ts';
+import { SETTINGS } from './settings.ts';
+import type { Setting } from './settings.ts';
+
+/** How values are written, for both tables. */
+const VALUES =
+  'Durations: `250ms`, `15s`, `1m30s`, `1h`. Sizes: `65536`, `512KiB`, `16MiB`. Booleans: `true`, `false`, `1`, `0`. ' +
+  'Every secret can come from a file instead: add `_FILE` to its variable and give a path. An empty value counts as absent.';
+
+const REGISTRATION = 'A provider is registered by its key, or, where the key is optional, also by its base URL alone.';
+
+const SIGNALS =
+  'Exit codes: 0 stopped by a signal, or nothing wrong; 1 cannot start, crashed, or stopped at once by a second signal; ' +
+  '2 unknown argument. SIGHUP reads the files of secrets and certificates again.';
+
+/** The settings and the providers as Markdown tables. */
+export function renderSettingsTable(rows: readonly ProviderRow[]): string {
+  const settings = (SETTINGS as readonly Setting[]).map((row) =>
+    markdownRow([`\`${row.variable}\``, row.type.name, row.default ? `\`${row.default}\`` : absenceOf(row), row.meaning]),
+  );
+  const providers = rows.map((row) =>
+    markdownRow([
+      row.name,
+      row.keyVariables.map((variable) => `\`${variable}\``).join(' or ') + (row.isKeyRequired ? '' : ' (optional)'),
+      `\`${row.baseUrlVariable}\``,
+      row.defaultBaseUrl === undefined ? 'required' : row.defaultBaseUrl,
+    ]),
+  );
+  return [
+    '| variable | type | default | meaning |\n|---|---|---|---|',
+    ...settings,
+    `\n${VALUES}\n\n${REGISTRATION}\n`,
+    '| provider | key | base URL | default base URL |\n|---|---|---|---|',
+    ...providers,
+    '',
+  ].join('\n');
+}
+
+function absenceOf(row: Setting): string {
+  return row.absence ?? 'none';
+}
+
+function markdownRow(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+const HELP_COLUMNS = 100;
+
+/** What `--help` prints: plain text of at most 100 columns. */
+export function renderHelp(rows: readonly ProviderRow[]): string {
+  const settings = (SETTINGS as readonly Setting[]).map((row) => {
+    const value = row.default ? `default ${row.default}` : absenceOf(row);
+    return `  ${row.variable}  (${row.type.name}; ${value})\n${wrapped(row.meaning, '      ')}`;
+  });
+  const providers = rows.map((row) => {
+    const key = `${row.keyVariables.join(' or ')}${row.isKeyRequired ? '' : ' (optional)'}`;
+    const baseUrl = row.defaultBaseUrl === undefined ? '(required)' : `(default ${row.defaultBaseUrl})`;
+    return `  ${row.name.padEnd(12)}${key}\n${''.padEnd(14)}${row.baseUrlVariable} ${baseUrl}`;
+  });
+  return [
+    'A chat completion gateway, configured by environment variables.',
+    '',
+    'Usage: gateway             serve until SIGTERM or SIGINT',
+    '       gateway --check     say what is wrong with the configuration, and exit',
+    '       gateway --help      print this',
+    '       gateway --version   print the version',
+    '',
+    wrapped(SIGNALS, ''),
+    '',
+    'Settings',
+    '',
+    ...settings,
+    '',
+    wrapped(VALUES, ''),
+    '',
+    'Providers',
+    '',
+    ...providers,
+    '',
+    wrapped(REGISTRATION, ''),
+    '',
+  ].join('\n');
+}
+
+function wrapped(markdown: string, indent: string): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const next of markdown.replaceAll('`', '').split(' ')) {
+    if (line !== '' && indent.length + line.length + 1 + next.length > HELP_COLUMNS) {
+      lines.push(indent + line);
+      line = next;
+    } else {
+      line = line === '' ? next : `${line} ${next}`;
+    }
+  }
+  return [...lines, indent + line].join('\n');
+}

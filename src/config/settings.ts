@@ -1,0 +1,384 @@
+/**
+ * Every setting, once: the table below is the parser, the default, the type, the start-up messages, `--help` and the
+ * README. A new setting is a new row; what it fills is then a field of `Config`.
+ *
+ * Reads no file and no environment by itself, and knows no provider: all are handed in.
+ */
+
+import { createSecureContext } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
+import { renderDuration } from '../base/duration.ts';
+import { nearest } from '../base/nearest.ts';
+import type { ProxyAddress } from '../base/proxy-address.ts';
+import { Secret } from '../base/secret.ts';
+import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
+import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, ORIGINS, PATH, PORT } from './environment.ts';
+import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, word } from './environment.ts';
+import type { EffectiveValue, SettingType } from './environment.ts';
+
+export type Setting = {
+  readonly variable: string;
+  /** Another variable, honoured where this one is absent. */
+  readonly alternative?: { readonly variable: string; readonly type: SettingType<unknown> };
+  /** What it fills: a field of the same name in `Config`, or one that is put together from several. */
+  readonly field: string;
+  readonly type: SettingType<unknown>;
+  /** As an operator would write it; undefined = none. */
+  readonly default: string | undefined;
+  /** What tables say instead of a default. */
+  readonly absence?: string;
+  readonly meaning: string;
+};
+
+/** Every variable but those of the providers, which come with their rows. */
+export const SETTINGS = [
+  { variable: 'GATEWAY_ADDR', field: 'listen', type: ADDRESS, default: ':8080',
+    alternative: { variable: 'PORT', type: PORT },
+    meaning: 'Where to listen: `host:port`, `:port`, `[ipv6]:port` or `unix:/path`; where absent, a `PORT` set by a platform counts.' },
+  { variable: 'GATEWAY_AUTH_TOKEN', field: 'authToken', type: SECRET, default: undefined, absence: 'required',
+    meaning: 'The token of callers, labelled `default`. May be absent when `GATEWAY_AUTH_TOKENS` is set.' },
+  { variable: 'GATEWAY_AUTH_TOKENS', field: 'authTokens', type: SECRET_LIST, default: undefined,
+    meaning: 'More tokens: `label:token,label:token`. Labels show in logs and metrics, tokens never.' },
+  { variable: 'GATEWAY_DEFAULT_PROVIDER', field: 'defaultProvider', type: PROVIDER_NAME, default: undefined, absence: 'first by name',
+    meaning: 'Serves the requests that name no provider.' },
+  { variable: 'GATEWAY_COMPAT_BASE_URL', field: 'providers', type: BASE_URL, default: undefined,
+    meaning: 'Registers one more OpenAI-compatible host.' },
+  { variable: 'GATEWAY_COMPAT_NAME', field: 'compatName', type: PROVIDER_NAME, default: 'compat',
+    meaning: 'The name of that host in requests.' },
+  { variable: 'GATEWAY_COMPAT_API_KEY', field: 'providers', type: SECRET, default: undefined,
+    meaning: 'The key of that host, where it needs one.' },
+  { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
+    meaning: 'A whole `/v1/chat` request, retries and waits included.' },
+  { variable: 'GATEWAY_CONNECT_TIMEOUT', field: 'connectTimeoutMs', type: DURATION, default: '10s',
+    meaning: 'Connecting to a provider: name lookup, TCP and TLS.' },
+  { variable: 'GATEWAY_ATTEMPT_TIMEOUT', field: 'attemptTimeoutMs', type: DURATION, default: '10m',
+    meaning: 'One attempt; of a stream, until its first event.' },
+  { variable: 'GATEWAY_STREAM_IDLE_TIMEOUT', field: 'streamIdleTimeoutMs', type: DURATION, default: '5m',
+    meaning: 'The longest silence of a provider inside a stream.' },
+  { variable: 'GATEWAY_STREAM_TIMEOUT', field: 'streamTimeoutMs', type: DURATION, default: '1h',
+    meaning: 'A whole stream.' },
+  { variable: 'GATEWAY_MAX_RETRIES', field: 'retriesMax', type: count(0, 100), default: '3',
+    meaning: 'Retries after the first attempt.' },
+  { variable: 'GATEWAY_RETRY_BASE_DELAY', field: 'retryBaseDelayMs', type: DELAY, default: '500ms',
+    meaning: 'The longest wait before the first retry; doubles with each retry.' },
+  { variable: 'GATEWAY_RETRY_MAX_DELAY', field: 'retryMaxDelayMs', type: DELAY, default: '30s',
+    meaning: 'The longest wait before any retry, unless the provider asks for more.' },
+  { variable: 'GATEWAY_RETRY_AFTER_CAP', field: 'retryAfterCapMs', type: DELAY, default: '5m',
+    meaning: 'The longest wait a provider may ask for; beyond it the failure is returned at once.' },
+  { variable: 'GATEWAY_HEARTBEAT_INTERVAL', field: 'heartbeatIntervalMs', type: INTERVAL, default: '15s',
+    meaning: 'A comment is sent after so long without an event in a stream; `0` or negative = off.' },
+  { variable: 'GATEWAY_MAX_CONCURRENT', field: 'concurrentMax', type: count(1, 1_000_000), default: undefined, absence: 'unlimited',
+    meaning: 'Chat requests in flight; beyond it callers get 429 with `Retry-After`.' },
+  // A body becomes one string, and strings end at 512 Mi characters.
+  { variable: 'GATEWAY_MAX_BODY_BYTES', field: 'bodyBytesMax', type: size(256 * 1024 * 1024), default: '16MiB',
+    meaning: 'The largest request body.' },
+  { variable: 'GATEWAY_ALLOWED_ORIGINS', field: 'allowedOrigins', type: ORIGINS, default: '',
+    meaning: 'Web origins whose pages may call (CORS), e.g. `https://app.example.com`; separated by commas.' },
+  { variable: 'GATEWAY_METRICS', field: 'isMetricsEnabled', type: BOOLEAN, default: 'true',
+    meaning: 'Whether `/metrics` is there.' },
+  { variable: 'GATEWAY_METRICS_TOKEN', field: 'metricsToken', type: SECRET, default: undefined,
+    meaning: 'The token that `/metrics` asks for; without it, it asks for none.' },
+  { variable: 'GATEWAY_INCLUDE_RAW', field: 'includesRaw', type: BOOLEAN, default: 'false',
+    meaning: "Adds the provider's untouched body to replies, as `raw`." },
+  { variable: 'GATEWAY_FORWARD_ERROR_MESSAGES', field: 'forwardsErrorMessages', type: BOOLEAN, default: 'false',
+    meaning: "Adds the provider's own words to errors, cut and with keys masked. They can repeat parts of prompts." },
+  { variable: 'GATEWAY_DRAIN_DELAY', field: 'drainDelayMs', type: DELAY, default: '2s',
+    meaning: 'On SIGTERM or SIGINT: from unready until the listener closes.' },
+  { variable: 'GATEWAY_SHUTDOWN_GRACE', field: 'shutdownGraceMs', type: DELAY, default: '30s',
+    meaning: 'Then: how long work in flight may take. Streams that are left get an `error` event.' },
+  { variable: 'GATEWAY_LOG_LEVEL', field: 'logLevel', type: word('debug', 'info', 'warn', 'error'), default: 'info',
+    meaning: 'The least level that is logged.' },
+  { variable: 'GATEWAY_LOG_FORMAT', field: 'logFormat', type: word('json', 'text'), default: 'json',
+    meaning: '`text` is for people.' },
+  { variable: 'GATEWAY_TRANSPORT', field: 'transport', type: word('http', 'fetch'), default: 'http',
+    meaning: '`fetch` calls providers with the built-in fetch, which has time limits of its own.' },
+  { variable: 'GATEWAY_WRITE_STALL_TIMEOUT', field: 'writeStallTimeoutMs', type: DURATION, default: '60s',
+    meaning: 'A caller who stops reading its answer is cut off after this.' },
+  { variable: 'GATEWAY_TLS_CERT_FILE', field: 'tlsCertFile', type: PATH, default: undefined,
+    meaning: 'A PEM certificate with its chain: the gateway then serves HTTPS.' },
+  { variable: 'GATEWAY_TLS_KEY_FILE', field: 'tlsKeyFile', type: PATH, default: undefined,
+    meaning: "The certificate's private key, PEM." },
+  { variable: 'GATEWAY_PROPAGATE_TRACE', field: 'propagatesTrace', type: BOOLEAN, default: 'false',
+    meaning: "Passes the caller's `traceparent` on to providers." },
+  { variable: 'HTTPS_PROXY', field: 'httpsProxy', type: PROXY_URL, default: undefined,
+    alternative: { variable: 'https_proxy', type: PROXY_URL },
+    meaning: 'The proxy for calls to providers over https. Lower case counts too, here and below.' },
+  { variable: 'HTTP_PROXY', field: 'httpProxy', type: PROXY_URL, default: undefined,
+    alternative: { variable: 'http_proxy', type: PROXY_URL },
+    meaning: 'The proxy for calls to providers over http.' },
+  { variable: 'NO_PROXY', field: 'noProxy', type: HOSTS, default: '',
+    alternative: { variable: 'no_proxy', type: HOSTS },
+    meaning: 'Called without a proxy: hosts and their subdomains, also `host:port` and IP addresses, or `*`; separated by commas.' },
+  { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
+    meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
+] as const satisfies readonly Setting[];
+
+type Row = Exclude<(typeof SETTINGS)[number], { readonly field: 'providers' }>;
+type ValueOf<R extends Row> = R['type'] extends SettingType<infer T> ? (R['default'] extends string ? T : T | undefined) : never;
+
+/** What the rows say, one by one. Those of field `providers` are read with their provider. */
+type Settings = { readonly [R in Row as R['field']]: ValueOf<R> };
+
+/** Fields from which others are put together. */
+type Ingredient =
+  | 'authToken'
+  | 'authTokens'
+  | 'defaultProvider'
+  | 'compatName'
+  | 'openAiApi'
+  | 'tlsCertFile'
+  | 'tlsKeyFile'
+  | 'httpsProxy'
+  | 'httpProxy'
+  | 'noProxy';
+
+/** A valid configuration: the fields that the table names, and these. */
+export type Config = Omit<Settings, Ingredient> & {
+  /** At least one; labels and tokens are unique. */
+  readonly callers: readonly { readonly label: string; readonly token: Secret }[];
+  /** At least one; sorted by name, names are unique. */
+  readonly providers: readonly Provider[];
+  /** The name of one of them. */
+  readonly defaultProvider: string;
+  /** In PEM, and a pair that OpenSSL takes; undefined = plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: Secret } | undefined;
+  readonly proxy: {
+    readonly httpsProxy: ProxyAddress | undefined;
+    readonly httpProxy: ProxyAddress | undefined;
+    /** Lower case. */
+    readonly noProxy: readonly string[];
+  };
+};
+
+export type LoadedConfig = {
+  /** Undefined when there is a problem. */
+  readonly config: Config | undefined;
+  /** One line each, naming the variable and what is expected; no secret is ever shown. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+  /** `GATEWAY_` variables that mean nothing here: platforms inject some, and people mistype others. */
+  readonly unknownVariables: readonly string[];
+  readonly effective: readonly EffectiveValue[];
+};
+
+/** Shorter tokens can be guessed. */
+const TOKEN_CHARS_MIN = 16;
+
+/**
+ * The configuration that the variables describe, or every problem with it at once. `rows` are the known providers,
+ * `compatRow` gives one for the operator's own host, `readFile` returns a file's text or throws an error with a `code`.
+ */
+export function loadConfig(
+  variables: Readonly<Record<string, string | undefined>>,
+  rows: readonly ProviderRow[],
+  compatRow: (name: string) => ProviderRow,
+  readFile: (path: string) => string,
+): LoadedConfig {
+  const environment = new Environment(variables, readFile);
+  const {
+    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
+  } = readSettings(environment);
+  const callers = callersFrom(environment, authToken, authTokens ?? []);
+  const providers = readProviders(environment, [...rows, compatRow(compatName)], { openAiApi });
+  const config: Config = {
+    ...fields,
+    callers,
+    providers,
+    defaultProvider: defaultProviderFrom(environment, defaultProvider, providers),
+    tls: tlsFrom(environment, tlsCertFile, tlsKeyFile),
+    proxy: { httpsProxy, httpProxy, noProxy },
+  };
+  checkTogether(environment, config);
+  return {
+    config: environment.problems.length === 0 ? config : undefined,
+    problems: environment.problems,
+    warnings: environment.warnings,
+    unknownVariables: unknownVariables(environment),
+    effective: environment.effective,
+  };
+}
+
+/** Every field of the table. In place of a bad value stands the default, so that the rest can be checked too. */
+function readSettings(environment: Environment): Settings {
+  const values: Record<string, unknown> = {};
+  for (const row of SETTINGS as readonly Setting[]) {
+    if (row.field !== 'providers') values[row.field] = readSetting(environment, row);
+  }
+  // The loop gives each field what its row's type parses, which is how `Settings` is derived.
+  return values as Settings;
+}
+
+function readSetting(environment: Environment, row: Setting): unknown {
+  const source = [row, row.alternative].find((place) => place !== undefined && environment.isSet(place.variable, place.type));
+  if (source === undefined) {
+    environment.effective.push({ variable: row.variable, value: row.default || 'none', source: 'default' });
+  }
+  const value = source === undefined ? undefined : environment.read(source.variable, source.type);
+  return value ?? (row.default === undefined ? undefined : row.type.parse(row.default));
+}
+
+/** Callers in the order they were given. Places are named by number: a label could be a token in the wrong place. */
+function callersFrom(environment: Environment, token: Secret | undefined, entries: readonly string[]): Config['callers'] {
+  const callers = token === undefined ? [] : [{ label: 'default', token, place: 'GATEWAY_AUTH_TOKEN' }];
+  for (const [index, entry] of entries.entries()) {
+    const place = `GATEWAY_AUTH_TOKENS, entry ${index + 1}`;
+    const [, label, text = ''] = /^([\w.-]{1,64})\s*:\s*(.+)$/.exec(entry) ?? [];
+    const entryToken = SECRET.parse(text);
+    if (label === undefined || entryToken === undefined) {
+      environment.problems.push(
+        `${place}: expected label:token, a label of up to 64 letters, digits, ".", "_" or "-" and a token of ${SECRET.expects}`,
+      );
+      continue;
+    }
+    const sameLabel = callers.find((caller) => caller.label === label);
+    if (sameLabel !== undefined) environment.problems.push(`${place}: has the same label as ${sameLabel.place}`);
+    const sameToken = callers.find((caller) => caller.token.reveal() === text);
+    if (sameToken !== undefined) environment.problems.push(`${place}: has the same token as ${sameToken.place}`);
+    callers.push({ label, token: entryToken, place });
+  }
+  for (const caller of callers) warnIfShort(environment, caller.place, caller.token);
+  if (callers.length === 0 && !environment.problems.some((problem) => problem.startsWith('GATEWAY_AUTH_TOKEN'))) {
+    environment.problems.push('GATEWAY_AUTH_TOKEN: required; choose the token that callers must send, e.g. with: openssl rand -hex 32');
+  }
+  return callers.map(({ label, token: secret }) => ({ label, token: secret }));
+}
+
+function warnIfShort(environment: Environment, place: string, token: Secret): void {
+  if (token.reveal().length < TOKEN_CHARS_MIN) {
+    environment.warnings.push(`${place}: the token has fewer than ${TOKEN_CHARS_MIN} characters and can be guessed`);
+  }
+}
+
+/** The providers that the environment registers, by name. */
+function readProviders(environment: Environment, rows: readonly ProviderRow[], settings: AdapterSettings): readonly Provider[] {
+  const problemsBefore = environment.problems.length;
+  const providers = new Map<string, Provider>();
+  for (const row of rows) {
+    const provider = readProvider(environment, row, settings);
+    if (provider === undefined) continue;
+    // Only the operator's own host has a name that can be chosen.
+    if (providers.has(row.name)) environment.problems.push(`GATEWAY_COMPAT_NAME: ${row.name} is configured already; choose another name`);
+    providers.set(row.name, provider);
+  }
+  if (providers.size === 0 && environment.problems.length === problemsBefore) {
+    const examples = rows.slice(0, 3).map((row) => row.keyVariables[0]);
+    environment.problems.push(`${examples.join(', ')}: no provider is configured; set one of these, or another that --help lists`);
+  }
+  return [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Undefined when neither key nor base URL registers it, or when one of them is bad. */
+function readProvider(environment: Environment, row: ProviderRow, settings: AdapterSettings): Provider | undefined {
+  const [keyVariable, ...ignored] = row.keyVariables.filter((variable) => environment.isSet(variable, SECRET));
+  const isBaseUrlSet = environment.isSet(row.baseUrlVariable, BASE_URL);
+  if (keyVariable === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
+    if (isBaseUrlSet) environment.warnings.push(`${row.baseUrlVariable}: has no effect without ${row.keyVariables.join(' or ')}`);
+    return undefined;
+  }
+  for (const variable of ignored) environment.warnings.push(`${variable}: ignored, because ${keyVariable} is set`);
+  if (!isBaseUrlSet && row.defaultBaseUrl === undefined) {
+    environment.problems.push(`${row.baseUrlVariable}: required, because ${keyVariable} is set`);
+    return undefined;
+  }
+  const key = keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
+  const root = isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
+  if (root === undefined || (keyVariable !== undefined && key === undefined)) return undefined;
+  if (root.protocol === 'http:' && !isLoopback(root.hostname)) {
+    environment.warnings.push(`${row.baseUrlVariable}: keys and prompts travel to ${root.host} unencrypted; use https`);
+  }
+  const baseUrl = withVersion(root, row.versionSegment);
+  return { name: row.name, adapter: row.createAdapter(row.name, settings), baseUrl, key, keyHeader: row.keyHeader };
+}
+
+function withVersion(root: URL, versionSegment: string | undefined): URL {
+  const last = root.pathname.slice(root.pathname.lastIndexOf('/') + 1);
+  if (versionSegment === undefined || /^v\d+((alpha|beta)\d*)?$/.test(last)) return root;
+  const versioned = new URL(root);
+  versioned.pathname = `${root.pathname === '/' ? '' : root.pathname}/${versionSegment}`;
+  return versioned;
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+function defaultProviderFrom(environment: Environment, wanted: string | undefined, providers: readonly Provider[]): string {
+  const names = providers.map((provider) => provider.name);
+  const [first] = names;
+  // Without any provider there is a problem already, and no name to choose from.
+  if (first === undefined || wanted === undefined) return first ?? '';
+  if (!names.includes(wanted)) {
+    environment.problems.push(`GATEWAY_DEFAULT_PROVIDER: expected a configured provider (${names.join(', ')}), got ${quoted(wanted)}`);
+  }
+  return wanted;
+}
+
+function tlsFrom(environment: Environment, certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
+  const { problems } = environment;
+  if (certFile === undefined && keyFile === undefined) return undefined;
+  if (keyFile === undefined) problems.push('GATEWAY_TLS_KEY_FILE: required, because GATEWAY_TLS_CERT_FILE is set');
+  if (certFile === undefined) problems.push('GATEWAY_TLS_CERT_FILE: required, because GATEWAY_TLS_KEY_FILE is set');
+  const cert = readPem(environment, 'GATEWAY_TLS_CERT_FILE', certFile, 'a certificate', (pem) => ({ cert: pem }));
+  const key = readPem(environment, 'GATEWAY_TLS_KEY_FILE', keyFile, 'a private key without a passphrase', (pem) => ({ key: pem }));
+  if (cert === undefined || key === undefined) return undefined;
+  if (!isSecureContext({ cert, key })) problems.push('GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE');
+  return { cert, key: new Secret(key) };
+}
+
+/** The file's text; undefined when OpenSSL does not take it, which is then among the problems. */
+function readPem(
+  environment: Environment,
+  variable: string,
+  path: string | undefined,
+  expects: string,
+  contextOf: (pem: string) => SecureContextOptions,
+): string | undefined {
+  const pem = path === undefined ? undefined : environment.readFile(variable, path);
+  if (pem === undefined) return undefined;
+  // An empty text would count as absent.
+  if (pem !== '' && isSecureContext(contextOf(pem))) return pem;
+  environment.problems.push(`${variable}: expected ${expects} in PEM`);
+  return undefined;
+}
+
+function isSecureContext(options: SecureContextOptions): boolean {
+  try {
+    createSecureContext(options);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What is wrong or odd only in combination. */
+function checkTogether(environment: Environment, config: Config): void {
+  const { problems, warnings } = environment;
+  if (config.retryBaseDelayMs > config.retryMaxDelayMs) {
+    const [base, max] = [renderDuration(config.retryBaseDelayMs), renderDuration(config.retryMaxDelayMs)];
+    problems.push(`GATEWAY_RETRY_BASE_DELAY: expected no more than GATEWAY_RETRY_MAX_DELAY, which is ${max}, got ${base}`);
+  }
+  if (config.metricsToken !== undefined) {
+    warnIfShort(environment, 'GATEWAY_METRICS_TOKEN', config.metricsToken);
+    if (!config.isMetricsEnabled) warnings.push('GATEWAY_METRICS_TOKEN: has no effect while GATEWAY_METRICS is false');
+  }
+  for (const rule of config.proxy.noProxy) {
+    if (rule.includes('/')) warnings.push(`NO_PROXY: ${quoted(rule)} exempts nothing: networks are not understood, list hosts`);
+  }
+  if (config.transport === 'fetch') {
+    warnings.push('GATEWAY_TRANSPORT: fetch gives up after 10s of connecting and 300s of silence, even where longer timeouts are set');
+    if (config.proxy.httpsProxy !== undefined || config.proxy.httpProxy !== undefined) {
+      warnings.push('GATEWAY_TRANSPORT: fetch does not use HTTPS_PROXY and HTTP_PROXY');
+    }
+  }
+}
+
+function unknownVariables(environment: Environment): string[] {
+  const known = (SETTINGS as readonly Setting[]).flatMap(({ variable, type }) =>
+    type.shown === 'never' ? [variable, `${variable}_FILE`] : [variable],
+  );
+  const unknown = environment.names().filter((name) => name.startsWith('GATEWAY_') && !known.includes(name));
+  return unknown.map((name) => {
+    const meant = nearest(name, known);
+    return `${/^\w+$/.test(name) ? name : quoted(name)}: there is no such setting${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+  });
+}

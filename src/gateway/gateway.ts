@@ -1,0 +1,280 @@
+/**
+ * One chat, from a decoded request to a reply: the only place where attempts are made and counted.
+ *
+ * Knows providers only through their adapters and the network only through a transport; knows nothing of
+ * the inbound side but the exchange's scope and a sink for deltas.
+ */
+
+import { isUtf8 } from 'node:buffer';
+import { retryAfterMs } from '../base/retry-after.ts';
+import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import type { ChatReply, ChatRequest, Delta, ModelInfo } from '../core/chat.ts';
+import { Failure, malformedReply } from '../core/failure.ts';
+import { scopeFailure } from '../core/scope-failure.ts';
+import { TIMER_MS_MAX } from '../core/scope.ts';
+import type { Scope, ScopeEnd } from '../core/scope.ts';
+import type { Metrics } from '../metrics.ts';
+import { RetryBudget, retryWaitMs } from '../upstream/retry.ts';
+import type { RetryPolicy, RetryRefusal } from '../upstream/retry.ts';
+import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/transport.ts';
+import type { CallRecord } from './call-record.ts';
+import { pipeStream } from './pipe-stream.ts';
+import type { StreamSink } from './pipe-stream.ts';
+
+/** Largest whole reply taken from a provider. */
+const REPLY_BYTES_MAX = 32 * 1024 * 1024;
+/** Largest error body read; the rest is thrown away with its connection. */
+const FAILURE_BYTES_MAX = 64 * 1024;
+/** How long an error body may take: one that never ends must not hold its request for the attempt's limit. */
+const FAILURE_MS_MAX = 5000;
+/** Most pages of a model list; at 1,000 models a page nobody has more. */
+const MODEL_PAGES_MAX = 50;
+
+export type GatewaySettings = {
+  readonly connectTimeoutMs: number;
+  readonly attemptTimeoutMs: number;
+  readonly streamIdleTimeoutMs: number;
+  readonly retryPolicy: RetryPolicy;
+};
+
+/** The limits of an exchange as the attempts see it. */
+export type CallContext = {
+  readonly scope: Scope;
+  /** When the whole exchange must be over, on the clock of `performance.now()`, and the setting that says so. */
+  readonly deadline: { readonly atMs: number; readonly setting: string };
+  readonly record: CallRecord;
+  /** Sent with every call besides the adapter's own: the caller's trace, where the operator passes it on. */
+  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+};
+
+export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
+
+export interface Gateway {
+  complete(provider: Provider, request: ChatRequest, context: CallContext): Promise<WholeReply | Failure>;
+  /** Pushes every delta but `failed`, which is returned; resolves when the stream is over. */
+  stream(provider: Provider, request: ChatRequest, context: CallContext, sink: StreamSink): Promise<Failure | undefined>;
+  /** All pages. */
+  models(provider: Provider, context: CallContext): Promise<readonly ModelInfo[] | Failure>;
+}
+
+export function createGateway(
+  settings: GatewaySettings,
+  transport: Transport,
+  metrics: Metrics,
+  logAttempt: (record: CallRecord, attempt: number, attemptMs: number, failure: Failure | undefined) => void,
+): Gateway {
+  const budgets = new Map<string, RetryBudget>();
+  const wholeLimits: AttemptLimits = {
+    connectMs: settings.connectTimeoutMs,
+    attemptMs: settings.attemptTimeoutMs,
+    idleMs: undefined,
+  };
+  const streamLimits: AttemptLimits = { ...wholeLimits, idleMs: settings.streamIdleTimeoutMs };
+
+  function budgetOf(provider: string): RetryBudget {
+    let budget = budgets.get(provider);
+    if (budget === undefined) {
+      budget = new RetryBudget(() => performance.now());
+      budgets.set(provider, budget);
+    }
+    return budget;
+  }
+
+  /** Tries until something succeeds, must not be tried again, or runs out of tries, time or budget. */
+  async function withRetries<T>(
+    provider: Provider,
+    context: CallContext,
+    tryOnce: () => Promise<T | Failure>,
+    isTooLate: () => boolean,
+  ): Promise<T | Failure> {
+    const budget = budgetOf(provider.name);
+    let lastFailure: Failure | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      context.record.attempts += 1;
+      const startedAtMs = performance.now();
+      const outcome = await tryOnce();
+      const attemptMs = performance.now() - startedAtMs;
+      context.record.upstreamMs += attemptMs;
+      const failure = outcome instanceof Failure ? outcome : undefined;
+      logAttempt(context.record, attempt, attemptMs, failure);
+      const { ended } = context.scope;
+      // A caller who hangs up says nothing about the provider.
+      metrics.attempt(provider.name, failure, ended);
+      if (failure === undefined) {
+        budget.succeeded(attempt, lastFailure);
+        return outcome;
+      }
+      if (ended !== undefined) return endedEarly(ended, context);
+      if (failure.limit !== undefined) metrics.limit(failure.limit);
+      if (isTooLate()) return failure;
+      const msLeft = context.deadline.atMs - performance.now();
+      const waitMs = retryWaitMs(failure, attempt - 1, settings.retryPolicy, msLeft, Math.random);
+      if (typeof waitMs === 'string') {
+        if (failure.isRetried) refuseRetry(context.record, provider, waitMs);
+        return failure;
+      }
+      if (!budget.take(failure)) {
+        refuseRetry(context.record, provider, 'budget');
+        return failure;
+      }
+      lastFailure = failure;
+      metrics.retry(provider.name, failure.kind);
+      const waitsFromMs = performance.now();
+      await context.scope.sleep(waitMs);
+      context.record.waitedMs += performance.now() - waitsFromMs;
+      if (context.scope.ended !== undefined) return endedEarly(context.scope.ended, context);
+    }
+  }
+
+  function refuseRetry(record: CallRecord, provider: Provider, reason: RetryRefusal | 'budget'): void {
+    record.retryRefusal = reason;
+    metrics.retryRefused(provider.name, reason);
+  }
+
+  function endedEarly(reason: ScopeEnd, context: CallContext): Failure {
+    const failure = scopeFailure(reason, context.deadline.setting);
+    if (failure.limit !== undefined) metrics.limit(failure.limit);
+    return failure;
+  }
+
+  async function send(
+    provider: Provider,
+    call: UpstreamCall,
+    context: CallContext,
+    limits: AttemptLimits,
+  ): Promise<UpstreamResponse | Failure> {
+    const response = await transport.send(provider, withHeaders(call, context.extraHeaders), context.scope, limits);
+    if (response instanceof Failure) return response;
+    if (response.status >= 200 && response.status < 300) return response;
+    return readFailure(provider, response);
+  }
+
+  async function readWhole(
+    provider: Provider,
+    call: UpstreamCall,
+    context: CallContext,
+  ): Promise<string | Failure> {
+    const response = await send(provider, call, context, wholeLimits);
+    if (response instanceof Failure) return response;
+    const body = await response.readBody(REPLY_BYTES_MAX);
+    if (body instanceof Failure) return body;
+    if (!isUtf8(body)) return malformedReply(provider.name, response.status, 'its body is not UTF-8');
+    return body.toString('utf8');
+  }
+
+  return {
+    async complete(provider, request, context) {
+      const call = provider.adapter.encodeChat(request, false);
+      if (call instanceof Failure) return call;
+      return withRetries(provider, context, async () => {
+        const raw = await readWhole(provider, call, context);
+        if (raw instanceof Failure) return raw;
+        const reply = provider.adapter.decodeChat(raw);
+        if (reply instanceof Failure) return reply;
+        noteReply(context.record, reply);
+        return { reply, raw };
+      }, never);
+    },
+
+    async stream(provider, request, context, sink) {
+      const call = provider.adapter.encodeChat(request, true);
+      if (call instanceof Failure) return call;
+      const startedAtMs = performance.now();
+      let firstAtMs: number | undefined;
+      const pushDelta = (delta: Delta): void => {
+        if (firstAtMs === undefined) {
+          firstAtMs = performance.now();
+          context.record.firstDeltaMs = firstAtMs - startedAtMs;
+        }
+        if (delta.type === 'done') {
+          context.record.restMs = performance.now() - firstAtMs;
+          noteReply(context.record, delta.reply);
+        }
+        sink.push(delta);
+      };
+      const outcome = await withRetries(provider, context, async () => {
+        const response = await send(provider, call, context, streamLimits);
+        if (response instanceof Failure) return response;
+        if (isJson(response)) return readErrorInsteadOfStream(provider, response);
+        return pipeStream(provider, response, pushDelta, sink);
+      }, () => firstAtMs !== undefined);
+      if (!(outcome instanceof Failure)) return undefined;
+      const { ended } = context.scope;
+      if (firstAtMs !== undefined && ended !== 'caller-gone') metrics.streamCut(provider.name, outcome, ended);
+      return outcome;
+    },
+
+    async models(provider, context) {
+      const models: ModelInfo[] = [];
+      let cursor: string | undefined;
+      for (let pages = 0; pages < MODEL_PAGES_MAX; pages += 1) {
+        const call = provider.adapter.encodeModels(cursor);
+        const page = await withRetries(provider, context, async () => {
+          const body = await readWhole(provider, call, context);
+          return body instanceof Failure ? body : provider.adapter.decodeModels(body);
+        }, never);
+        if (page instanceof Failure) return page;
+        for (const model of page.models) models.push(model);
+        if (page.nextCursor === undefined || page.nextCursor === cursor) return models;
+        cursor = page.nextCursor;
+      }
+      return malformedReply(provider.name, 200, `its model list has more than ${MODEL_PAGES_MAX} pages`);
+    },
+  };
+}
+
+function withHeaders(call: UpstreamCall, extra: CallContext['extraHeaders']): UpstreamCall {
+  return extra === undefined ? call : { ...call, headers: { ...call.headers, ...extra } };
+}
+
+function never(): boolean {
+  return false;
+}
+
+function noteReply(record: CallRecord, reply: ChatReply): void {
+  record.servedModel = reply.model;
+  record.usage = reply.usage;
+}
+
+function isJson(response: UpstreamResponse): boolean {
+  const type = response.headers['content-type'];
+  return typeof type === 'string' && /^application\/json\b/i.test(type);
+}
+
+/** A stream was asked for and a JSON body came: an error inside a 200, or a host that cannot stream. */
+async function readErrorInsteadOfStream(provider: Provider, response: UpstreamResponse): Promise<Failure> {
+  const body = await readFailureBody(response);
+  if (body instanceof Failure) return body;
+  const reply = provider.adapter.decodeChat(body);
+  if (reply instanceof Failure) return reply;
+  return malformedReply(provider.name, response.status, 'it sent one whole body where a stream was asked for');
+}
+
+async function readFailure(provider: Provider, response: UpstreamResponse): Promise<Failure> {
+  const body = await readFailureBody(response);
+  const failure = provider.adapter.decodeFailure(response.status, response.headers, body instanceof Failure ? '' : body);
+  if (failure.retryAfterMs !== undefined) return failure;
+  const waitMs = retryAfterMs(response.headers, Date.now());
+  // An absurd wait goes out as a hint too, and has to be a number that a header can carry.
+  return waitMs === undefined ? failure : withRetryAfter(failure, Math.min(waitMs, TIMER_MS_MAX));
+}
+
+/** What of an error's body has come when it ends or its time is over. */
+async function readFailureBody(response: UpstreamResponse): Promise<string | Failure> {
+  const timer = setTimeout(() => response.discard(), FAILURE_MS_MAX);
+  const body = await response.readBody(FAILURE_BYTES_MAX);
+  clearTimeout(timer);
+  response.discard();
+  return body instanceof Failure ? body : body.toString('utf8');
+}
+
+function withRetryAfter(failure: Failure, waitMs: number): Failure {
+  return new Failure(failure.kind, failure.message, {
+    status: failure.status,
+    isRetried: failure.isRetried,
+    retryAfterMs: waitMs,
+    upstreamStatus: failure.upstreamStatus,
+    detail: failure.detail,
+    ...(failure.limit === undefined ? {} : { limit: failure.limit }),
+  });
+}

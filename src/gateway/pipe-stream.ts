@@ -1,0 +1,69 @@
+/** One provider's stream, from chunks of bytes to deltas in a sink, and how it ended. */
+
+import { SseBuffer } from '../base/sse.ts';
+import type { Provider } from '../core/adapter.ts';
+import type { Delta } from '../core/chat.ts';
+import { Failure, truncatedStream } from '../core/failure.ts';
+import type { UpstreamResponse } from '../upstream/transport.ts';
+
+/** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
+export interface StreamSink {
+  push(delta: Delta): void;
+  flush(): void | Promise<void>;
+}
+
+/** Reads one response's frames to their end. Undefined = the stream was complete and `done` was pushed. */
+export async function pipeStream(
+  provider: Provider,
+  response: UpstreamResponse,
+  push: (delta: Delta) => void,
+  sink: StreamSink,
+): Promise<undefined | Failure> {
+  const decoder = provider.adapter.createStreamDecoder();
+  const state: { end: 'done' | Failure | undefined } = { end: undefined };
+  let isFirstFrame = true;
+  // hot: per token
+  const onDelta = (delta: Delta): void => {
+    if (delta.type === 'failed') {
+      state.end ??= delta.failure;
+      return;
+    }
+    if (delta.type === 'done') state.end ??= 'done';
+    push(delta);
+  };
+  const frames = new SseBuffer((event, data) => {
+    if (isFirstFrame) {
+      isFirstFrame = false;
+      response.startIdleLimit();
+    }
+    if (state.end === undefined) decoder.frame(event, data, onDelta);
+  });
+  let isOverflown = false;
+  const cut = await response.readChunks((chunk) => {
+    isOverflown = !frames.feed(chunk);
+    if (!isOverflown && state.end === undefined) return sink.flush();
+    if (state.end !== 'done') return false;
+    void sink.flush();
+    return 'enough';
+  });
+  if (isOverflown && state.end === undefined) {
+    return new Failure('server', `${provider.name} sent a line of its stream that is too long`, { upstreamStatus: 200 });
+  }
+  return endOfStream(provider, state.end, cut, () => {
+    decoder.end(onDelta);
+    void sink.flush();
+    return state.end;
+  });
+}
+
+/** How a stream whose bytes are over ended: what its frames said, else why the bytes stopped. */
+function endOfStream(
+  provider: Provider,
+  said: 'done' | Failure | undefined,
+  cut: Failure | undefined,
+  atEnd: () => 'done' | Failure | undefined,
+): Failure | undefined {
+  const end = said ?? atEnd() ?? truncatedStream(provider.name);
+  if (end === 'done') return undefined;
+  return said === undefined ? (cut ?? end) : end;
+}

@@ -1,0 +1,24 @@
+/** What every exchange is served with. */
+
+import type { Log } from '../base/log.ts';
+import type { Config } from '../config/settings.ts';
+import type { Provider } from '../core/adapter.ts';
+import type { Failure } from '../core/failure.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Admission } from './admission.ts';
+
+/** What handlers work with. A reload makes new ones; an exchange keeps those it began with. */
+export type ServerParts = {
+  readonly config: Config;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly gateway: Gateway;
+  readonly metrics: Metrics;
+  readonly admission: Admission;
+  readonly log: Log;
+  readonly isDraining: () => boolean;
+  /** The failure as a caller may see it: with the provider's prose where the operator allows it. */
+  readonly presentable: (failure: Failure) => Failure;
+  /** Masks every configured secret and cuts the text to a length for logs. */
+  readonly redacted: (text: string) => string;
+};

@@ -1,0 +1,93 @@
+/**
+ * What the Messages API says when it fails, as a Failure: replies that are not 2xx, and error objects inside a 200.
+ *
+ * Shape: `{"type":"error","error":{"type","message","details"?},"request_id"}`. Hosts that imitate the API send other
+ * shapes too; then the HTTP status decides.
+ * Source: Anthropic API, errors; streaming, error events.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { field, isObject, stringField, textField } from '../../base/loose.ts';
+import type { UpstreamHeaders } from '../../core/adapter.ts';
+import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
+import type { Failure, FailureKind } from '../../core/failure.ts';
+
+/** The failure for a reply whose status is not 2xx, whatever its body. */
+export function decodeAnthropicFailure(
+  provider: string,
+  status: number,
+  headers: UpstreamHeaders,
+  body: string,
+): Failure {
+  const json = parseLenient(body);
+  const isFinal = headers['x-should-retry'] === 'false';
+  return failureFrom(provider, { status, error: field(json, 'error') ?? json, prose: body, isFinal });
+}
+
+/** The failure that a 200 carries inside, in a body or an event of a stream; undefined when it carries none. */
+export function failureInside(provider: string, json: unknown): Failure | undefined {
+  const error = field(json, 'error');
+  const hasError = isObject(error) || (typeof error === 'string' && error !== '');
+  return hasError || field(json, 'type') === 'error'
+    ? failureFrom(provider, { status: 200, error, prose: undefined, isFinal: false })
+    : undefined;
+}
+
+type ErrorReport = {
+  readonly status: number;
+  readonly error: unknown;
+  /** The detail when the error has no message. */
+  readonly prose: string | undefined;
+  /** The provider itself advises against another attempt. */
+  readonly isFinal: boolean;
+};
+
+function failureFrom(provider: string, report: ErrorReport): Failure {
+  const { error, status } = report;
+  const type = stringField(error, 'type') ?? '';
+  const errorCode = textField(field(error, 'details'), 'error_code');
+  const message = typeof error === 'string' ? error : (textField(error, 'message') ?? '');
+  const isSpent = SPENT_CODES.has(errorCode ?? '');
+  return upstreamFailure({
+    provider,
+    status,
+    kind: kindFrom(status, type, errorCode, message),
+    code: errorCode ?? type,
+    param: /^([a-z_]+(?:\.[\w-]+)*): /.exec(message)?.[1],
+    detail: message || report.prose,
+    ...(report.isFinal || isSpent ? { isRetried: false } : {}),
+    ...(FOREIGN_THINKING.test(message) ? { hint: 'a provider_state belongs to another conversation or account' } : {}),
+  });
+}
+
+/** Limits on spending, which no waiting lifts, unlike a rate. */
+const SPENT_CODES: ReadonlySet<string> = new Set(['enforced_spend_limit_reached', 'contract_spend_limit_reached']);
+
+/** Types that say as much as a status or more, whatever status they come with. */
+const KINDS_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
+  ['authentication_error', 'auth'],
+  ['permission_error', 'auth'],
+  ['billing_error', 'auth'],
+  ['not_found_error', 'not_found'],
+  ['rate_limit_error', 'rate_limit'],
+  ['timeout_error', 'server'],
+  ['overloaded_error', 'server'],
+]);
+
+/** Types that hosts use for anything, and so count only where there is no status. */
+const STATUSES_BY_TYPE: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['conflict_error', 409],
+  ['request_too_large', 413],
+]);
+
+/** Sent as 400 `invalid_request_error`, though nothing a caller could change: the account's money is used up. */
+const OUT_OF_CREDIT = /credit balance is too low|reached your specified (?:\w+ )?API usage limits/i;
+
+/** Reasoning that was edited, or came back in a conversation or account other than its own. */
+const FOREIGN_THINKING = /Invalid `signature` in `thinking` block|bound to a different conversation/i;
+
+function kindFrom(status: number, type: string, errorCode: string | undefined, message: string): FailureKind {
+  if (errorCode === 'organization_on_hold' || OUT_OF_CREDIT.test(message)) return 'auth';
+  return KINDS_BY_TYPE.get(type) ?? kindFromStatus(status === 200 ? (STATUSES_BY_TYPE.get(type) ?? 500) : status);
+}

@@ -1,0 +1,245 @@
+/**
+ * Replies of the Messages API: a whole one, and what whole and streamed ones have in common.
+ *
+ * A turn is an ordered list of content blocks, told apart by their type alone. Texts and calls become parts; the
+ * others travel in the state of the part that follows them.
+ * Source: Anthropic Messages API, content blocks, stop reasons, usage.
+ */
+
+import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import type { JsonOut, JsonProblem, JsonValue } from '../../base/json/value.ts';
+import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import type { DeltaSink } from '../../core/adapter.ts';
+import { makeCallId } from '../../core/call-id.ts';
+import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
+import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
+import { failureInside } from './failure.ts';
+import { carriedBlock, encodePartState, ownFields } from './state.ts';
+import type { BlockFields } from './state.ts';
+
+/** A whole 200 body. Failures: server (malformed), refusal (no content), or what an error inside it says. */
+// hot: per request
+export function decodeReply(provider: string, body: string): ChatReply | Failure {
+  const message = parseLenient(body);
+  if (!isObject(message)) return malformedReply(provider, 200, 'its body is not a JSON object');
+  const inside = failureInside(provider, message);
+  if (inside !== undefined) return inside;
+  const content = field(message, 'content');
+  if (!Array.isArray(content)) return malformedReply(provider, 200, 'the reply has no content');
+  const head = new ReplyHead();
+  head.readMessage(message);
+  const turn = new TurnAssembly(provider);
+  const reply = addBlocks(turn, content as readonly unknown[], body, head) ?? turn.finish(head);
+  if (reply instanceof Failure) return reply;
+  const isNothing = reply.parts.length === 0 && reply.stopReason === 'unknown';
+  return isNothing ? malformedReply(provider, 200, 'the reply has neither content nor a reason for its end') : reply;
+}
+
+/** Plain text is taken as parsed; of all else the text in which it was written is needed. */
+function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], body: string, head: ReplyHead): Failure | undefined {
+  let exactBlocks: readonly BlockFields[] | undefined;
+  for (const [index, block] of blocks.entries()) {
+    const type = stringField(block, 'type');
+    const text = stringField(block, 'text');
+    if (type === 'text' && text !== undefined && listField(block, 'citations').length === 0) {
+      turn.addText(text);
+      continue;
+    }
+    exactBlocks ??= exactContent(parseJson(body));
+    const exact = exactBlocks[index] ?? NO_FIELDS;
+    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) break;
+    const failure = turn.addBlock(exact, ignore);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+function ignore(): void {}
+
+const NO_FIELDS: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** The content blocks of a message, numbers digit for digit. */
+export function exactContent(message: JsonValue | JsonProblem): readonly BlockFields[] {
+  const content = message instanceof JsonObject ? message.entries.get('content') : undefined;
+  if (!(content instanceof JsonArray)) return [];
+  return content.items.map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
+}
+
+/** True for reasoning that nothing is missing of: what comes last, its signature, is there. */
+export function isSealed(block: BlockFields): boolean {
+  const type = block.get('type');
+  if (type === 'thinking') return textEntry(block, 'signature') !== undefined;
+  return type === 'redacted_thinking' && textEntry(block, 'data') !== undefined;
+}
+
+/** The parts of a turn, put together block by block. */
+export class TurnAssembly {
+  readonly #provider: string;
+  readonly #parts: AssistantPart[] = [];
+  readonly #callIds = new Set<string>();
+  /** Blocks waiting for the next part, in whose state they travel. */
+  #before: RawJson[] = [];
+  #thinking = '';
+
+  constructor(provider: string) {
+    this.#provider = provider;
+  }
+
+  /** Adds a text block that is nothing but text. An empty one says nothing. */
+  addText(text: string): void {
+    this.#addText(text, NO_FIELDS);
+  }
+
+  /** Adds any block; `sink` gets the call if it is one. Failure: server, for a call that makes no sense. */
+  addBlock(block: BlockFields, sink: DeltaSink): Failure | undefined {
+    const type = block.get('type');
+    if (type === 'tool_use') return this.#addCall(block, sink);
+    if (type === 'text') {
+      this.#addText(textEntry(block, 'text') ?? '', ownFields('text', block));
+      return undefined;
+    }
+    if (type === 'thinking') this.#thinking += textEntry(block, 'thinking') ?? '';
+    const carried = carriedBlock(block);
+    if (carried !== undefined) this.#before.push(carried);
+    return undefined;
+  }
+
+  #addText(text: string, own: ReadonlyMap<string, JsonOut>): void {
+    if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
+  }
+
+  #addCall(block: BlockFields, sink: DeltaSink): Failure | undefined {
+    const name = textEntry(block, 'name');
+    if (name === undefined) return malformedReply(this.#provider, 200, 'a tool call has no name');
+    const input = block.get('input') ?? null;
+    if (input !== null && !(input instanceof JsonObject)) {
+      return malformedReply(this.#provider, 200, 'the arguments of a tool call are not an object');
+    }
+    const call: ToolCallPart = {
+      type: 'tool_call',
+      id: this.#callId(textEntry(block, 'id')),
+      name,
+      arguments: input === null ? new RawJson('{}') : input.raw,
+      state: this.#takeState(ownFields('tool_call', block)),
+    };
+    this.#parts.push(call);
+    sink({ type: 'tool_call', call });
+    return undefined;
+  }
+
+  /** Hosts that imitate the API leave ids out or repeat them. */
+  #callId(given: string | undefined): string {
+    const id = given === undefined || this.#callIds.has(given) ? makeCallId() : given;
+    this.#callIds.add(id);
+    return id;
+  }
+
+  #takeState(own: ReadonlyMap<string, JsonOut>): string | undefined {
+    const state = encodePartState(this.#provider, this.#before, own);
+    this.#before = [];
+    return state;
+  }
+
+  /** The reply. Call once, when no block will follow. Failure: refusal, when nothing was said. */
+  finish(head: ReplyHead): ChatReply | Failure {
+    const isSilent = this.#parts.length === 0;
+    if (head.stopReason === 'refusal' && isSilent) return this.#refusal(head);
+    if (this.#before.length > 0) this.#parts.push({ type: 'text', text: '', state: this.#takeState(NO_FIELDS) });
+    return {
+      id: head.id,
+      model: head.model,
+      parts: this.#parts,
+      thinking: this.#thinking,
+      // Calls are there to be run, whatever the provider says of its stop, but not those of a turn that it took back.
+      stopReason: this.#callIds.size > 0 && head.stopReason !== 'refusal' ? 'tool_use' : head.stopReason,
+      usage: head.usage,
+    };
+  }
+
+  #refusal(head: ReplyHead): Failure {
+    return upstreamFailure({
+      provider: this.#provider,
+      status: 200,
+      kind: 'refusal',
+      code: textField(head.stopDetails, 'category') ?? 'refusal',
+      detail: textField(head.stopDetails, 'explanation'),
+    });
+  }
+}
+
+function textEntry(block: BlockFields, key: string): string | undefined {
+  const value = block.get(key);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** `pause_turn` and others that only a provider's own tools and betas bring are `unknown`. */
+const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
+  ['end_turn', 'end_turn'],
+  ['max_tokens', 'max_tokens'],
+  ['model_context_window_exceeded', 'max_tokens'],
+  ['stop_sequence', 'stop_sequence'],
+  ['tool_use', 'tool_use'],
+  ['refusal', 'refusal'],
+]);
+
+/** What a message says of itself beside its content. In a stream it comes in several events; the last word counts. */
+export class ReplyHead {
+  id: string | undefined;
+  model: string | undefined;
+  stopReason: StopReason = 'unknown';
+  stopDetails: unknown;
+  #input: number | undefined;
+  #cacheRead: number | undefined;
+  #cacheWrite: number | undefined;
+  #output: number | undefined;
+  #reasoning: number | undefined;
+
+  /** Takes a message: the whole one, or the empty one that begins a stream. */
+  readMessage(message: unknown): void {
+    this.id = textField(message, 'id') ?? this.id;
+    this.model = textField(message, 'model') ?? this.model;
+    this.readEnding(message);
+    this.readUsage(field(message, 'usage'));
+  }
+
+  /** Takes `stop_reason` and what belongs to it, if they are there. True when they are. */
+  readEnding(from: unknown): boolean {
+    const reason = textField(from, 'stop_reason');
+    if (reason === undefined) return false;
+    this.stopReason = STOP_REASONS.get(reason) ?? 'unknown';
+    this.stopDetails = field(from, 'stop_details');
+    return true;
+  }
+
+  /** Takes counts. They are totals so far, so they replace earlier ones; null and absent ones do not. */
+  readUsage(usage: unknown): void {
+    this.#input = countField(usage, 'input_tokens') ?? this.#input;
+    this.#cacheRead = countField(usage, 'cache_read_input_tokens') ?? this.#cacheRead;
+    this.#cacheWrite = countField(usage, 'cache_creation_input_tokens') ?? this.#cacheWrite;
+    this.#output = countField(usage, 'output_tokens') ?? this.#output;
+    this.#reasoning = countField(field(usage, 'output_tokens_details'), 'thinking_tokens') ?? this.#reasoning;
+  }
+
+  /**
+   * True when the stop may have fallen inside the last block. Only a text is of use then, and reasoning that has its
+   * signature: a call has lost arguments, though what is left of them may be an object.
+   */
+  get isCut(): boolean {
+    return this.stopReason === 'max_tokens' || this.stopReason === 'refusal';
+  }
+
+  /** `input_tokens` of the API leaves out what a cache served or stored. */
+  get usage(): Usage | undefined {
+    if (this.#input === undefined && this.#output === undefined) return undefined;
+    const cacheReadTokens = this.#cacheRead ?? 0;
+    const cacheWriteTokens = this.#cacheWrite ?? 0;
+    return {
+      inputTokens: (this.#input ?? 0) + cacheReadTokens + cacheWriteTokens,
+      outputTokens: this.#output ?? 0,
+      cacheReadTokens,
+      cacheWriteTokens,
+      reasoningTokens: this.#reasoning ?? 0,
+    };
+  }
+}

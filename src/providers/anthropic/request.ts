@@ -1,0 +1,178 @@
+/**
+ * A chat request as the payload of the Messages API.
+ *
+ * The messages of a conversation are a function of its turns alone, each encoded without a look at later ones, so a
+ * longer conversation's messages begin with those of the shorter one (a new turn of the same role extends the last
+ * message). Provider caches and the signatures of reasoning depend on it.
+ * Source: Anthropic Messages API, create a message; tool use; vision.
+ */
+
+import { mergePatch } from '../../base/json/merge.ts';
+import { createJsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
+import { RawJson } from '../../base/json/value.ts';
+import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
+import { CallIds } from '../../core/call-id.ts';
+import { unreachable } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, Tool, ToolChoice, ToolTurn, Turn, UserTurn } from '../../core/chat.ts';
+import { Failure } from '../../core/failure.ts';
+import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
+import { schemaWith } from '../../core/tool-schema.ts';
+import { modelFields } from './model-rules.ts';
+import { decodePartState } from './state.ts';
+
+/** The payload as JSON text. Failures: bad_request, for a damaged state. */
+// hot: per request
+export function encodePayload(provider: string, request: ChatRequest, isStream: boolean): string | Failure {
+  const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
+  const messages = encodeMessages(past, request.turns);
+  if (messages instanceof Failure) return messages;
+  const payload: JsonOutObject = {
+    model: request.model,
+    ...modelFields(request, () => !isForced(request.toolChoice) && !lacksReasoning(messages)),
+    system: request.system,
+    messages,
+    tools: request.tools.length === 0 ? undefined : request.tools.map(encodeTool),
+    tool_choice: encodeToolChoice(request),
+    temperature: request.temperature,
+    top_p: request.topP,
+    stop_sequences: request.stop.length === 0 ? undefined : request.stop,
+    stream: isStream ? true : undefined,
+  };
+  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
+}
+
+/** Characters that ids of other providers may have and this one refuses. */
+const CALL_IDS = { accepted: /^[A-Za-z0-9_-]+$/, length: 32 };
+
+/** What the turns of one conversation share while they are encoded, in order. */
+type Past = { readonly provider: string; readonly ids: CallIds; readonly budget: JsonBudget };
+
+// A type, not an interface: it has to be assignable to JSON's index signature.
+type Message = { readonly role: 'user' | 'assistant'; readonly content: JsonOut[] };
+
+function encodeMessages(past: Past, turns: readonly Turn[]): Message[] | Failure {
+  const messages: Message[] = [];
+  for (const [index, turn] of turns.entries()) {
+    const blocks = encodeTurn(past, turn, index);
+    if (blocks instanceof Failure) return blocks;
+    append(messages, turn.role === 'assistant' ? 'assistant' : 'user', blocks);
+  }
+  return messages;
+}
+
+/**
+ * Adds blocks to the last message if it has their role, else as a new one: all results of a turn's calls, and what the
+ * user says next, have to be one message. A turn without blocks says nothing, and an empty message would be refused.
+ */
+function append(messages: Message[], role: Message['role'], blocks: readonly JsonOut[]): void {
+  if (blocks.length === 0) return;
+  let message = messages.at(-1);
+  if (message?.role !== role) {
+    message = { role, content: [] };
+    messages.push(message);
+  }
+  for (const block of blocks) message.content.push(block);
+}
+
+function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
+  switch (turn.role) {
+    case 'user':
+      return encodeUserTurn(turn);
+    case 'assistant':
+      return encodeAssistantTurn(past, turn, index);
+    case 'tool':
+      return encodeToolTurn(past, turn);
+    default:
+      return unreachable(turn);
+  }
+}
+
+function encodeUserTurn(turn: UserTurn): JsonOut[] {
+  return turn.parts.map((part) => {
+    if (part.type === 'text') return { type: 'text', text: part.text };
+    const { source } = part;
+    return source.type === 'url'
+      ? { type: 'image', source: { type: 'url', url: source.url } }
+      : { type: 'image', source: { type: 'base64', media_type: source.mediaType, data: source.base64 } };
+  });
+}
+
+function encodeAssistantTurn(past: Past, turn: AssistantTurn, index: number): JsonOut[] | Failure {
+  const blocks: JsonOut[] = [];
+  for (const [partIndex, part] of turn.parts.entries()) {
+    const state = decodePartState(past.provider, part, past.budget);
+    if (state === DAMAGED_STATE) return damagedState(index, partIndex);
+    for (const block of state.before) blocks.push(block);
+    if (part.type === 'tool_call') {
+      blocks.push(blockOf({ type: 'tool_use', id: past.ids.ofCall(part.id), name: part.name, input: part.arguments }, state.own));
+    } else if (part.text.trim() !== '') {
+      // The model may write a blank text, but the API does not take it back.
+      blocks.push(blockOf({ type: 'text', text: part.text }, state.own));
+    }
+  }
+  return blocks;
+}
+
+function blockOf(block: JsonOutObject, own: ReadonlyMap<string, JsonOut>): JsonOutObject {
+  return own.size === 0 ? block : { ...block, ...Object.fromEntries(own) };
+}
+
+function encodeToolTurn(past: Past, turn: ToolTurn): JsonOut[] {
+  return turn.parts.map((part) => ({
+    type: 'tool_result',
+    tool_use_id: past.ids.ofResult(part.toolCallId),
+    // An error without a word is refused.
+    content: part.isError && part.content === '' ? 'Error' : part.content,
+    is_error: part.isError ? true : undefined,
+  }));
+}
+
+/**
+ * True inside a tool loop in which no message begins with reasoning, since another provider or a model that did not
+ * think wrote them, or the caller dropped their states. With a budget the API then refuses to go on. One is
+ * enough: with a budget, models think before the first call of a loop only.
+ */
+function lacksReasoning(messages: readonly Message[]): boolean {
+  let at = messages.length - 1;
+  const isLoop = isResult(messages[at]?.content[0]);
+  for (; isResult(messages[at]?.content[0]); at -= 2) {
+    if (isReasoning(messages[at - 1]?.content[0])) return false;
+  }
+  return isLoop;
+}
+
+function isResult(block: JsonOut | undefined): boolean {
+  return typeof block === 'object' && block !== null && 'type' in block && block.type === 'tool_result';
+}
+
+/** Blocks that were carried are text, with their type first. */
+function isReasoning(block: JsonOut | undefined): boolean {
+  return block instanceof RawJson && /^\{"type":"(?:redacted_)?thinking"/.test(block.text);
+}
+
+function encodeTool(tool: Tool): JsonOut {
+  return { name: tool.name, description: tool.description, input_schema: schemaWith(tool.parameters, ['type']) };
+}
+
+/** Without tools, `auto` and `none` say nothing and would be refused; a forced choice is the provider's to refuse. */
+function encodeToolChoice(request: ChatRequest): JsonOut | undefined {
+  const { toolChoice } = request;
+  if (toolChoice === undefined || (request.tools.length === 0 && !isForced(toolChoice))) return undefined;
+  switch (toolChoice.mode) {
+    case 'auto':
+    case 'none':
+      return { type: toolChoice.mode };
+    case 'required':
+      return { type: 'any' };
+    case 'tool':
+      return { type: 'tool', name: toolChoice.name };
+    default:
+      return unreachable(toolChoice);
+  }
+}
+
+function isForced(choice: ToolChoice | undefined): boolean {
+  return choice?.mode === 'required' || choice?.mode === 'tool';
+}

@@ -1,0 +1,262 @@
+/**
+ * Decodes one stream of the Messages API.
+ *
+ * Order: `message_start`; for each content block `content_block_start`, `content_block_delta`s, `content_block_stop`;
+ * `message_delta`; `message_stop`, the only sign that the answer is complete. `ping` and unknown events mean nothing.
+ * What comes in pieces is put together as the block that a whole reply would have had, and then read as one.
+ * Source: Anthropic Messages API, streaming.
+ */
+
+import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
+import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
+import { REPLY_CHARS_MAX } from '../../core/chat.ts';
+import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
+import { failureInside } from './failure.ts';
+import { ReplyHead, TurnAssembly, exactContent, isSealed } from './reply.ts';
+import type { BlockFields } from './state.ts';
+
+/** What a piece costs beside its text, so that a flood of empty ones is bounded too. */
+const PIECE_CHARS = 16;
+
+/** A block between its start and its stop. */
+type OpenBlock = {
+  readonly index: number | undefined;
+  readonly type: string;
+  /** The block as its start has it. */
+  readonly start: BlockFields;
+  /** Text or reasoning so far. */
+  text: string;
+  /** Comes once, right before the stop. */
+  signature: string | undefined;
+  /** Pieces of `input`, which are JSON only when whole. */
+  inputText: string;
+  readonly citations: JsonObject[];
+};
+
+/**
+ * Text and reasoning are passed on as they arrive, a call once it is whole and something follows it. Failures: server
+ * (cut short, malformed, longer than 32 Mi characters), refusal (no content), or what an error event says.
+ */
+export class AnthropicStream implements StreamDecoder {
+  readonly #provider: string;
+  readonly #head = new ReplyHead();
+  readonly #turn: TurnAssembly;
+  #open: OpenBlock | undefined;
+  /** The last block that stopped. It waits for what follows: if the stop reason says so, it is a cut one. */
+  #stopped: OpenBlock | undefined;
+  #chars = 0;
+  #isOver = false;
+
+  constructor(provider: string) {
+    this.#provider = provider;
+    this.#turn = new TurnAssembly(provider);
+  }
+
+  // hot: per token
+  frame(event: string, data: string, sink: DeltaSink): void {
+    if (this.#isOver || event === 'ping') return;
+    const json = parseLenient(data);
+    const failure = isObject(json)
+      ? this.#read(stringField(json, 'type') ?? event, json, data, sink)
+      : this.#malformed('an event of the stream is not a JSON object');
+    if (failure !== undefined) this.#fail(failure, sink);
+  }
+
+  end(sink: DeltaSink): void {
+    if (!this.#isOver) this.#fail(truncatedStream(this.#provider), sink);
+  }
+
+  #fail(failure: Failure, sink: DeltaSink): void {
+    this.#isOver = true;
+    sink({ type: 'failed', failure });
+  }
+
+  // hot: per token
+  #read(type: string, json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+    switch (type) {
+      case 'content_block_delta':
+        return this.#addPiece(json, data, sink);
+      case 'content_block_start':
+        return this.#release(sink) ?? this.#startBlock(json, data, sink);
+      case 'content_block_stop':
+        this.#stopBlock(numberField(json, 'index'));
+        return undefined;
+      case 'message_start':
+        return this.#startMessage(json, data, sink);
+      case 'message_delta':
+        this.#head.readUsage(field(json, 'usage'));
+        return this.#head.readEnding(field(json, 'delta')) ? this.#release(sink) : undefined;
+      case 'message_stop':
+        return this.#release(sink) ?? this.#finish(sink);
+      default:
+        return failureInside(this.#provider, json);
+    }
+  }
+
+  #startMessage(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+    const message = field(json, 'message');
+    this.#head.readMessage(message);
+    if (listField(message, 'content').length === 0) return undefined;
+    // A turn that the provider's own code execution goes on with begins with the blocks it has already.
+    const event = parseJson(data);
+    const exact = event instanceof JsonObject ? event.entries.get('message') : undefined;
+    for (const block of exactContent(exact ?? null)) {
+      const failure = this.#release(sink);
+      if (failure !== undefined) return failure;
+      this.#openBlock(undefined, block, sink);
+    }
+    return this.#count(data.length);
+  }
+
+  #startBlock(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+    const event = parseJson(data);
+    const block = event instanceof JsonObject ? event.entries.get('content_block') : undefined;
+    if (!(block instanceof JsonObject)) return this.#malformed('a content block of the stream is not an object');
+    this.#openBlock(numberField(json, 'index'), block.entries, sink);
+    return this.#count(data.length);
+  }
+
+  #openBlock(index: number | undefined, start: BlockFields, sink: DeltaSink): void {
+    const type = textEntry(start, 'type') ?? '';
+    const citations = start.get('citations');
+    const open: OpenBlock = {
+      index,
+      type,
+      start,
+      text: type === 'text' || type === 'thinking' ? (textEntry(start, type) ?? '') : '',
+      signature: textEntry(start, 'signature'),
+      inputText: '',
+      citations: citations instanceof JsonArray ? citations.items.filter((item) => item instanceof JsonObject) : [],
+    };
+    this.#open = open;
+    // Hosts that do not stream themselves send a block whole.
+    if (open.text !== '') sink({ type: type === 'text' ? 'text' : 'thinking', text: open.text });
+  }
+
+  // hot: per token
+  #addPiece(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+    const open = this.#open;
+    if (open === undefined || !isIndexOf(open, numberField(json, 'index'))) return this.#misplaced();
+    const delta = field(json, 'delta');
+    switch (stringField(delta, 'type')) {
+      case 'text_delta':
+        return this.#addText(open, 'text', stringField(delta, 'text') ?? '', sink);
+      case 'thinking_delta':
+        return this.#addText(open, 'thinking', stringField(delta, 'thinking') ?? '', sink);
+      case 'input_json_delta': {
+        const piece = stringField(delta, 'partial_json') ?? '';
+        open.inputText += piece;
+        return this.#count(piece.length);
+      }
+      case 'signature_delta':
+        open.signature = stringField(delta, 'signature') ?? open.signature;
+        return this.#count(data.length);
+      case 'citations_delta':
+        return this.#addCitation(open, data);
+      case 'compaction_delta':
+        open.text += stringField(delta, 'content') ?? '';
+        return this.#count(data.length);
+      default:
+        return undefined;
+    }
+  }
+
+  // hot: per token
+  #addText(open: OpenBlock, type: 'text' | 'thinking', text: string, sink: DeltaSink): Failure | undefined {
+    if (open.type !== type) return this.#misplaced();
+    if (text !== '') {
+      open.text += text;
+      sink({ type, text });
+    }
+    return this.#count(text.length);
+  }
+
+  #addCitation(open: OpenBlock, data: string): Failure | undefined {
+    const event = parseJson(data);
+    const delta = event instanceof JsonObject ? event.entries.get('delta') : undefined;
+    const citation = delta instanceof JsonObject ? delta.entries.get('citation') : undefined;
+    if (citation instanceof JsonObject) open.citations.push(citation);
+    return this.#count(data.length);
+  }
+
+  #stopBlock(index: number | undefined): void {
+    if (this.#open === undefined || !isIndexOf(this.#open, index)) return;
+    this.#stopped = this.#open;
+    this.#open = undefined;
+  }
+
+  /** Adds the last block to the turn, now that something follows it. Hosts may have left out its stop. */
+  #release(sink: DeltaSink): Failure | undefined {
+    this.#stopBlock(undefined);
+    const block = this.#stopped;
+    this.#stopped = undefined;
+    if (block === undefined) return undefined;
+    if (block.type === 'text') return this.#releaseText(block, sink);
+    const fields = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
+    if (this.#head.isCut && (fields === undefined || !isSealed(fields))) return undefined;
+    if (fields === undefined) return this.#malformed('the arguments of a tool call are not a JSON object');
+    return this.#turn.addBlock(fields, sink);
+  }
+
+  #releaseText(block: OpenBlock, sink: DeltaSink): Failure | undefined {
+    if (block.citations.length > 0) return this.#turn.addBlock(citedFields(block), sink);
+    this.#turn.addText(block.text);
+    return undefined;
+  }
+
+  #finish(sink: DeltaSink): Failure | undefined {
+    const reply = this.#turn.finish(this.#head);
+    if (reply instanceof Failure) return reply;
+    this.#isOver = true;
+    sink({ type: 'done', reply });
+    return undefined;
+  }
+
+  /** Keeps what one stream may hold within its bound. */
+  #count(chars: number): Failure | undefined {
+    this.#chars += chars + PIECE_CHARS;
+    return this.#chars <= REPLY_CHARS_MAX ? undefined : this.#malformed(`the reply is longer than ${REPLY_CHARS_MAX} characters`);
+  }
+
+  #misplaced(): Failure {
+    return this.#malformed('a piece in its stream belongs to no open content block');
+  }
+
+  #malformed(what: string): Failure {
+    return malformedReply(this.#provider, 200, what);
+  }
+}
+
+/** Hosts that imitate the API may leave the index out. */
+function isIndexOf(open: OpenBlock, index: number | undefined): boolean {
+  return index === undefined || open.index === undefined || index === open.index;
+}
+
+function thinkingFields({ text, signature }: OpenBlock): BlockFields {
+  const fields = new Map<string, JsonValue>([['type', 'thinking'], ['thinking', text]]);
+  return signature === undefined ? fields : fields.set('signature', signature);
+}
+
+function citedFields({ text, citations }: OpenBlock): BlockFields {
+  const list = parseJson(`[${citations.map((citation) => citation.raw.text).join(',')}]`);
+  const fields = new Map<string, JsonValue>([['type', 'text'], ['text', text]]);
+  return list instanceof JsonArray ? fields.set('citations', list) : fields;
+}
+
+/** The block as its start has it, completed by its pieces; undefined when its input is not an object. */
+function otherFields(block: OpenBlock): BlockFields | undefined {
+  const fields = new Map(block.start);
+  if (block.text !== '') fields.set('content', block.text);
+  // No piece, or only empty ones: the start's own input counts, which is `{}` there.
+  if (block.inputText === '') return fields;
+  const input = parseJson(block.inputText);
+  return input instanceof JsonObject ? fields.set('input', input) : undefined;
+}
+
+function textEntry(block: BlockFields, key: string): string | undefined {
+  const value = block.get(key);
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,137 @@
+/**
+ * The codec of Google's Gemini API: generateContent, streamGenerateContent, models.
+ *
+ * Ties together what its neighbours encode and decode; no I/O.
+ * Source: Gemini API reference, v1beta.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
+import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
+import { Failure, malformedReply } from '../../core/failure.ts';
+import { decodeGeminiFailure, embeddedFailure } from './failure.ts';
+import { GeminiStream, decodeGeminiReply } from './reply.ts';
+import { encodePayload } from './request.ts';
+
+/** How Gemini is configured from the environment. */
+export const GEMINI_ROW: ProviderRow = {
+  name: 'gemini',
+  keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  isKeyRequired: true,
+  baseUrlVariable: 'GEMINI_BASE_URL',
+  defaultBaseUrl: 'https://generativelanguage.googleapis.com',
+  versionSegment: 'v1beta',
+  keyHeader: { name: 'x-goog-api-key', prefix: '' },
+  createAdapter: createGeminiAdapter,
+};
+
+/** The codec for a provider registered as `provider`. */
+export function createGeminiAdapter(provider: string): Adapter {
+  return {
+    dialect: 'gemini',
+    support: SUPPORT,
+    encodeChat: (request, isStream) => encodeChat(provider, request, isStream),
+    decodeChat: (body) => decodeGeminiReply(provider, body),
+    createStreamDecoder: () => new GeminiStream(provider),
+    encodeModels,
+    decodeModels: (body) => decodeModels(provider, body),
+    decodeFailure: (status, _headers, body) => decodeGeminiFailure(provider, status, body),
+  };
+}
+
+const SUPPORT: SupportTable = {
+  model: { is: 'sent', as: 'in the path, after `models/`' },
+  system: { is: 'sent', as: '`systemInstruction`; Gemma: text before the first user turn' },
+  'user text': { is: 'sent', as: '`text`' },
+  'user image (inline)': { is: 'sent', as: '`inlineData`' },
+  'user image (url)': { is: 'refused', as: 'images go inline only' },
+  'assistant text': { is: 'sent', as: '`text`' },
+  'assistant tool_call': { is: 'sent', as: '`functionCall`; an id that the gateway made stays at home' },
+  'assistant provider_state': {
+    is: 'sent',
+    as: '`thoughtSignature` on its part, parts of server tools in their place; where it was lost, the value that skips the check',
+  },
+  tool_result: { is: 'sent', as: '`functionResponse.response.output`, named after its call' },
+  'tool_result.is_error': { is: 'translated', as: '`functionResponse.response.error`; an empty one says `Error`' },
+  max_tokens: { is: 'sent', as: '`generationConfig.maxOutputTokens`' },
+  temperature: { is: 'sent', as: '`generationConfig.temperature`' },
+  top_p: { is: 'sent', as: '`generationConfig.topP`' },
+  stop: { is: 'sent', as: '`generationConfig.stopSequences`' },
+  tools: { is: 'sent', as: '`functionDeclarations`, schema as `parametersJsonSchema`' },
+  'tools without parameters': { is: 'translated', as: '`parametersJsonSchema` of an object without properties' },
+  'tool_choice auto': { is: 'sent', as: '`functionCallingConfig.mode: AUTO`; nothing without tools' },
+  'tool_choice none': { is: 'sent', as: '`functionCallingConfig.mode: NONE`; nothing without tools' },
+  'tool_choice required': { is: 'sent', as: '`functionCallingConfig.mode: ANY`' },
+  'tool_choice tool': { is: 'sent', as: '`functionCallingConfig.mode: ANY` and `allowedFunctionNames`' },
+  'thinking on': { is: 'sent', as: '`thinkingConfig.includeThoughts: true`; nothing for models that cannot think' },
+  'thinking off': {
+    is: 'translated',
+    as: '`thinkingLevel: low`; Flash 3 to 3.6: `minimal`; 2.5: the lowest `thinkingBudget`, 0 for Flash',
+  },
+  'thinking.effort low': { is: 'sent', as: '`thinkingLevel: low`; 2.5: a `thinkingBudget` of 1024' },
+  'thinking.effort medium': { is: 'sent', as: '`thinkingLevel: medium`; 3 Pro: `high`; 2.5: a `thinkingBudget` of 8192' },
+  'thinking.effort high': { is: 'sent', as: '`thinkingLevel: high`; 2.5: a `thinkingBudget` of 24576' },
+  'thinking.effort max': {
+    is: 'translated',
+    as: '`thinkingLevel: high`; 4 Hydrogen: `xhigh`; 2.5: the highest `thinkingBudget`',
+  },
+  provider_options: { is: 'sent', as: 'merged over the payload' },
+};
+
+function encodeChat(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
+  const modelPath = modelPathFrom(request.model);
+  if (modelPath instanceof Failure) return modelPath;
+  const payload = encodePayload(provider, request);
+  if (payload instanceof Failure) return payload;
+  return {
+    method: 'POST',
+    path: modelPath + (isStream ? ':streamGenerateContent?alt=sse' : ':generateContent'),
+    headers: { 'content-type': 'application/json' },
+    body: payload,
+  };
+}
+
+/** The path of a model: every segment encoded, none of which may be one that URLs resolve away. */
+function modelPathFrom(model: string): string | Failure {
+  const segments = model.split('/');
+  if (segments.some((segment) => /^\.{0,2}$/.test(segment) || /\p{Surrogate}/u.test(segment))) {
+    return new Failure('bad_request', 'model: not a model name that can be part of a URL');
+  }
+  const hasCollection = segments.length > 1 && (segments[0] === 'models' || segments[0] === 'tunedModels');
+  return `${hasCollection ? '/' : '/models/'}${segments.map(encodeURIComponent).join('/')}`;
+}
+
+/** The most the API gives at once. */
+const MODELS_PAGE_SIZE = '1000';
+
+function encodeModels(cursor: string | undefined): UpstreamCall {
+  const query = new URLSearchParams({ pageSize: MODELS_PAGE_SIZE });
+  if (cursor !== undefined) query.set('pageToken', cursor);
+  return { method: 'GET', path: `/models?${query}`, headers: {}, body: undefined };
+}
+
+function decodeModels(provider: string, body: string): ModelsPage | Failure {
+  const page = parseLenient(body);
+  if (!isObject(page)) return malformedReply(provider, 200, 'its list of models is not a JSON object');
+  const error = field(page, 'error');
+  if (isObject(error)) return embeddedFailure(provider, error);
+  const models: ModelInfo[] = [];
+  for (const entry of listField(page, 'models')) {
+    const name = textField(entry, 'name');
+    if (name === undefined || !canGenerate(entry)) continue;
+    models.push({
+      id: name.startsWith('models/') ? name.slice('models/'.length) : name,
+      displayName: stringField(entry, 'displayName'),
+      contextWindow: countField(entry, 'inputTokenLimit'),
+      outputTokensMax: countField(entry, 'outputTokenLimit'),
+    });
+  }
+  return { models, nextCursor: textField(page, 'nextPageToken') };
+}
+
+/** False for models that only embed, speak and the like. Some hosts do not say. */
+function canGenerate(entry: unknown): boolean {
+  return field(entry, 'supportedGenerationMethods') === undefined
+    || listField(entry, 'supportedGenerationMethods').includes('generateContent');
+}

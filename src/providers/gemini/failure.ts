@@ -1,0 +1,95 @@
+/**
+ * Gemini's errors as failures: the body of a reply that is not 2xx, and error objects inside a 200.
+ *
+ * Shape: `{"error":{"code","message","status","details":[…]}}`, on streaming endpoints also inside an
+ * array. There is no Retry-After header; the wait is in `details`.
+ * Source: Gemini API, troubleshooting; google.rpc.Status, ErrorInfo, BadRequest, QuotaFailure, RetryInfo.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
+import type { Failure, FailureKind } from '../../core/failure.ts';
+
+/** The failure for a reply whose status is not 2xx, whatever its body. */
+export function decodeGeminiFailure(provider: string, status: number, body: string): Failure {
+  const parsed = parseLenient(body);
+  const error = field(Array.isArray(parsed) ? (parsed as readonly unknown[])[0] : parsed, 'error');
+  return failureFrom(provider, { httpStatus: status, errorStatus: status, error, prose: body });
+}
+
+/** The failure for an error object in a 200 reply or stream. Its `code` may be missing; `status` then decides. */
+export function embeddedFailure(provider: string, error: unknown): Failure {
+  const code = countField(error, 'code') ?? 0;
+  const errorStatus = code >= 400 ? code : (STATUS_OF_WORD.get(stringField(error, 'status') ?? '') ?? 500);
+  return failureFrom(provider, { httpStatus: 200, errorStatus, error, prose: undefined });
+}
+
+/** HTTP statuses of google.rpc.Code. */
+const STATUS_OF_WORD: ReadonlyMap<string, number> = new Map([
+  ['CANCELLED', 499],
+  ['INVALID_ARGUMENT', 400],
+  ['FAILED_PRECONDITION', 400],
+  ['OUT_OF_RANGE', 400],
+  ['UNAUTHENTICATED', 401],
+  ['PERMISSION_DENIED', 403],
+  ['NOT_FOUND', 404],
+  ['ALREADY_EXISTS', 409],
+  ['ABORTED', 409],
+  ['RESOURCE_EXHAUSTED', 429],
+]);
+
+type ErrorReport = {
+  readonly httpStatus: number;
+  /** The status that decides the kind. */
+  readonly errorStatus: number;
+  readonly error: unknown;
+  /** The detail when the error has no message. */
+  readonly prose: string | undefined;
+};
+
+function failureFrom(provider: string, report: ErrorReport): Failure {
+  const { error } = report;
+  const details = listField(error, 'details');
+  const kind = kindFrom(report.errorStatus, error, details);
+  const isFinal = kind === 'unknown' || (kind === 'rate_limit' && isDailyQuota(details));
+  return upstreamFailure({
+    provider,
+    status: report.httpStatus,
+    kind,
+    code: stringField(error, 'status'),
+    param: violatedField(details),
+    detail: isObject(error) ? (textField(error, 'message') ?? report.prose) : report.prose,
+    retryAfterMs: retryDelayMs(details),
+    ...(isFinal ? { isRetried: false } : {}),
+  });
+}
+
+function kindFrom(status: number, error: unknown, details: readonly unknown[]): FailureKind {
+  // A bad key is answered 400; ErrorInfo's `@type` is sometimes missing, so its reason is what counts.
+  if (details.some((detail) => /^API_KEY_(INVALID|EXPIRED)$/.test(stringField(detail, 'reason') ?? ''))) return 'auth';
+  // The account's region or billing does not allow the call.
+  if (stringField(error, 'status') === 'FAILED_PRECONDITION') return 'auth';
+  // Cancelled: nobody waits for an answer any more.
+  if (status === 499) return 'unknown';
+  return kindFromStatus(status);
+}
+
+/** True when the exhausted quota is one for the whole day. */
+function isDailyQuota(details: readonly unknown[]): boolean {
+  const violations = details.flatMap((detail) => listField(detail, 'violations'));
+  return violations.some((violation) => stringField(violation, 'quotaId')?.includes('PerDay') === true);
+}
+
+function violatedField(details: readonly unknown[]): string | undefined {
+  return textField(details.flatMap((detail) => listField(detail, 'fieldViolations'))[0], 'field');
+}
+
+/** RetryInfo's delay, a protobuf duration such as `45.837906927s`, rounded up to milliseconds. */
+function retryDelayMs(details: readonly unknown[]): number | undefined {
+  for (const detail of details) {
+    const seconds = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(stringField(detail, 'retryDelay') ?? '')?.[1];
+    if (seconds !== undefined && Number(seconds) > 0) return Math.ceil(Number(seconds) * 1000);
+  }
+  return undefined;
+}

@@ -1,0 +1,329 @@
+/**
+ * Gemini's replies, whole and streamed.
+ *
+ * A stream is a series of partial replies of the same shape as a whole one, so both are read by one
+ * assembly and a whole reply is a stream of one frame.
+ * Source: Gemini API, GenerateContentResponse; streamGenerateContent with alt=sse.
+ */
+
+import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
+import { makeCallId } from '../../core/call-id.ts';
+import { REPLY_CHARS_MAX } from '../../core/chat.ts';
+import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
+import { Failure, malformedReply, truncatedStream, upstreamFailure } from '../../core/failure.ts';
+import { StreamedArgs } from './arguments.ts';
+import { embeddedFailure } from './failure.ts';
+import { blockReasonFrom, finishReasonFrom, stopReasonFrom } from './finish.ts';
+import { encodePartState, isCarriedPart } from './state.ts';
+
+/**
+ * A whole 200 body. Failures: server (malformed, or a failed attempt without content), refusal (without
+ * content), or what an error inside says.
+ */
+export function decodeGeminiReply(provider: string, body: string): ChatReply | Failure {
+  const assembly = new ReplyAssembly(provider);
+  return assembly.absorb(body, ignore) ?? assembly.finish();
+}
+
+function ignore(): void {}
+
+/**
+ * Decodes one stream. The terminal signal is a finish reason or a block; usage may follow it, so the
+ * terminal delta comes with the last byte.
+ */
+export class GeminiStream implements StreamDecoder {
+  readonly #provider: string;
+  readonly #assembly: ReplyAssembly;
+  #isOver = false;
+
+  constructor(provider: string) {
+    this.#provider = provider;
+    this.#assembly = new ReplyAssembly(provider);
+  }
+
+  // hot: per token
+  frame(_event: string, data: string, sink: DeltaSink): void {
+    if (this.#isOver) return;
+    const failure = this.#assembly.absorb(data, sink);
+    if (failure === undefined) return;
+    this.#isOver = true;
+    sink({ type: 'failed', failure });
+  }
+
+  end(sink: DeltaSink): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const reply = this.#assembly.isFinished ? this.#assembly.finish() : truncatedStream(this.#provider);
+    sink(reply instanceof Failure ? { type: 'failed', failure: reply } : { type: 'done', reply });
+  }
+}
+
+/** What a part costs beside its text, so that a flood of empty parts is bounded too. */
+const PART_CHARS = 16;
+
+/** A function call that arrives in pieces. */
+type OpenCall = {
+  readonly id: string | undefined;
+  readonly name: string;
+  readonly signature: string | undefined;
+  readonly args: StreamedArgs;
+};
+
+class ReplyAssembly {
+  readonly #provider: string;
+  readonly #parts: AssistantPart[] = [];
+  readonly #callIds = new Set<string>();
+  /** The unsigned text being read, and what came before it. */
+  #text = '';
+  #textBefore: readonly RawJson[] = [];
+  /** Parts waiting for the next one, in whose state they travel. */
+  #before: RawJson[] = [];
+  #openCall: OpenCall | undefined;
+  #thinking = '';
+  #chars = 0;
+  #id: string | undefined;
+  #model: string | undefined;
+  #usage: Usage | undefined;
+  #hasCandidate = false;
+  #finishReason: string | undefined;
+  #blockReason: string | undefined;
+  /** The provider's prose about the ending. */
+  #remark: string | undefined;
+
+  constructor(provider: string) {
+    this.#provider = provider;
+  }
+
+  /** True once the provider has said how the reply ends. */
+  get isFinished(): boolean {
+    return this.#finishReason !== undefined || this.#blockReason !== undefined;
+  }
+
+  /** Takes the text of a reply or of a piece of one, or of an array of pieces (streams without alt=sse come so). */
+  absorb(source: string, sink: DeltaSink): Failure | undefined {
+    const reply = parseLenient(source);
+    if (isObject(reply)) return this.#absorbReply(reply, source, sink);
+    if (!Array.isArray(reply)) return this.#malformed('the reply is not a JSON object');
+    const pieces = parseJson(source);
+    if (!(pieces instanceof JsonArray)) return this.#malformed('the reply is nested too deeply or has too many values');
+    for (const piece of pieces.items) {
+      if (!(piece instanceof JsonObject)) return this.#malformed('the reply is not a JSON object');
+      const failure = this.absorb(piece.raw.text, sink);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  #absorbReply(reply: unknown, source: string, sink: DeltaSink): Failure | undefined {
+    const error = field(reply, 'error');
+    if (error !== undefined && error !== null) return embeddedFailure(this.#provider, error);
+    this.#id = textField(reply, 'responseId') ?? this.#id;
+    this.#model = textField(reply, 'modelVersion') ?? this.#model;
+    this.#usage = usageFrom(field(reply, 'usageMetadata')) ?? this.#usage;
+    const feedback = field(reply, 'promptFeedback');
+    this.#blockReason = blockReasonFrom(field(feedback, 'blockReason')) ?? this.#blockReason;
+    this.#remark = textField(feedback, 'blockReasonMessage') ?? this.#remark;
+    const candidates = listField(reply, 'candidates');
+    // More than one comes only when provider_options asked for them.
+    const at = candidates.findIndex((candidate) => (field(candidate, 'index') ?? 0) === 0);
+    return at === -1 ? undefined : this.#absorbCandidate(candidates[at], source, at, sink);
+  }
+
+  #absorbCandidate(candidate: unknown, source: string, at: number, sink: DeltaSink): Failure | undefined {
+    this.#hasCandidate = true;
+    this.#finishReason = finishReasonFrom(field(candidate, 'finishReason')) ?? this.#finishReason;
+    this.#remark = textField(candidate, 'finishMessage') ?? this.#remark;
+    let exactParts: readonly JsonValue[] | undefined;
+    for (const [i, part] of listField(field(candidate, 'content'), 'parts').entries()) {
+      const failure = isPlain(part)
+        ? this.#addPlain(part, sink)
+        : this.#addExact((exactParts ??= exactPartsOf(source, at))[i], sink);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  // hot: per token
+  #addPlain(part: unknown, sink: DeltaSink): Failure | undefined {
+    const text = stringField(part, 'text') ?? '';
+    if (field(part, 'thought') === true) return this.#addThinking(text, sink);
+    return this.#addText(text, textField(part, 'thoughtSignature'), sink);
+  }
+
+  #addThinking(text: string, sink: DeltaSink): Failure | undefined {
+    if (text === '') return undefined;
+    if (!this.#hasRoomFor(text.length)) return this.#tooLong();
+    this.#thinking += text;
+    sink({ type: 'thinking', text });
+    return undefined;
+  }
+
+  #addText(text: string, signature: string | undefined, sink: DeltaSink): Failure | undefined {
+    if (text === '' && signature === undefined) return undefined;
+    if (!this.#hasRoomFor(text.length + (signature?.length ?? 0))) return this.#tooLong();
+    if (signature !== undefined) {
+      // A signature belongs to exactly this part, which must not be merged with another, even when empty.
+      this.#closeText();
+      this.#parts.push({ type: 'text', text, state: this.#stateOf(signature) });
+    } else {
+      if (this.#before.length > 0) {
+        this.#closeText();
+        this.#textBefore = this.#takeBefore();
+      }
+      this.#text += text;
+    }
+    if (text !== '') sink({ type: 'text', text });
+    return undefined;
+  }
+
+  /** A part that is needed as it was written: a function call, or one to be carried back. */
+  #addExact(part: JsonValue | undefined, sink: DeltaSink): Failure | undefined {
+    if (!(part instanceof JsonObject)) return this.#malformed('a part of the reply is not a JSON object');
+    const { raw } = part;
+    if (!this.#hasRoomFor(raw.text.length)) return this.#tooLong();
+    const call = part.entries.get('functionCall');
+    if (call instanceof JsonObject) return this.#addCall(call, textEntry(part, 'thoughtSignature'), sink);
+    if (isCarriedPart(part)) this.#before.push(raw);
+    return part.entries.get('thought') === true ? this.#addThinking(textEntry(part, 'text') ?? '', sink) : undefined;
+  }
+
+  #addCall(call: JsonObject, signature: string | undefined, sink: DeltaSink): Failure | undefined {
+    const name = textEntry(call, 'name');
+    const id = textEntry(call, 'id');
+    const isWhole = call.entries.get('willContinue') !== true;
+    const pieces = call.entries.get('partialArgs');
+    if (name !== undefined) {
+      if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
+      if (isWhole && pieces === undefined) {
+        const args = call.entries.get('args') ?? null;
+        if (args !== null && !(args instanceof JsonObject)) {
+          return this.#malformed('the arguments of a function call are no object');
+        }
+        this.#endCall(id, name, args === null ? new RawJson('{}') : args.raw, signature, sink);
+        return undefined;
+      }
+      this.#openCall = { id, name, signature, args: new StreamedArgs() };
+    }
+    const open = this.#openCall;
+    if (open === undefined) return this.#malformed('a function call has no name');
+    for (const piece of pieces instanceof JsonArray ? pieces.items : []) {
+      if (!open.args.add(piece)) return this.#malformed('the arguments of a function call do not fit together');
+    }
+    if (!isWhole) return undefined;
+    this.#openCall = undefined;
+    this.#endCall(open.id, open.name, open.args.raw, open.signature ?? signature, sink);
+    return undefined;
+  }
+
+  #endCall(givenId: string | undefined, name: string, args: RawJson, signature: string | undefined, sink: DeltaSink): void {
+    this.#closeText();
+    const id = givenId === undefined || this.#callIds.has(givenId) ? makeCallId() : givenId;
+    this.#callIds.add(id);
+    const call: ToolCallPart = { type: 'tool_call', id, name, arguments: args, state: this.#stateOf(signature) };
+    this.#parts.push(call);
+    sink({ type: 'tool_call', call });
+  }
+
+  #closeText(): void {
+    if (this.#text === '') return;
+    const state = encodePartState(this.#provider, { signature: undefined, before: this.#textBefore });
+    this.#parts.push({ type: 'text', text: this.#text, state });
+    this.#text = '';
+    this.#textBefore = [];
+  }
+
+  #stateOf(signature: string | undefined): string | undefined {
+    return encodePartState(this.#provider, { signature, before: this.#takeBefore() });
+  }
+
+  #takeBefore(): readonly RawJson[] {
+    const before = this.#before;
+    if (before.length > 0) this.#before = [];
+    return before;
+  }
+
+  #hasRoomFor(chars: number): boolean {
+    this.#chars += chars + PART_CHARS;
+    return this.#chars <= REPLY_CHARS_MAX;
+  }
+
+  #tooLong(): Failure {
+    return this.#malformed(`the reply is longer than ${REPLY_CHARS_MAX} characters`);
+  }
+
+  /** Without the text itself: it may hold what the model wrote, which belongs in no log. */
+  #malformed(what: string): Failure {
+    return malformedReply(this.#provider, 200, what);
+  }
+
+  /** The reply. Call once, when nothing more will come. */
+  finish(): ChatReply | Failure {
+    if (!this.#hasCandidate && this.#blockReason === undefined) return this.#malformed('the reply holds no candidate');
+    this.#closeText();
+    if (this.#before.length > 0) this.#parts.push({ type: 'text', text: '', state: this.#stateOf(undefined) });
+    const reason = this.#finishReason ?? this.#blockReason;
+    const ending = this.#finishReason === undefined && this.#blockReason !== undefined ? 'refusal' : stopReasonFrom(reason);
+    if (this.#openCall !== undefined && ending !== 'max_tokens') {
+      return this.#malformed('the reply ended inside a function call');
+    }
+    const isEmpty = this.#parts.every((part) => part.type === 'text' && part.text === '');
+    if (isEmpty && (ending === 'refusal' || ending === 'unknown')) {
+      // With nothing to show, an ending such as MALFORMED_FUNCTION_CALL is a failed attempt that another may mend.
+      const kind = ending === 'refusal' ? 'refusal' : 'server';
+      return upstreamFailure({ provider: this.#provider, status: 200, kind, code: reason, detail: this.#remark });
+    }
+    return {
+      id: this.#id,
+      model: this.#model,
+      parts: this.#parts,
+      thinking: this.#thinking,
+      stopReason: this.#callIds.size > 0 && ending !== 'refusal' ? 'tool_use' : ending,
+      usage: this.#usage,
+    };
+  }
+}
+
+/** True for text, a signature alone, and a thought that need not go back because nothing signed hangs on it. */
+function isPlain(part: unknown): boolean {
+  if (field(part, 'functionCall') !== undefined) return false;
+  if (field(part, 'thought') === true) return field(part, 'thoughtSignature') === undefined;
+  if (stringField(part, 'text') !== undefined) return true;
+  return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature');
+}
+
+/** The parts of a candidate as they were written: numbers digit for digit. */
+function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[] {
+  const candidates = entry(parseJson(source), 'candidates');
+  const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;
+  const parts = entry(entry(candidate, 'content'), 'parts');
+  return parts instanceof JsonArray ? parts.items : [];
+}
+
+function entry(value: unknown, key: string): JsonValue | undefined {
+  return value instanceof JsonObject ? value.entries.get(key) : undefined;
+}
+
+function textEntry(object: JsonObject, key: string): string | undefined {
+  const value = object.entries.get(key);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Prompt tokens include cached ones but not the results of server-side tools; candidates' tokens do not include thoughts. */
+function usageFrom(metadata: unknown): Usage | undefined {
+  const prompt = countField(metadata, 'promptTokenCount');
+  const output = countField(metadata, 'candidatesTokenCount');
+  const thoughts = countField(metadata, 'thoughtsTokenCount');
+  // Early frames may hold metadata without any count.
+  if (prompt === undefined && output === undefined && thoughts === undefined) return undefined;
+  return {
+    inputTokens: (prompt ?? 0) + (countField(metadata, 'toolUsePromptTokenCount') ?? 0),
+    outputTokens: (output ?? 0) + (thoughts ?? 0),
+    cacheReadTokens: countField(metadata, 'cachedContentTokenCount') ?? 0,
+    cacheWriteTokens: 0,
+    reasoningTokens: thoughts ?? 0,
+  };
+}

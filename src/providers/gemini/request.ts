@@ -1,0 +1,201 @@
+/**
+ * A chat request as the payload of Gemini's generateContent.
+ *
+ * A turn's parts depend on nothing that comes after it, so the contents of a longer conversation begin
+ * with those of the shorter one (a further turn of the same role extends the last content). Provider
+ * caches depend on it.
+ * Source: Gemini API, generateContent; function calling; thought signatures.
+ */
+
+import { mergePatch } from '../../base/json/merge.ts';
+import { createJsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
+import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
+import { isMadeCallId } from '../../core/call-id.ts';
+import { unreachable } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn, UserTurn } from '../../core/chat.ts';
+import { Failure } from '../../core/failure.ts';
+import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
+import { schemaWith } from '../../core/tool-schema.ts';
+import { demandsSignatures, hasSystemInstruction, thinkingConfig } from './model-rules.ts';
+import { NO_STATE, decodePartState } from './state.ts';
+import type { PartState } from './state.ts';
+
+/** The payload as JSON text. Failures: unsupported (image by URL), bad_request (a damaged state, an answer to no call). */
+export function encodePayload(provider: string, request: ChatRequest): string | Failure {
+  const contents = encodeContents(provider, request);
+  if (contents instanceof Failure) return contents;
+  const payload: JsonOutObject = {
+    contents,
+    systemInstruction:
+      hasSystem(request) && hasSystemInstruction(request.model) ? { parts: [{ text: request.system }] } : undefined,
+    tools: request.tools.length === 0 ? undefined : [{ functionDeclarations: request.tools.map(encodeTool) }],
+    toolConfig: encodeToolConfig(request),
+    generationConfig: encodeGenerationConfig(request),
+  };
+  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
+}
+
+/** False also for an empty one, since an empty part is refused. */
+function hasSystem(request: ChatRequest): boolean {
+  return request.system !== undefined && request.system !== '';
+}
+
+type Content = { readonly role: 'user' | 'model'; readonly parts: JsonOut[] };
+
+function encodeContents(provider: string, request: ChatRequest): Content[] | Failure {
+  const contents: Content[] = [];
+  if (hasSystem(request) && !hasSystemInstruction(request.model)) {
+    append(contents, 'user', [{ text: `${request.system}\n\n` }]);
+  }
+  const past = { provider, budget: createJsonBudget() };
+  let calls: CallsById = new Map();
+  for (const [i, turn] of request.turns.entries()) {
+    const parts = encodeTurn(past, request, i, calls);
+    if (parts instanceof Failure) return parts;
+    append(contents, turn.role === 'assistant' ? 'model' : 'user', parts);
+    if (turn.role === 'assistant') calls = callsOf(turn);
+  }
+  return contents;
+}
+
+/** Adds parts to the last content if it has their role, else as a new one. Never makes an empty content, which is refused. */
+function append(contents: Content[], role: Content['role'], parts: readonly JsonOut[]): void {
+  if (parts.length === 0) return;
+  let content = contents.at(-1);
+  if (content?.role !== role) {
+    content = { role, parts: [] };
+    contents.push(content);
+  }
+  for (const part of parts) content.parts.push(part);
+}
+
+type CallsById = ReadonlyMap<string, { readonly name: string; readonly order: number }>;
+
+function callsOf(turn: AssistantTurn): CallsById {
+  const calls = turn.parts.filter((part) => part.type === 'tool_call');
+  return new Map(calls.map((call, order) => [call.id, { name: call.name, order }]));
+}
+
+/** What the turns of one conversation share while they are encoded. */
+type Past = { readonly provider: string; readonly budget: JsonBudget };
+
+function encodeTurn(past: Past, request: ChatRequest, i: number, calls: CallsById): JsonOut[] | Failure {
+  const turn = request.turns[i] as Turn;
+  switch (turn.role) {
+    case 'user':
+      return encodeUserTurn(turn, i);
+    case 'assistant':
+      return encodeAssistantTurn(past, request.model, turn, i);
+    case 'tool':
+      // Answers to one turn's calls may come as several turns; the first of them encodes all.
+      return request.turns[i - 1]?.role === 'tool' ? [] : encodeAnswers(request.turns, i, calls);
+    default:
+      return unreachable(turn);
+  }
+}
+
+function encodeUserTurn(turn: UserTurn, i: number): JsonOut[] | Failure {
+  const parts: JsonOut[] = [];
+  for (const [j, part] of turn.parts.entries()) {
+    if (part.type === 'text') {
+      parts.push({ text: part.text });
+    } else if (part.source.type === 'inline') {
+      parts.push({ inlineData: { mimeType: part.source.mediaType, data: part.source.base64 } });
+    } else {
+      const place = `messages[${i}].content[${j}].url`;
+      return new Failure('unsupported', `${place}: Gemini takes images inline only (media_type and data)`);
+    }
+  }
+  return parts;
+}
+
+/** What Google documents for calls whose signature is lost or was never made, e.g. by another provider. */
+const DUMMY_SIGNATURE = 'skip_thought_signature_validator';
+
+function encodeAssistantTurn(past: Past, model: string, turn: AssistantTurn, i: number): JsonOut[] | Failure {
+  const states: PartState[] = [];
+  for (const [j, part] of turn.parts.entries()) {
+    const state = decodePartState(past.provider, part.state, past.budget);
+    if (state === DAMAGED_STATE) {
+      return damagedState(i, j);
+    }
+    states.push(state);
+  }
+  // Of parallel calls only the first is signed, on itself or on a thought before it: one state shows that none was lost.
+  // The dummy also goes into turns before the last user turn, which are not validated: leaving it out there would
+  // change the encoding of the past with every new user turn.
+  const isAsWritten = turn.parts.some((part, j) => part.type === 'tool_call' && states[j] !== NO_STATE);
+  let dummy = demandsSignatures(model) && !isAsWritten ? DUMMY_SIGNATURE : undefined;
+  const parts: JsonOut[] = [];
+  for (const [j, part] of turn.parts.entries()) {
+    const { signature, before } = states[j] as PartState;
+    for (const carried of before) parts.push(carried);
+    if (part.type === 'tool_call') {
+      parts.push({ functionCall: encodeCall(part), thoughtSignature: signature ?? dummy });
+      dummy = undefined;
+    } else if (part.text !== '' || signature !== undefined) {
+      parts.push({ text: part.text, thoughtSignature: signature });
+    }
+  }
+  return parts;
+}
+
+function encodeCall(call: ToolCallPart): JsonOut {
+  return { id: echoedId(call.id), name: call.name, args: call.arguments };
+}
+
+/** Some hosts of this protocol give no ids and refuse them; an id that the gateway made is therefore never sent. */
+function echoedId(id: string): string | undefined {
+  return isMadeCallId(id) ? undefined : id;
+}
+
+/** The answers of this and the directly following tool turns, in the order of the calls. */
+function encodeAnswers(turns: readonly Turn[], from: number, calls: CallsById): JsonOut[] | Failure {
+  const answers: { readonly order: number; readonly part: JsonOut }[] = [];
+  for (let i = from; i < turns.length; i += 1) {
+    const turn = turns[i] as Turn;
+    if (turn.role !== 'tool') break;
+    for (const [j, part] of turn.parts.entries()) {
+      const call = calls.get(part.toolCallId);
+      if (call === undefined) {
+        const place = `messages[${i}].content[${j}].tool_call_id`;
+        return new Failure('bad_request', `${place}: answers no call of the assistant turn before it`);
+      }
+      const response = part.isError ? { error: part.content || 'Error' } : { output: part.content };
+      answers.push({
+        order: call.order,
+        part: { functionResponse: { id: echoedId(part.toolCallId), name: call.name, response } },
+      });
+    }
+  }
+  return answers.sort((a, b) => a.order - b.order).map((answer) => answer.part);
+}
+
+/** `parametersJsonSchema` takes any JSON schema as it is; `parameters` would take a subset of OpenAPI's. */
+function encodeTool(tool: Tool): JsonOut {
+  return { name: tool.name, description: tool.description, parametersJsonSchema: schemaWith(tool.parameters, []) };
+}
+
+const CALLING_MODES: Readonly<Record<ToolChoice['mode'], string>> = { auto: 'AUTO', none: 'NONE', required: 'ANY', tool: 'ANY' };
+
+function encodeToolConfig({ tools, toolChoice }: ChatRequest): JsonOutObject | undefined {
+  if (toolChoice === undefined) return undefined;
+  const isForced = toolChoice.mode === 'required' || toolChoice.mode === 'tool';
+  // Without tools there is nothing to choose; a forced call without any is the caller's error, for the provider to name.
+  if (tools.length === 0 && !isForced) return undefined;
+  const allowedFunctionNames = toolChoice.mode === 'tool' ? [toolChoice.name] : undefined;
+  return { functionCallingConfig: { mode: CALLING_MODES[toolChoice.mode], allowedFunctionNames } };
+}
+
+function encodeGenerationConfig(request: ChatRequest): JsonOutObject | undefined {
+  const config: JsonOutObject = {
+    maxOutputTokens: request.maxTokens,
+    temperature: request.temperature,
+    topP: request.topP,
+    stopSequences: request.stop.length === 0 ? undefined : request.stop,
+    thinkingConfig: request.thinking === undefined ? undefined : thinkingConfig(request.model, request.thinking),
+  };
+  return Object.values(config).every((value) => value === undefined) ? undefined : config;
+}

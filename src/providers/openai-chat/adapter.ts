@@ -1,0 +1,79 @@
+/**
+ * OpenAI Chat Completions, and by profile any host that imitates it.
+ *
+ * Puts the pieces together: request, reply, stream, failure, models. Must not know hosts by name;
+ * those are rows of a table elsewhere.
+ */
+
+import type { Adapter, SupportTable } from '../../core/adapter.ts';
+import { decodeFailureBody } from '../openai-common/failure.ts';
+import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.ts';
+import { thinkingSupport } from '../openai-common/thinking.ts';
+import type { HostProfile } from './profile.ts';
+import { decodeChatBody } from './reply.ts';
+import { encodeChatCall } from './request.ts';
+import { OPENAI_DIALECT } from './state.ts';
+import { OpenAiStreamDecoder } from './stream.ts';
+
+/** The codec for a provider registered under this name, speaking the format with these quirks. */
+export function createOpenAiAdapter(provider: string, profile: HostProfile): Adapter {
+  return {
+    dialect: OPENAI_DIALECT,
+    support: supportOf(profile),
+    encodeChat: (request, isStream) => encodeChatCall(provider, profile, request, isStream),
+    decodeChat: (body) => decodeChatBody(provider, profile, body),
+    createStreamDecoder: () => new OpenAiStreamDecoder(provider, profile),
+    encodeModels: encodeModelsCall,
+    decodeModels: (body) => decodeModelsBody(provider, body),
+    decodeFailure: (status, _headers, body) => decodeFailureBody(provider, status, body),
+  };
+}
+
+function supportOf(profile: HostProfile): SupportTable {
+  return {
+    model: { is: 'sent', as: '`model`' },
+    system: {
+      is: 'sent',
+      as:
+        profile.systemRole === 'by model'
+          ? 'first message, role `developer`; before reasoning models `system`'
+          : 'first message, role `system`',
+    },
+    'user text': { is: 'sent', as: '`content`' },
+    'user image (inline)': { is: 'sent', as: '`image_url` with a data URL' },
+    'user image (url)': { is: 'sent', as: '`image_url`' },
+    'assistant text': { is: 'sent', as: '`content`' },
+    'assistant tool_call': callSupport(profile),
+    'assistant provider_state': stateSupport(profile),
+    tool_result: { is: 'sent', as: 'a message of role `tool` each' },
+    'tool_result.is_error': { is: 'translated', as: '`Error: ` before the content' },
+    max_tokens: { is: 'sent', as: `\`${profile.maxTokensField}\`` },
+    temperature: { is: 'sent', as: '`temperature`' },
+    top_p: { is: 'sent', as: '`top_p`' },
+    stop: { is: 'sent', as: '`stop`' },
+    tools: { is: 'sent', as: '`tools` of type `function`' },
+    'tools without parameters': { is: 'translated', as: '`parameters` of an object without properties' },
+    'tool_choice auto': { is: 'sent', as: '`tool_choice: auto`; nothing without tools' },
+    'tool_choice none': { is: 'sent', as: '`tool_choice: none`; nothing without tools' },
+    'tool_choice required': { is: 'sent', as: '`tool_choice: required`' },
+    'tool_choice tool':
+      profile.namedToolChoice === 'sent'
+        ? { is: 'sent', as: '`tool_choice.function.name`' }
+        : { is: 'translated', as: 'that tool alone, with `tool_choice: required`' },
+    ...thinkingSupport(profile.thinking),
+    provider_options: { is: 'sent', as: 'merged over the payload' },
+  };
+}
+
+function callSupport(profile: HostProfile): SupportTable['assistant tool_call'] {
+  if (profile.callIds === undefined) return { is: 'sent', as: '`tool_calls`' };
+  return { is: 'sent', as: '`tool_calls`; an id that would be refused gets another form' };
+}
+
+function stateSupport(profile: HostProfile): SupportTable['assistant provider_state'] {
+  const fields: string[] = [];
+  if (profile.reasoningContent !== 'dropped') fields.push('`reasoning_content` of turns with calls');
+  if (profile.returnsReasoningDetails) fields.push('`reasoning_details`');
+  if (profile.returnsThoughtSignature) fields.push("a call's `thought_signature`");
+  return { is: 'sent', as: fields.length === 0 ? 'nothing has to travel' : fields.join(', ') };
+}

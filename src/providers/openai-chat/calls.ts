@@ -1,0 +1,147 @@
+/**
+ * Tool calls while they are being put together (OpenAI, Chat Completions, `tool_calls`).
+ *
+ * OpenAI keys the pieces of a streamed call by `index`. Hosts leave it out, make it constant or use it
+ * twice, repeat the name on every piece, send a call whole, or its arguments as an object. A call is
+ * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
+ */
+
+import { parseJson } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
+import { JsonObject, RawJson } from '../../base/json/value.ts';
+import { field, isObject, textField } from '../../base/loose.ts';
+import { makeCallId } from '../../core/call-id.ts';
+import { Failure, malformedReply } from '../../core/failure.ts';
+import { rawAt } from './raw.ts';
+import type { Place } from './raw.ts';
+
+/** Most calls in one answer; OpenAI lets a request offer as many tools. */
+export const CALLS_MAX = 128;
+
+export type WholeCall = {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: RawJson;
+  readonly thoughtSignature: string | undefined;
+};
+
+/** Not JSON, so that a call with it never passes for one without arguments. */
+const UNREADABLE = 'unreadable';
+
+type CallDraft = {
+  id: string;
+  name: string;
+  arguments: string;
+  thoughtSignature: string | undefined;
+  /** A tool of OpenAI's `custom` type: its input is plain text. */
+  isCustom: boolean;
+};
+
+export class CallDrafts {
+  readonly #provider: string;
+  readonly #calls: CallDraft[] = [];
+  readonly #byIndex = new Map<number, CallDraft>();
+  #keptChars = 0;
+
+  constructor(provider: string) {
+    this.#provider = provider;
+  }
+
+  get count(): number {
+    return this.#calls.length;
+  }
+
+  /** Characters kept so far. */
+  get keptChars(): number {
+    return this.#keptChars;
+  }
+
+  /** Takes a message's `tool_calls`, or the pieces of them in a delta. */
+  take(entries: readonly unknown[], place: Place): void {
+    const touched = new Set<CallDraft>();
+    for (const [at, entry] of entries.entries()) {
+      if (!isObject(entry) || this.#calls.length > CALLS_MAX) continue;
+      const body = isObject(field(entry, 'custom')) ? 'custom' : 'function';
+      const call = this.#callFor(entry, textField(field(entry, body), 'name') ?? '', place.isWhole, touched);
+      touched.add(call);
+      call.isCustom = body === 'custom';
+      const argument = call.isCustom ? 'input' : 'arguments';
+      this.#extend(call, field(entry, body), argument, () => rawAt(place, 'tool_calls', at, body, argument));
+      call.thoughtSignature ??= textField(field(field(entry, 'extra_content'), 'google'), 'thought_signature');
+    }
+  }
+
+  /** Takes the `function_call` that preceded `tool_calls`: one call, without an id. */
+  takeLegacy(body: unknown, place: Place): void {
+    if (!isObject(body)) return;
+    const call = this.#calls[0] ?? this.#start('');
+    this.#extend(call, body, 'arguments', () => rawAt(place, 'function_call', 'arguments'));
+  }
+
+  #callFor(entry: unknown, name: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
+    const id = textField(entry, 'id') ?? '';
+    if (isWhole) return this.#start(id);
+    const index = field(entry, 'index');
+    const known = typeof index === 'number' ? this.#byIndex.get(index) : this.#withoutIndex(id);
+    const call = known === undefined || isAnother(known, id, name, touched.has(known)) ? this.#start(id) : known;
+    if (call.id === '') call.id = id;
+    if (typeof index === 'number') this.#byIndex.set(index, call);
+    return call;
+  }
+
+  #withoutIndex(id: string): CallDraft | undefined {
+    return (id === '' ? undefined : this.#calls.find((call) => call.id === id)) ?? this.#calls.at(-1);
+  }
+
+  #start(id: string): CallDraft {
+    const call = { id, name: '', arguments: '', thoughtSignature: undefined, isCustom: false };
+    this.#calls.push(call);
+    return call;
+  }
+
+  #extend(call: CallDraft, body: unknown, key: string, raw: () => RawJson | undefined): void {
+    if (call.name === '') call.name = textField(body, 'name') ?? '';
+    const piece = field(body, key);
+    if (piece === undefined || piece === null) return;
+    const before = call.arguments.length;
+    // Anything but a string came whole. What cannot be read strictly is kept as what it is: no arguments.
+    call.arguments = typeof piece === 'string' ? call.arguments + piece : (raw()?.text ?? UNREADABLE);
+    this.#keptChars += call.arguments.length - before;
+  }
+
+  /**
+   * The calls, each whole and with an id of its own. `isCut` = the answer was cut for length: a call
+   * that this left without whole arguments is no call. Failure: server, for one that makes no sense.
+   */
+  finish(isCut: boolean): readonly WholeCall[] | Failure {
+    const whole: WholeCall[] = [];
+    const ids = new Set<string>();
+    for (const call of this.#calls) {
+      const args = wholeArguments(call, isCut);
+      if (args === undefined || call.name === '') {
+        if (isCut) continue;
+        const what = call.name === '' ? 'a tool call has no name' : 'the arguments of a tool call are not a JSON object';
+        return malformedReply(this.#provider, 200, what);
+      }
+      const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
+      ids.add(id);
+      whole.push({ id, name: call.name, arguments: args, thoughtSignature: call.thoughtSignature });
+    }
+    return whole;
+  }
+}
+
+/** True when a piece that points at a call, by a reused index or by none, begins another one. */
+function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean): boolean {
+  if (id !== '' && call.id !== '') return id !== call.id;
+  return name !== '' && (isTouched || (call.name !== '' && name !== call.name && call.arguments !== ''));
+}
+
+function wholeArguments(call: CallDraft, isCut: boolean): RawJson | undefined {
+  if (call.isCustom) return isCut ? undefined : new RawJson(renderJson({ input: call.arguments }));
+  const text = call.arguments.trim();
+  // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
+  if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
+  const parsed = parseJson(text);
+  return parsed instanceof JsonObject ? parsed.raw : undefined;
+}

@@ -1,0 +1,260 @@
+/**
+ * A reply while it is being put together, from one whole message or from a stream's deltas.
+ *
+ * Both go through the same code, so a streamed answer and its whole twin come out alike. What hosts do
+ * differently is absorbed here: where reasoning stands, what a finish reason is called, where usage
+ * is. Source: OpenAI, Chat Completions, response and chunk objects; the hosts' own pages.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import type { DeltaSink } from '../../core/adapter.ts';
+import { REPLY_CHARS_MAX } from '../../core/chat.ts';
+import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/chat.ts';
+import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
+import { failureInside } from '../openai-common/failure.ts';
+import { CALLS_MAX, CallDrafts } from './calls.ts';
+import type { HostProfile } from './profile.ts';
+import { rawAt } from './raw.ts';
+import type { Place } from './raw.ts';
+import { DETAILS_MAX, ReasoningDetails } from './reasoning-details.ts';
+import { NO_TURN_STATE, partState } from './state.ts';
+import type { TurnState } from './state.ts';
+
+/** What the finish reasons mean for an answer without calls. `eos` is Together's, `model_length` Mistral's. */
+const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
+  ['stop', 'end_turn'],
+  ['eos', 'end_turn'],
+  ['length', 'max_tokens'],
+  ['model_length', 'max_tokens'],
+  ['content_filter', 'refusal'],
+]);
+
+/** Finish reasons that mean the host broke down (DeepSeek; Mistral and OpenRouter). */
+const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resource', 'error']);
+
+/** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
+export function decodeChatBody(provider: string, profile: HostProfile, body: string): ChatReply | Failure {
+  const json = parseLenient(body);
+  if (!isObject(json)) return malformedReply(provider, 200, 'the body is not a JSON object');
+  const failure = failureInside(provider, json);
+  if (failure !== undefined) return failure;
+  const draft = new ReplyDraft(provider, profile);
+  draft.take(json, body, 'message', () => {});
+  if (draft.isOverfull) return malformedReply(provider, 200, 'the body holds more than any answer');
+  return draft.hasMessage ? draft.finish() : malformedReply(provider, 200, 'the body holds no message');
+}
+
+/** Fields that disclose reasoning. Hosts send the same text in several, so the first that holds any is the only one read. */
+const THINKING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
+type ThinkingField = (typeof THINKING_FIELDS)[number];
+
+// hot: per token
+export class ReplyDraft {
+  readonly #provider: string;
+  readonly #profile: HostProfile;
+  readonly #calls: CallDrafts;
+  readonly #details = new ReasoningDetails();
+  #id: string | undefined;
+  #model: string | undefined;
+  #text = '';
+  #thinking = '';
+  #thinkingField: ThinkingField | undefined;
+  #hasMessage = false;
+  #isRefused = false;
+  #isStopMatched = false;
+  #finishReason: string | undefined;
+  #usage: Usage | undefined;
+
+  constructor(provider: string, profile: HostProfile) {
+    this.#provider = provider;
+    this.#profile = profile;
+    this.#calls = new CallDrafts(provider);
+  }
+
+  /** Whether a message, or a delta of one, has come. */
+  get hasMessage(): boolean {
+    return this.#hasMessage;
+  }
+
+  /** Whether a finish reason has come: the terminal signal of this format. */
+  get isFinished(): boolean {
+    return this.#finishReason !== undefined;
+  }
+
+  /** Whether more has come than is kept. */
+  get isOverfull(): boolean {
+    const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
+    return chars > REPLY_CHARS_MAX || this.#calls.count > CALLS_MAX || this.#details.count > DETAILS_MAX;
+  }
+
+  /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */
+  take(json: unknown, text: string, part: 'message' | 'delta', sink: DeltaSink): void {
+    this.#id ??= textField(json, 'id');
+    this.#model ??= textField(json, 'model');
+    const choices = listField(json, 'choices');
+    const at = choices.findIndex(isFirstChoice);
+    const choice = choices[at];
+    this.#usage =
+      usageFrom(field(json, 'usage')) ??
+      usageFrom(field(field(json, 'x_groq'), 'usage')) ??
+      usageFrom(field(choice, 'usage')) ??
+      this.#usage;
+    const message = field(choice, part);
+    if (isObject(message)) this.#takeMessage(message, { text, path: ['choices', at, part], isWhole: part === 'message' }, sink);
+    const reason = field(choice, 'finish_reason');
+    if ((typeof reason === 'string' && reason !== '') || typeof reason === 'number') this.#finishReason = String(reason);
+    // vLLM names the stop string that matched; a number there is a token.
+    if (textField(choice, 'stop_reason') !== undefined) this.#isStopMatched = true;
+  }
+
+  #takeMessage(message: unknown, place: Place, sink: DeltaSink): void {
+    this.#hasMessage = true;
+    this.#takeThinking(message, place, sink);
+    this.#takeContent(field(message, 'content'), place, sink);
+    const refusal = textField(message, 'refusal');
+    if (refusal !== undefined) {
+      this.#isRefused = true;
+      this.#addText(refusal, sink);
+    }
+    const calls = listField(message, 'tool_calls');
+    if (calls.length > 0) this.#calls.take(calls, place);
+    else this.#calls.takeLegacy(field(message, 'function_call'), place);
+  }
+
+  #takeThinking(message: unknown, place: Place, sink: DeltaSink): void {
+    this.#thinkingField ??= firstThinkingField(message);
+    if (this.#thinkingField !== undefined) this.#addThinking(thinkingText(message, this.#thinkingField), sink);
+    if (this.#profile.returnsReasoningDetails) this.#details.take(listField(message, 'reasoning_details'), place);
+  }
+
+  /** `content` is a string, nothing, a list of typed parts (Mistral), or for JSON output an object (Cloudflare). */
+  #takeContent(content: unknown, place: Place, sink: DeltaSink): void {
+    if (typeof content === 'string') {
+      this.#addText(content, sink);
+    } else if (Array.isArray(content)) {
+      for (const part of content as readonly unknown[]) {
+        if (textField(part, 'type') === 'thinking') this.#addThinking(nestedText(field(part, 'thinking')), sink);
+        else this.#addText(typeof part === 'string' ? part : (stringField(part, 'text') ?? ''), sink);
+      }
+    } else if (isObject(content)) {
+      this.#addText(rawAt(place, 'content')?.text ?? '', sink);
+    }
+  }
+
+  #addText(text: string, sink: DeltaSink): void {
+    if (text === '') return;
+    this.#text += text;
+    sink({ type: 'text', text });
+  }
+
+  #addThinking(text: string, sink: DeltaSink): void {
+    if (text === '') return;
+    this.#thinking += text;
+    sink({ type: 'thinking', text });
+  }
+
+  /** The reply of what has come. Failures: server for calls that make no sense, refusal for an answer withheld whole. */
+  finish(): ChatReply | Failure {
+    const reason = this.#finishReason ?? '';
+    const stopReason = STOP_REASONS.get(reason) ?? 'unknown';
+    if (FAILED_REASONS.has(reason)) return this.#failure('server', reason);
+    const calls = this.#calls.finish(stopReason === 'max_tokens');
+    if (calls instanceof Failure) return calls;
+    if (stopReason === 'refusal' && this.#text === '' && calls.length === 0) return this.#failure('refusal', reason);
+
+    const turnState = this.#turnState(calls.length > 0);
+    const parts: AssistantPart[] = [];
+    const stateOf = (signature: string | undefined): string | undefined =>
+      partState(this.#provider, parts.length === 0 ? turnState : NO_TURN_STATE, signature);
+    if (this.#text !== '') parts.push({ type: 'text', text: this.#text, state: stateOf(undefined) });
+    for (const { id, name, arguments: args, thoughtSignature } of calls) {
+      const signature = this.#profile.returnsThoughtSignature ? thoughtSignature : undefined;
+      parts.push({ type: 'tool_call', id, name, arguments: args, state: stateOf(signature) });
+    }
+    const homeless = stateOf(undefined);
+    if (parts.length === 0 && homeless !== undefined) parts.push({ type: 'text', text: '', state: homeless });
+    if (parts.length === 0 && this.#thinking === '' && stopReason === 'unknown') {
+      return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
+    }
+    return {
+      id: this.#id,
+      model: this.#model,
+      parts,
+      thinking: this.#thinking,
+      stopReason: calls.length > 0 ? 'tool_use' : this.#refine(stopReason),
+      usage: this.#usage,
+    };
+  }
+
+  #refine(stopReason: StopReason): StopReason {
+    if (this.#isRefused) return 'refusal';
+    return stopReason === 'end_turn' && this.#isStopMatched ? 'stop_sequence' : stopReason;
+  }
+
+  #failure(kind: 'server' | 'refusal', reason: string): Failure {
+    return upstreamFailure({ provider: this.#provider, status: 200, kind, code: reason });
+  }
+
+  #turnState(hasCalls: boolean): TurnState {
+    const isContentReturned =
+      this.#profile.reasoningContent !== 'dropped' && hasCalls && this.#thinkingField === 'reasoning_content';
+    return {
+      reasoningContent: isContentReturned ? this.#thinking : undefined,
+      reasoningDetails: this.#details.raw,
+    };
+  }
+}
+
+/** Hosts that send one choice leave its index out, or write null. */
+function isFirstChoice(choice: unknown): boolean {
+  const index = field(choice, 'index');
+  return isObject(choice) && (typeof index !== 'number' || index === 0);
+}
+
+function firstThinkingField(message: unknown): ThinkingField | undefined {
+  for (const name of THINKING_FIELDS) if (thinkingText(message, name) !== '') return name;
+  return undefined;
+}
+
+function thinkingText(message: unknown, name: ThinkingField): string {
+  if (name !== 'reasoning_details') return stringField(message, name) ?? '';
+  let text = '';
+  for (const detail of listField(message, name)) text += stringField(detail, 'text') ?? stringField(detail, 'summary') ?? '';
+  return text;
+}
+
+/** Mistral's thinking: a list of text parts, once a string. */
+function nestedText(thinking: unknown): string {
+  if (typeof thinking === 'string') return thinking;
+  let text = '';
+  if (Array.isArray(thinking)) for (const part of thinking as readonly unknown[]) text += stringField(part, 'text') ?? '';
+  return text;
+}
+
+/**
+ * Usage as reported, or undefined. `prompt_tokens` counts cached tokens, `completion_tokens` reasoning;
+ * xAI leaves reasoning out of the latter, which its total shows.
+ */
+function usageFrom(usage: unknown): Usage | undefined {
+  const input = countField(usage, 'prompt_tokens');
+  const completion = countField(usage, 'completion_tokens');
+  if (input === undefined && completion === undefined) return undefined;
+  const inputTokens = input ?? 0;
+  const written = completion ?? 0;
+  const reasoning = countField(field(usage, 'completion_tokens_details'), 'reasoning_tokens') ?? 0;
+  const isReasoningApart = reasoning > 0 && countField(usage, 'total_tokens') === inputTokens + written + reasoning;
+  const outputTokens = isReasoningApart ? written + reasoning : written;
+  const inputDetails = field(usage, 'prompt_tokens_details');
+  return {
+    inputTokens,
+    outputTokens,
+    cacheReadTokens:
+      countField(inputDetails, 'cached_tokens') ??
+      countField(usage, 'prompt_cache_hit_tokens') ??
+      countField(usage, 'cached_tokens') ??
+      0,
+    cacheWriteTokens: countField(inputDetails, 'cache_write_tokens') ?? 0,
+    reasoningTokens: Math.min(reasoning, outputTokens),
+  };
+}

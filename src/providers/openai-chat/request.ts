@@ -1,0 +1,162 @@
+/**
+ * A chat request as a Chat Completions payload (OpenAI, Chat Completions, request body).
+ *
+ * The encoding of a prefix of a conversation never depends on what follows it: providers cache by
+ * prefix. Nothing here knows a host by name; its peculiarities come as a profile.
+ */
+
+import { mergePatch } from '../../base/json/merge.ts';
+import { createJsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
+import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
+import type { UpstreamCall } from '../../core/adapter.ts';
+import { CallIds } from '../../core/call-id.ts';
+import { unreachable } from '../../core/chat.ts';
+import type {
+  AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, Turn, UserTurn,
+} from '../../core/chat.ts';
+import { Failure } from '../../core/failure.ts';
+import { schemaWith } from '../../core/tool-schema.ts';
+import { imageUrl, resultText } from '../openai-common/content.ts';
+import { encodeThinking, isReasoningModel } from '../openai-common/thinking.ts';
+import type { HostProfile } from './profile.ts';
+import { carriedState } from './state.ts';
+
+/** The call for a request. Failure: bad_request, for a damaged provider_state. */
+export function encodeChatCall(
+  provider: string,
+  profile: HostProfile,
+  request: ChatRequest,
+  isStream: boolean,
+): UpstreamCall | Failure {
+  const messages = encodeMessages(provider, profile, request);
+  if (messages instanceof Failure) return messages;
+  const payload: JsonOutObject = {
+    model: request.model,
+    messages,
+    [profile.maxTokensField]: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    stop: request.stop.length > 0 ? request.stop : undefined,
+    ...encodeTools(profile, request),
+    ...encodeThinking(profile.thinking, request),
+    stream: isStream ? true : undefined,
+    stream_options: isStream && profile.sendsStreamOptions ? { include_usage: true } : undefined,
+  };
+  const merged = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
+  return {
+    method: 'POST',
+    path: '/chat/completions',
+    headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
+    body: renderJson(merged),
+  };
+}
+
+/** What the turns of one conversation share while they are encoded, in order. `ids` is undefined where any will do. */
+type Past = {
+  readonly provider: string;
+  readonly profile: HostProfile;
+  readonly ids: CallIds | undefined;
+  readonly budget: JsonBudget;
+};
+
+function encodeMessages(provider: string, profile: HostProfile, request: ChatRequest): JsonOut[] | Failure {
+  const ids = profile.callIds === undefined ? undefined : new CallIds(profile.callIds);
+  const past = { provider, profile, ids, budget: createJsonBudget() };
+  const messages: JsonOut[] = [];
+  if (request.system !== undefined) {
+    const isDeveloper = profile.systemRole === 'by model' && isReasoningModel(request.model);
+    messages.push({ role: isDeveloper ? 'developer' : 'system', content: request.system });
+  }
+  for (const [index, turn] of request.turns.entries()) {
+    const encoded = encodeTurn(past, turn, index);
+    if (encoded instanceof Failure) return encoded;
+    for (const message of encoded) messages.push(message);
+  }
+  return messages;
+}
+
+function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
+  switch (turn.role) {
+    case 'user':
+      return [encodeUser(turn)];
+    case 'assistant': {
+      const message = encodeAssistant(past, turn, index);
+      return message instanceof Failure ? message : [message];
+    }
+    case 'tool':
+      return turn.parts.map((part) => encodeToolResult(past, part));
+    default:
+      return unreachable(turn);
+  }
+}
+
+/** A lone text goes out as a string, which every host takes; some models have no template for lists. */
+function encodeUser(turn: UserTurn): JsonOut {
+  const [first, second] = turn.parts;
+  const isPlain = first?.type === 'text' && second === undefined;
+  return { role: 'user', content: isPlain ? first.text : turn.parts.map(encodeUserPart) };
+}
+
+function encodeUserPart(part: TextPart | ImagePart): JsonOut {
+  return part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: imageUrl(part) } };
+}
+
+function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOut | Failure {
+  const { provider, profile } = past;
+  const carried = carriedState(provider, profile, turn, index, past.budget);
+  if (carried instanceof Failure) return carried;
+  let text = '';
+  const calls: JsonOut[] = [];
+  for (const [partIndex, part] of turn.parts.entries()) {
+    if (part.type === 'text') text += part.text;
+    else calls.push(encodeToolCall(past, part, carried.signatures.get(partIndex)));
+  }
+  const hasCalls = calls.length > 0;
+  const fallback = hasCalls ? profile.lostReasoning : undefined;
+  return {
+    role: 'assistant',
+    content: text === '' && hasCalls ? null : text,
+    reasoning_content: carried.reasoningContent ?? fallback,
+    reasoning_details: carried.reasoningDetails,
+    tool_calls: hasCalls ? calls : undefined,
+  };
+}
+
+function encodeToolCall(past: Past, part: ToolCallPart, signature: string | undefined): JsonOut {
+  return {
+    id: past.ids?.ofCall(part.id) ?? part.id,
+    type: 'function',
+    function: { name: part.name, arguments: part.arguments.text },
+    extra_content: signature === undefined ? undefined : { google: { thought_signature: signature } },
+  };
+}
+
+function encodeToolResult(past: Past, part: ToolResultPart): JsonOut {
+  return { role: 'tool', tool_call_id: past.ids?.ofResult(part.toolCallId) ?? part.toolCallId, content: resultText(part) };
+}
+
+/** `tools` and `tool_choice`. A choice without tools is an error to the API, so only a forced one, which needs tools, is sent alone. */
+function encodeTools(profile: HostProfile, request: ChatRequest): JsonOutObject {
+  const { tools, toolChoice } = request;
+  if (toolChoice?.mode === 'tool') {
+    const named = tools.filter((tool) => tool.name === toolChoice.name);
+    if (profile.namedToolChoice === 'narrowed' && named.length > 0) {
+      return { tools: named.map(encodeTool), tool_choice: 'required' };
+    }
+    return { tools: encodeToolList(tools), tool_choice: { type: 'function', function: { name: toolChoice.name } } };
+  }
+  const isChoiceSent = tools.length > 0 || toolChoice?.mode === 'required';
+  return { tools: encodeToolList(tools), tool_choice: isChoiceSent ? toolChoice?.mode : undefined };
+}
+
+function encodeToolList(tools: readonly Tool[]): JsonOut | undefined {
+  return tools.length > 0 ? tools.map(encodeTool) : undefined;
+}
+
+function encodeTool(tool: Tool): JsonOut {
+  // Some models refuse an object schema without properties.
+  const parameters = schemaWith(tool.parameters, ['type', 'properties']);
+  return { type: 'function', function: { name: tool.name, description: tool.description, parameters } };
+}

@@ -1,0 +1,58 @@
+/**
+ * A stream of Chat Completions chunks as deltas (OpenAI, Chat Completions, streaming).
+ *
+ * The terminal signal is a finish reason. `[DONE]` alone is none: hosts leave it out after good
+ * answers, and proxies add it to broken ones. It, or the end of the bytes, closes the answer, because
+ * usage may follow the finish reason, and so may an error.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { isObject } from '../../base/loose.ts';
+import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
+import type { ChatReply } from '../../core/chat.ts';
+import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
+import { failureInside } from '../openai-common/failure.ts';
+import type { HostProfile } from './profile.ts';
+import { ReplyDraft } from './reply.ts';
+
+// hot: per token
+export class OpenAiStreamDecoder implements StreamDecoder {
+  readonly #provider: string;
+  readonly #draft: ReplyDraft;
+  #isEnded = false;
+
+  constructor(provider: string, profile: HostProfile) {
+    this.#provider = provider;
+    this.#draft = new ReplyDraft(provider, profile);
+  }
+
+  frame(event: string, data: string, sink: DeltaSink): void {
+    if (this.#isEnded) return;
+    const word = data.trim();
+    if (word === '') return;
+    if (word === '[DONE]') return this.end(sink);
+    const json = parseLenient(data);
+    if (!isObject(json)) return this.#end(this.#malformed('a frame of the stream is not a JSON object'), sink);
+    const failure = failureInside(this.#provider, json, event === 'error');
+    if (failure !== undefined) return this.#end(failure, sink);
+    this.#draft.take(json, data, 'delta', sink);
+    if (this.#draft.isOverfull) this.#end(this.#malformed('the stream holds more than any answer'), sink);
+  }
+
+  end(sink: DeltaSink): void {
+    if (this.#isEnded) return;
+    this.#end(this.#draft.isFinished ? this.#draft.finish() : truncatedStream(this.#provider), sink);
+  }
+
+  /** Without the frame itself: it may hold generated text, which no log may. */
+  #malformed(what: string): Failure {
+    return malformedReply(this.#provider, 200, what);
+  }
+
+  #end(outcome: ChatReply | Failure, sink: DeltaSink): void {
+    this.#isEnded = true;
+    if (outcome instanceof Failure) return sink({ type: 'failed', failure: outcome });
+    for (const part of outcome.parts) if (part.type === 'tool_call') sink({ type: 'tool_call', call: part });
+    sink({ type: 'done', reply: outcome });
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * What a host of the Chat Completions format says when it fails, as a Failure.
+ *
+ * Reads every shape in use: `{error: {message, type, param, code}}` (OpenAI, error codes), the same
+ * with a numeric code (OpenRouter, Perplexity), with `error` as a string (xAI, Ollama), flat
+ * (Mistral, old vLLM), `{detail}` (FastAPI hosts), and any of them inside an array (Google's layer).
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
+import type { Failure, FailureKind } from '../../core/failure.ts';
+
+/** Codes that say more than the status beside them. */
+const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
+  ['model_not_found', 'not_found'],
+  ['invalid_api_key', 'auth'],
+  ['content_filter', 'refusal'],
+  ['ResponsibleAIPolicyViolation', 'refusal'],
+  ['content_policy_violation', 'refusal'],
+  ['image_content_policy_violation', 'refusal'],
+  ['misalignment_policy_violation', 'refusal'],
+  ['invalid_prompt', 'refusal'],
+  ['cyber_policy', 'refusal'],
+  ['bio_policy', 'refusal'],
+  // The model wrote a malformed call; another attempt may well succeed (Groq).
+  ['tool_use_failed', 'server'],
+]);
+
+/** Exhausted for good, unlike a rate. */
+const QUOTA_CODES: ReadonlySet<string> = new Set([
+  'insufficient_quota',
+  'credit_balance_exhausted',
+  'organization_spend_limit_exceeded',
+  'project_spend_limit_exceeded',
+  'organization_usage_limit_exceeded',
+]);
+
+/** The statuses that codes stand for where the HTTP status is 200: inside a stream, or in a good-looking body. */
+const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map([
+  ['invalid_request_error', 400],
+  ['context_length_exceeded', 400],
+  ['authentication_error', 401],
+  ['permission_error', 403],
+  ['not_found_error', 404],
+  ['rate_limit_error', 429],
+  ['rate_limit_exceeded', 429],
+]);
+
+/** Groq's status for capacity that its flex tier has run out of. */
+const FLEX_CAPACITY_STATUS = 498;
+
+/** Longest piece of a body without a message that goes into the detail. */
+const DETAIL_CHARS_MAX = 2000;
+
+const TOOLS_HINT = 'on this endpoint the model takes tools only with thinking off';
+/** OpenAI summarises reasoning for verified organisations only. */
+const SUMMARY_HINT = 'to think without telling, ask with provider_options {"reasoning":{"summary":null}}';
+
+/** A reply whose status is not 2xx. Never throws, whatever the body. */
+export function decodeFailureBody(provider: string, status: number, body: string): Failure {
+  const complaint = readComplaint(parseLenient(body));
+  return failureFrom(provider, status, complaint ?? { ...NO_COMPLAINT, message: body.slice(0, DETAIL_CHARS_MAX) });
+}
+
+/**
+ * The failure that a 200 carries inside: a body, or a frame of a stream, with `error` in it. Undefined when it
+ * carries none. `isError` = it came as an error event, so it is one whatever its shape.
+ */
+export function failureInside(provider: string, json: unknown, isError = false): Failure | undefined {
+  const error = field(json, 'error') ?? field(field(json, 'x_groq'), 'error');
+  const hasError = isObject(error) || (typeof error === 'string' && error !== '');
+  if (!isError && !hasError && field(json, 'object') !== 'error') return undefined;
+  const root = hasError && field(json, 'error') === undefined ? { error } : json;
+  return failureFrom(provider, 200, readComplaint(root) ?? NO_COMPLAINT);
+}
+
+type Complaint = {
+  readonly message: string | undefined;
+  readonly type: string | undefined;
+  readonly code: string | undefined;
+  readonly param: string | undefined;
+  /** Declined for its content, said by other means than a code. */
+  readonly isModeration: boolean;
+};
+
+const NO_COMPLAINT: Complaint = {
+  message: undefined,
+  type: undefined,
+  code: undefined,
+  param: undefined,
+  isModeration: false,
+};
+
+function readComplaint(json: unknown): Complaint | undefined {
+  const root: unknown = Array.isArray(json) ? json[0] : json;
+  if (!isObject(root)) return undefined;
+  const nested = field(root, 'error');
+  const error = isObject(nested) ? nested : root;
+  const innerCode = textField(field(error, 'innererror'), 'code');
+  return {
+    message: textField(error, 'message') ?? textField(root, 'error') ?? detailText(root),
+    type: textField(error, 'type'),
+    code: innerCode !== undefined && KINDS_BY_CODE.has(innerCode) ? innerCode : codeText(field(error, 'code')),
+    param: textField(error, 'param'),
+    isModeration: isObject(field(error, 'misalignment')) || Array.isArray(field(field(error, 'metadata'), 'reasons')),
+  };
+}
+
+function codeText(code: unknown): string | undefined {
+  if (typeof code === 'number') return String(code);
+  return typeof code === 'string' && code !== '' ? code : undefined;
+}
+
+/** FastAPI's `detail`: a sentence, or a list of what is wrong where. */
+function detailText(root: unknown): string | undefined {
+  const items = listField(root, 'detail');
+  if (items.length === 0) return textField(root, 'detail');
+  return items.map((item) => stringField(item, 'msg') ?? '').join('; ');
+}
+
+function failureFrom(provider: string, status: number, complaint: Complaint): Failure {
+  const { message = '', type, code } = complaint;
+  const isQuota = QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '');
+  const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
+  // A request larger than the whole rate never fits, however long one waits.
+  const isHopeless = isQuota || (kind === 'rate_limit' && /request too large/i.test(message));
+  const hint = hintFor(kind, complaint);
+  return upstreamFailure({
+    provider,
+    status,
+    kind,
+    code: code ?? type,
+    param: complaint.param,
+    detail: complaint.message,
+    ...(isHopeless ? { isRetried: false } : {}),
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+function hintFor(kind: FailureKind, { message = '', param }: Complaint): string | undefined {
+  if (param === 'reasoning.summary') return SUMMARY_HINT;
+  return kind === 'unsupported' && isToolsWithReasoning(message) ? TOOLS_HINT : undefined;
+}
+
+function kindOf(status: number, complaint: Complaint): FailureKind {
+  const { message = '', type = '', code = '' } = complaint;
+  if (complaint.isModeration) return 'refusal';
+  const known = KINDS_BY_CODE.get(code) ?? KINDS_BY_CODE.get(type);
+  if (known !== undefined) return known;
+  const actual = status === 200 ? statusInside(code, type) : status;
+  if (actual === FLEX_CAPACITY_STATUS) return 'rate_limit';
+  if (actual === 400) return kindOf400(message, code);
+  // Together answers 403 when input and max_tokens pass the context.
+  if (actual === 403 && /context length|max_(?:new_)?tokens/i.test(message)) return 'bad_request';
+  return kindFromStatus(actual);
+}
+
+function kindOf400(message: string, code: string): FailureKind {
+  // xAI answers 400 for a key that it does not know.
+  if (/(?:incorrect|invalid) api key/i.test(message)) return 'auth';
+  if (isToolsWithReasoning(message)) return 'unsupported';
+  if (code.startsWith('unsupported_')) return 'bad_request';
+  return /(?:does|do) not support|not supported/i.test(message) ? 'unsupported' : 'bad_request';
+}
+
+function isToolsWithReasoning(message: string): boolean {
+  return /function tools with reasoning_effort/i.test(message);
+}
+
+/** The status that a failure inside a 200 would have had. */
+function statusInside(code: string, type: string): number {
+  const numeric = Number(code);
+  if (Number.isInteger(numeric) && numeric >= 400 && numeric <= 599) return numeric;
+  // `invalid_image_url`, `image_too_large`, `failed_to_download_image` … of the Responses API.
+  if (code.includes('image')) return 400;
+  return STATUS_BY_CODE.get(code) ?? STATUS_BY_CODE.get(type) ?? 500;
+}

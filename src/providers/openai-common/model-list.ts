@@ -1,0 +1,44 @@
+/** The list of models of a host (OpenAI, Models, list): one page, of which hosts fill in more or less. */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { countField, field, isObject, listField, textField } from '../../base/loose.ts';
+import type { ModelsPage, UpstreamCall } from '../../core/adapter.ts';
+import type { ModelInfo } from '../../core/chat.ts';
+import { malformedReply } from '../../core/failure.ts';
+import type { Failure } from '../../core/failure.ts';
+import { failureInside } from './failure.ts';
+
+/** The call for the list; there is only one page. */
+export function encodeModelsCall(): UpstreamCall {
+  return { method: 'GET', path: '/models', headers: { accept: 'application/json' }, body: undefined };
+}
+
+/** A 200 body: `{data: [...]}`, or the bare list (Together). Failure: server. */
+export function decodeModelsBody(provider: string, body: string): ModelsPage | Failure {
+  const json = parseLenient(body);
+  const failure = failureInside(provider, json);
+  if (failure !== undefined) return failure;
+  const isList = Array.isArray(json) || Array.isArray(field(json, 'data'));
+  if (!isList) return malformedReply(provider, 200, 'the body is no list of models');
+  const items = Array.isArray(json) ? (json as readonly unknown[]) : listField(json, 'data');
+  return { models: items.flatMap(decodeModel), nextCursor: undefined };
+}
+
+/** OpenAI gives nothing but ids. Context: OpenRouter and Together, vLLM, Groq, Mistral. Output: OpenRouter, Groq. */
+function decodeModel(item: unknown): readonly ModelInfo[] {
+  const id = isObject(item) ? textField(item, 'id') : undefined;
+  if (id === undefined) return [];
+  return [
+    {
+      id,
+      displayName: textField(item, 'display_name') ?? textField(item, 'name'),
+      contextWindow:
+        countField(item, 'context_length') ??
+        countField(item, 'max_model_len') ??
+        countField(item, 'context_window') ??
+        countField(item, 'max_context_length'),
+      outputTokensMax:
+        countField(field(item, 'top_provider'), 'max_completion_tokens') ?? countField(item, 'max_completion_tokens'),
+    },
+  ];
+}

@@ -1,0 +1,118 @@
+/**
+ * A chat request as a Responses payload (OpenAI, Responses API, create a response).
+ *
+ * Nothing is stored at OpenAI: the whole conversation goes out as a list of items, sealed reasoning among them. The
+ * items of a turn are a function of the turns up to it, so a longer conversation's list begins with the shorter one's.
+ */
+
+import { mergePatch } from '../../base/json/merge.ts';
+import { createJsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
+import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
+import type { UpstreamCall } from '../../core/adapter.ts';
+import { CallIds } from '../../core/call-id.ts';
+import { unreachable } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, Turn } from '../../core/chat.ts';
+import { Failure } from '../../core/failure.ts';
+import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
+import { schemaWith } from '../../core/tool-schema.ts';
+import { imageUrl, resultText } from '../openai-common/content.ts';
+import { encodeReasoning, isReasoningModel } from '../openai-common/thinking.ts';
+import { OWN_FIELDS, decodePartState } from './state.ts';
+
+/** The call for a request. Failures: unsupported, for stop sequences; bad_request, for a damaged provider_state. */
+export function encodeResponsesCall(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
+  if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${provider} has no stop sequences`);
+  const input = encodeInput(provider, request.turns);
+  if (input instanceof Failure) return input;
+  const payload: JsonOutObject = {
+    model: request.model,
+    instructions: request.system,
+    input,
+    max_output_tokens: request.maxTokens,
+    temperature: request.temperature,
+    top_p: request.topP,
+    ...encodeTools(request),
+    reasoning: encodeReasoning(request),
+    // Without reasoning a model refuses to seal any.
+    include: isReasoningModel(request.model) ? ['reasoning.encrypted_content'] : undefined,
+    store: false,
+    stream: isStream ? true : undefined,
+  };
+  const merged = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
+  return {
+    method: 'POST',
+    path: '/responses',
+    headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
+    body: renderJson(merged),
+  };
+}
+
+/** What the turns of one conversation share while they are encoded, in order. */
+type Past = { readonly provider: string; readonly ids: CallIds; readonly budget: JsonBudget };
+
+/** The API takes call ids of up to 64 characters. */
+const CALL_ID_FORM = { accepted: /^[A-Za-z0-9_-]{1,64}$/, length: 64 };
+
+function encodeInput(provider: string, turns: readonly Turn[]): JsonOut[] | Failure {
+  const past = { provider, ids: new CallIds(CALL_ID_FORM), budget: createJsonBudget() };
+  const input: JsonOut[] = [];
+  for (const [index, turn] of turns.entries()) {
+    const items = encodeTurn(past, turn, index);
+    if (items instanceof Failure) return items;
+    for (const item of items) input.push(item);
+  }
+  return input;
+}
+
+function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
+  switch (turn.role) {
+    case 'user':
+      return [{ role: 'user', content: turn.parts.map(encodeUserPart) }];
+    case 'assistant':
+      return encodeAssistant(past, turn, index);
+    case 'tool':
+      return turn.parts.map((part) => ({
+        type: 'function_call_output',
+        call_id: past.ids.ofResult(part.toolCallId),
+        output: resultText(part),
+      }));
+    default:
+      return unreachable(turn);
+  }
+}
+
+function encodeUserPart(part: TextPart | ImagePart): JsonOut {
+  return part.type === 'text' ? { type: 'input_text', text: part.text } : { type: 'input_image', image_url: imageUrl(part) };
+}
+
+function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOut[] | Failure {
+  const items: JsonOut[] = [];
+  for (const [partIndex, part] of turn.parts.entries()) {
+    const state = decodePartState(past.provider, part, past.budget);
+    if (state === DAMAGED_STATE) return damagedState(index, partIndex);
+    for (const item of state.before) items.push(item);
+    const own = { [OWN_FIELDS[part.type]]: state.own };
+    if (part.type === 'tool_call') {
+      const { id, name, arguments: args } = part;
+      items.push({ type: 'function_call', call_id: past.ids.ofCall(id), name, arguments: args.text, ...own });
+    } else if (part.text !== '') {
+      items.push({ role: 'assistant', content: [{ type: 'output_text', text: part.text }], ...own });
+    }
+  }
+  return items;
+}
+
+/** `tools` and `tool_choice`. A choice without tools is an error to the API, so only a forced one, which needs tools, is sent alone. */
+function encodeTools({ tools, toolChoice }: ChatRequest): JsonOutObject {
+  const list = tools.length > 0 ? tools.map(encodeTool) : undefined;
+  if (toolChoice?.mode === 'tool') return { tools: list, tool_choice: { type: 'function', name: toolChoice.name } };
+  const isChoiceSent = tools.length > 0 || toolChoice?.mode === 'required';
+  return { tools: list, tool_choice: isChoiceSent ? toolChoice?.mode : undefined };
+}
+
+/** Schemas are strict here unless told otherwise, and few callers' are. */
+function encodeTool({ name, description, parameters }: Tool): JsonOut {
+  return { type: 'function', name, description, parameters: schemaWith(parameters, ['type', 'properties']), strict: false };
+}

@@ -1,0 +1,33 @@
+/** OpenAI itself: the vendor's row, with its two APIs. */
+
+import type { Adapter, AdapterSettings, ProviderRow } from '../../core/adapter.ts';
+import { unreachable } from '../../core/chat.ts';
+import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
+import { OPENAI_HOST } from '../openai-chat/profile.ts';
+import { createResponsesAdapter } from '../openai-responses/adapter.ts';
+import { createRoutedAdapter } from './api-choice.ts';
+
+/** OpenAI. Its base URL includes the version, as its SDKs read `OPENAI_BASE_URL`. */
+export const OPENAI_ROW: ProviderRow = {
+  name: 'openai',
+  keyVariables: ['OPENAI_API_KEY'],
+  isKeyRequired: true,
+  baseUrlVariable: 'OPENAI_BASE_URL',
+  defaultBaseUrl: 'https://api.openai.com/v1',
+  versionSegment: undefined,
+  keyHeader: { name: 'authorization', prefix: 'Bearer ' },
+  createAdapter: createVendorAdapter,
+};
+
+function createVendorAdapter(name: string, { openAiApi }: AdapterSettings = { openAiApi: 'auto' }): Adapter {
+  switch (openAiApi) {
+    case 'chat':
+      return createOpenAiAdapter(name, OPENAI_HOST);
+    case 'responses':
+      return createResponsesAdapter(name);
+    case 'auto':
+      return createRoutedAdapter(createOpenAiAdapter(name, OPENAI_HOST), createResponsesAdapter(name));
+    default:
+      return unreachable(openAiApi);
+  }
+}

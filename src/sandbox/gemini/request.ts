@@ -1,0 +1,251 @@
+/**
+ * Requests to the sandbox's Gemini API, checked as strictly as the provider does.
+ *
+ * Names are camelCase only: the API takes others too, but no client of it should send them.
+ * Source: Gemini API, generateContent; function calling; thought signatures.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
+import { Complaint, conversationFacts, digest } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Tool, Turn } from '../protocol.ts';
+import {
+  anyObject, anything, base64, boolean, count, first, integer, listOf, mapOf, number, object, oneOf, string,
+} from '../shape.ts';
+import type { Mismatch, Shape } from '../shape.ts';
+import { signatureOf } from './reply.ts';
+
+const PART = object({}, {
+  text: string,
+  thought: boolean,
+  thoughtSignature: string,
+  inlineData: object({ mimeType: string, data: base64 }),
+  fileData: object({ fileUri: string }, { mimeType: string }),
+  functionCall: object({ name: string }, { id: string, args: anyObject }),
+  functionResponse: object({ response: anyObject }, { name: string, id: string, parts: listOf(anyObject), willContinue: boolean, scheduling: string }),
+  executableCode: anyObject,
+  codeExecutionResult: anyObject,
+  videoMetadata: anyObject,
+});
+const DATA_FIELDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult'];
+const CONTENT = object({ parts: listOf(PART) }, { role: string });
+/** The subset of OpenAPI that `parameters` takes. */
+const SCHEMA: Shape = (value, path) => OPENAPI(value, path);
+const OPENAPI = object({}, {
+  type: string, format: string, title: string, description: string, nullable: boolean, enum: listOf(string), example: anything, pattern: string,
+  items: SCHEMA, properties: mapOf(SCHEMA), required: listOf(string), anyOf: listOf(SCHEMA), propertyOrdering: listOf(string),
+  minItems: anything, maxItems: anything, minProperties: anything, maxProperties: anything, minLength: anything, maxLength: anything, minimum: number, maximum: number,
+});
+const DECLARATION = object({ name: string }, {
+  description: string, parameters: SCHEMA, parametersJsonSchema: anything, response: SCHEMA, responseJsonSchema: anything, behavior: string,
+});
+const REQUEST = object({}, {
+  model: string,
+  contents: listOf(CONTENT),
+  systemInstruction: CONTENT,
+  tools: listOf(object({}, { functionDeclarations: listOf(DECLARATION), googleSearch: anyObject, codeExecution: anyObject, urlContext: anyObject })),
+  toolConfig: object({}, {
+    functionCallingConfig: object({}, { mode: oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'), allowedFunctionNames: listOf(string) }),
+    retrievalConfig: anyObject,
+  }),
+  safetySettings: listOf(object({ category: string, threshold: string })),
+  cachedContent: string,
+  serviceTier: string,
+  store: boolean,
+  generationConfig: object({}, {
+    maxOutputTokens: count, temperature: number, topP: number, topK: count, stopSequences: listOf(string), candidateCount: count, seed: integer,
+    responseMimeType: string, responseSchema: SCHEMA, responseJsonSchema: anything, responseModalities: listOf(string),
+    presencePenalty: number, frequencyPenalty: number, responseLogprobs: boolean, logprobs: count, mediaResolution: string,
+    speechConfig: anyObject, imageConfig: anyObject,
+    thinkingConfig: object({}, {
+      includeThoughts: boolean,
+      thinkingBudget: integer,
+      thinkingLevel: oneOf(...['minimal', 'low', 'medium', 'high', 'xhigh'].flatMap((level) => [level, level.toUpperCase()])),
+    }),
+  }),
+});
+
+/** A path as the API writes it: `contents[0].parts[1].function_call`. */
+function placeOf(path: Mismatch['path']): string {
+  return path.reduce<string>((place, step) => {
+    if (typeof step === 'object') return place;
+    if (typeof step === 'number') return `${place}[${step}]`;
+    const name = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return place === '' ? name : `${place}.${name}`;
+  }, '');
+}
+
+function complaintOf({ path, is, expected, value }: Mismatch): Complaint {
+  const place = placeOf(path);
+  if (is === 'unknown') {
+    const parent = placeOf(path.slice(0, -1));
+    return invalid(`Invalid JSON payload received. Unknown name "${String(path.at(-1))}"${parent === '' ? '' : ` at '${parent}'`}: Cannot find field.`, parent);
+  }
+  if (is === 'missing') return invalid(`* GenerateContentRequest.${place}: ${String(path.at(-1))} is not specified`, place);
+  return invalid(`Invalid value at '${place}' (expected ${expected}), ${JSON.stringify(value)?.slice(0, 100)}`, place);
+}
+
+function invalid(message: string, param?: string): Complaint {
+  return new Complaint(400, message, param === undefined ? {} : { param });
+}
+
+type Part = Readonly<Record<string, unknown>>;
+type Content = { readonly role: string; readonly parts: readonly Part[] };
+
+/** The request as the fake model sees it, or what the provider would say is wrong with it; undefined for another path. */
+export function decodeRequest(incoming: Incoming): Ask | Complaint | undefined {
+  const match = /^\/v1beta\/(models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/.exec(incoming.path);
+  if (match === null || incoming.method !== 'POST') return undefined;
+  const isLines = incoming.query.get('alt') === 'sse';
+  const target = { model: match[2] ?? '', isStream: match[3] === 'streamGenerateContent', isLines };
+  const body = parseLenient(incoming.body);
+  if (!isObject(body)) return invalid('Invalid JSON payload received. Unexpected token.');
+  const mismatch = REQUEST(body, []);
+  if (mismatch !== undefined) return complaintOf(mismatch);
+  const contents = listField(body, 'contents').map((content) => ({
+    role: stringField(content, 'role') ?? 'user',
+    parts: listField(content, 'parts').filter(isObject),
+  }));
+  return (
+    checkContents(contents) ?? checkParts(contents) ?? checkCallsAnswered(contents) ?? checkSignatures(contents)
+    ?? checkTools(body) ?? checkConfig(body) ?? askFrom(body, contents, target)
+  );
+}
+
+function checkContents(contents: readonly Content[]): Complaint | undefined {
+  if (contents.length === 0) return invalid('* GenerateContentRequest.contents: contents is not specified', 'contents');
+  if (contents.at(-1)?.role !== 'user') return invalid('Please ensure that multiturn requests end with a user role or a function response.');
+  return first(contents, ({ role, parts }, index) => {
+    if (role !== 'user' && role !== 'model') return invalid('Please use a valid role: user, model.');
+    if (parts.length === 0) return invalid(`* GenerateContentRequest.contents[${index}].parts: contents.parts must not be empty.`);
+    return role === contents[index - 1]?.role ? invalid('Please ensure that multiturn requests alternate between user and model.') : undefined;
+  });
+}
+
+function checkParts(contents: readonly Content[]): Complaint | undefined {
+  return first(contents, ({ parts }, index) => first(parts, (part, at) => {
+    const place = `* GenerateContentRequest.contents[${index}].parts[${at}]`;
+    if (DATA_FIELDS.filter((name) => part[name] !== undefined).length !== 1) return invalid(`${place}.data: required oneof field 'data' must have one initialized field`);
+    if (part['text'] === '' && part['thoughtSignature'] === undefined) return invalid('Unable to submit request because it must have a text parameter. Add a text parameter and try again.');
+    const response = part['functionResponse'];
+    if (response !== undefined && !stringField(response, 'name')) return invalid(`${place}.function_response.name: Name cannot be empty.`);
+    return undefined;
+  }));
+}
+
+/** A turn with calls is followed by one that answers each of them, and by nothing else. */
+function checkCallsAnswered(contents: readonly Content[]): Complaint | undefined {
+  return first(contents, ({ role, parts }, index) => {
+    if (role === 'model') {
+      return parts.some((part) => part['functionCall'] !== undefined) && index === 0
+        ? invalid('Please ensure that function call turn comes immediately after a user turn or after a function response turn.')
+        : undefined;
+    }
+    const calls = partsOf(contents[index - 1], 'functionCall');
+    const responses = partsOf(contents[index], 'functionResponse');
+    if (calls.length === 0 && responses.length > 0) return invalid('Please ensure that function response turn comes immediately after a function call turn.');
+    if (calls.length !== responses.length) return invalid('Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.');
+    const isAnswered = calls.every((call) => responses.some((response) =>
+      stringField(response, 'name') === stringField(call, 'name') && stringField(response, 'id') === stringField(call, 'id')));
+    return isAnswered || parts.length === 0 ? undefined : invalid('Please ensure that the function response parts have the names and ids of the function call parts of the function call turn.');
+  });
+}
+
+function partsOf(content: Content | undefined, name: string): unknown[] {
+  return (content?.parts ?? []).flatMap((part) => (part[name] === undefined ? [] : [part[name]]));
+}
+
+const DUMMY_SIGNATURES = ['skip_thought_signature_validator', 'context_engineering_is_the_way_to_go'];
+
+function checkSignatures(contents: readonly Content[]): Complaint | undefined {
+  const lastUserAt = contents.findLastIndex(({ role, parts }) => role === 'user' && parts.some((part) => part['functionResponse'] === undefined));
+  return first(contents, ({ role, parts }, index) => {
+    if (role !== 'model') return undefined;
+    const firstCall = parts.find((part) => part['functionCall'] !== undefined);
+    if (index > lastUserAt && firstCall !== undefined && firstCall['thoughtSignature'] === undefined) {
+      return invalid(`Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${stringField(firstCall['functionCall'], 'name')}\` , position ${index + 1}.`);
+    }
+    const isSound = (part: Part): boolean => {
+      const signature = part['thoughtSignature'];
+      return signature === undefined || DUMMY_SIGNATURES.includes(String(signature)) || signature === signatureOf(part);
+    };
+    return parts.every(isSound) ? undefined : invalid('Corrupted thought signature.');
+  });
+}
+
+function declarationsOf(body: unknown): unknown[] {
+  return listField(body, 'tools').flatMap((tool) => listField(tool, 'functionDeclarations'));
+}
+
+function checkTools(body: unknown): Complaint | undefined {
+  const declarations = declarationsOf(body);
+  const names = declarations.map((declaration) => stringField(declaration, 'name') ?? '');
+  const wrong = names.find((name) => !/^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/.test(name));
+  const config = field(field(body, 'toolConfig'), 'functionCallingConfig');
+  const allowed = listField(config, 'allowedFunctionNames').map(String);
+  const mode = stringField(config, 'mode');
+  if (wrong !== undefined) return invalid('Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.');
+  if (new Set(names).size < names.length) return invalid('Duplicate function declaration found.');
+  const has = (declaration: unknown, name: string): boolean => field(declaration, name) !== undefined;
+  if (declarations.some((declaration) => has(declaration, 'parameters') && has(declaration, 'parametersJsonSchema'))) {
+    return invalid('parameters and parameters_json_schema are mutually exclusive.');
+  }
+  if (mode === 'ANY' && names.length === 0) return invalid('Function calling config is set without function_declarations.');
+  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED') return invalid('allowed_function_names should only be set when the function calling mode is ANY or VALIDATED.');
+  return allowed.every((name) => names.includes(name)) ? undefined : invalid('allowed_function_names should be a subset of the names of function_declarations.');
+}
+
+function checkConfig(body: unknown): Complaint | undefined {
+  const config = field(body, 'generationConfig');
+  const thinking = field(config, 'thinkingConfig');
+  if (field(thinking, 'thinkingBudget') !== undefined && field(thinking, 'thinkingLevel') !== undefined) return invalid('You can only set one of thinking budget and thinking level.');
+  if (listField(config, 'stopSequences').length > 5) return invalid('The number of stop sequences must not exceed 5.');
+  return undefined;
+}
+
+function askFrom(body: unknown, contents: readonly Content[], target: { model: string; isStream: boolean; isLines: boolean }): Ask {
+  const tools: Tool[] = declarationsOf(body).map((tool) => ({
+    name: stringField(tool, 'name') ?? '',
+    schema: field(tool, 'parametersJsonSchema') ?? field(tool, 'parameters'),
+  }));
+  const config = field(body, 'generationConfig');
+  const system = listField(field(body, 'systemInstruction'), 'parts').filter(isObject);
+  return {
+    model: target.model,
+    isStream: target.isStream,
+    facts: conversationFacts(textOf(system), contents.map(turnFrom), tools),
+    tools,
+    choice: choiceFrom(field(field(body, 'toolConfig'), 'functionCallingConfig')),
+    maxTokens: numberField(config, 'maxOutputTokens'),
+    stop: listField(config, 'stopSequences').map(String),
+    isThinkingAsked: field(field(config, 'thinkingConfig'), 'includeThoughts') === true,
+    seed: digest(JSON.stringify(contents)),
+    isUsageStreamed: true,
+    isLines: target.isLines,
+  };
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.filter((part) => part['thought'] !== true).map((part) => stringField(part, 'text') ?? '').filter((text) => text !== '').join(' ');
+}
+
+function turnFrom(content: Content): Turn {
+  const { role, parts } = content;
+  const text = textOf(parts);
+  if (role === 'model') {
+    return { by: 'assistant', text, calls: partsOf(content, 'functionCall').map((call) => JSON.stringify(field(call, 'args') ?? {})) };
+  }
+  const results = partsOf(content, 'functionResponse').map((result) => {
+    const response = field(result, 'response');
+    return stringField(response, 'output') ?? stringField(response, 'error') ?? JSON.stringify(response);
+  });
+  const images = parts.filter((part) => part['inlineData'] !== undefined || part['fileData'] !== undefined);
+  return { by: 'user', text, imageCount: images.length, results };
+}
+
+function choiceFrom(config: unknown): Choice {
+  const mode = stringField(config, 'mode');
+  const [name] = listField(config, 'allowedFunctionNames');
+  if (mode === 'ANY' && name !== undefined) return { mode: 'tool', name: String(name) };
+  return { mode: mode === 'ANY' ? 'required' : mode === 'NONE' ? 'none' : 'auto' };
+}

@@ -1,0 +1,23 @@
+/**
+ * The sandbox's Responses API, beside the Chat Completions of the same provider.
+ *
+ * Source: OpenAI, Responses API, errors, streaming events.
+ */
+
+import { renderJson } from '../../base/json/render.ts';
+import { OPENAI, errorOf } from '../openai-chat/protocol.ts';
+import { Complaint } from '../protocol.ts';
+import type { Protocol } from '../protocol.ts';
+import { renderResponse } from './reply.ts';
+import { decodeResponsesRequest } from './request.ts';
+
+const BLOCKED = new Complaint(400, 'Invalid prompt: your prompt was flagged as potentially violating our usage policy.', { code: 'invalid_prompt' });
+
+/** Everything below the path of the API itself. */
+export const RESPONSES: Protocol = {
+  ...OPENAI,
+  decode: (incoming) => (incoming.path === '' && incoming.method === 'POST' ? decodeResponsesRequest(incoming) : undefined),
+  models: () => undefined,
+  render: (ask, script) => (script.ending === 'blocked' ? OPENAI.renderComplaint(BLOCKED) : renderResponse(ask, script)),
+  renderErrorEvent: (complaint) => `event: error\ndata: ${renderJson({ type: 'error', sequence_number: 0, error: errorOf(complaint) })}\n\n`,
+};

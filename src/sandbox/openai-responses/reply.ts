@@ -1,0 +1,131 @@
+/**
+ * Answers of the sandbox's Responses API, whole and streamed.
+ *
+ * Every thought is an item of its own, sealed when that is asked for. An id of a call tells how many of them came before
+ * it in its turn.
+ * Source: OpenAI, Responses API, the response object, streaming events.
+ */
+
+import { renderJson } from '../../base/json/render.ts';
+import type { JsonOutObject } from '../../base/json/value.ts';
+import { CREATED_S, requestId } from '../openai-chat/reply.ts';
+import { digest, joined, jsonReply, sign, slicesOf, streamReply } from '../protocol.ts';
+import type { Ask, Block, Piece, Reply, Script, Usage } from '../protocol.ts';
+
+/** The script as the answer to a request. A blocked prompt has none. */
+export function renderResponse(ask: Ask, script: Script): Reply {
+  if (ask.isStream) return streamReply(renderStream(ask, script), requestId(ask.seed));
+  return jsonReply(200, renderJson(endedResponse(ask, script)), requestId(ask.seed));
+}
+
+const SEED_CHARS = 16;
+
+/** What stands for a thought that nobody can read. */
+function sealed(seed: string): string {
+  const nonce = seed.slice(0, SEED_CHARS);
+  return nonce + sign('reasoning', nonce);
+}
+
+/** Whether a sealed thought is one of those above. */
+export function isSealed(content: string): boolean {
+  return content === sealed(content);
+}
+
+type Item = JsonOutObject & { readonly id: string };
+
+function itemsOf(ask: Ask, script: Script): Item[] {
+  const hasCalls = script.blocks.some((block) => block.type === 'call');
+  let thoughtCount = 0;
+  return script.blocks.map((block, index) => {
+    const seed = digest(ask.seed + index);
+    if (block.type === 'thinking' || block.type === 'redacted') {
+      thoughtCount += 1;
+      const summary = summaryOf(block).map((text) => ({ type: 'summary_text', text }));
+      return { id: `rs_${seed}`, type: 'reasoning', encrypted_content: ask.isSealed === true ? sealed(seed) : null, summary };
+    }
+    const isCut = script.ending === 'max_tokens' && index === script.blocks.length - 1;
+    const status = isCut ? 'incomplete' : 'completed';
+    if (block.type === 'call') {
+      const callId = `call_r${thoughtCount}${seed.slice(0, 22)}`;
+      return { id: `fc_${seed}`, type: 'function_call', status, arguments: block.argumentsText, call_id: callId, name: block.name };
+    }
+    const content = [contentOf(script, joined(block))];
+    return { id: `msg_${seed}`, type: 'message', status, role: 'assistant', content, phase: hasCalls ? 'commentary' : 'final_answer' };
+  });
+}
+
+function summaryOf(block: Block): string[] {
+  return block.type === 'thinking' && !block.isOmitted ? [joined(block)] : [];
+}
+
+function contentOf(script: Script, text: string): JsonOutObject {
+  return script.ending === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'output_text', annotations: [], logprobs: [], text };
+}
+
+function responseOf(ask: Ask, fields: JsonOutObject): JsonOutObject {
+  return {
+    id: `resp_${ask.seed.slice(0, 48)}`, object: 'response', created_at: CREATED_S, error: null, incomplete_details: null, model: ask.model, store: false,
+    ...fields,
+  };
+}
+
+function endedResponse(ask: Ask, script: Script): JsonOutObject {
+  const reason = reasonOf(script);
+  return responseOf(ask, {
+    status: reason === undefined ? 'completed' : 'incomplete',
+    incomplete_details: reason === undefined ? null : { reason },
+    output: itemsOf(ask, script),
+    usage: renderUsage(script.usage),
+  });
+}
+
+/** Why an answer is not complete; a refusal in words is. */
+function reasonOf({ ending, blocks }: Script): string | undefined {
+  if (ending === 'max_tokens') return 'max_output_tokens';
+  return ending === 'refusal' && blocks.length === 0 ? 'content_filter' : undefined;
+}
+
+function renderUsage(usage: Usage | undefined): JsonOutObject | null {
+  if (usage === undefined) return null;
+  return {
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  };
+}
+
+const ARGUMENT_CHARS = 12;
+
+function renderStream(ask: Ask, script: Script): Piece[] {
+  const pieces: Piece[] = [];
+  const push = (type: string, fields: JsonOutObject, isText = false): void => {
+    pieces.push({ bytes: `event: ${type}\ndata: ${renderJson({ type, sequence_number: pieces.length, ...fields })}\n\n`, isText });
+  };
+  const begun = { response: responseOf(ask, { status: 'in_progress', output: [], usage: null }) };
+  push('response.created', begun);
+  push('response.in_progress', begun);
+  for (const [index, item] of itemsOf(ask, script).entries()) {
+    const block = script.blocks[index] as Block;
+    const place = { item_id: item.id, output_index: index };
+    push('response.output_item.added', { output_index: index, item: begunItem(item) });
+    if (block.type === 'text') {
+      const kind = script.ending === 'refusal' ? 'refusal' : 'output_text';
+      for (const delta of block.pieces) push(`response.${kind}.delta`, { ...place, content_index: 0, delta }, true);
+    } else if (block.type === 'call') {
+      for (const delta of slicesOf(block.argumentsText, ARGUMENT_CHARS)) push('response.function_call_arguments.delta', { ...place, delta });
+    } else if (block.type === 'thinking' && !block.isOmitted) {
+      for (const delta of block.pieces) push('response.reasoning_summary_text.delta', { ...place, summary_index: 0, delta });
+    }
+    push('response.output_item.done', { output_index: index, item });
+  }
+  push(reasonOf(script) === undefined ? 'response.completed' : 'response.incomplete', { response: endedResponse(ask, script) });
+  return pieces;
+}
+
+/** The item before anything of it was written. */
+function begunItem(item: Item): JsonOutObject {
+  if (item['type'] === 'reasoning') return { ...item, summary: [] };
+  return item['type'] === 'message' ? { ...item, status: 'in_progress', content: [] } : { ...item, status: 'in_progress', arguments: '' };
+}

@@ -1,0 +1,230 @@
+/**
+ * Requests to the sandbox's Responses API, checked as strictly as the provider does.
+ *
+ * Nothing is stored, so thoughts come back sealed. The provider takes a call whose thoughts were lost, and the model
+ * then thinks again; here it is refused, so that a loss shows.
+ * Source: OpenAI, Responses API, create a response, input items.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
+import { complaintOf, invalid } from '../openai-chat/request.ts';
+import { conversationFacts, digest } from '../protocol.ts';
+import type { Ask, Choice, Complaint, Incoming, Turn } from '../protocol.ts';
+import {
+  anyObject, anything, boolean, count, first, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
+} from '../shape.ts';
+import type { Shape } from '../shape.ts';
+import { isSealed } from './reply.ts';
+
+const CALL_ID_CHARS_MAX = 64;
+const NAME = matching(/^[a-zA-Z0-9_-]+$/);
+const AS_RETURNED = { id: matching(/./), status: nullable(oneOf('in_progress', 'completed', 'incomplete')) };
+const INPUT_PARTS = {
+  input_text: object({ type: string, text: string }),
+  input_image: object(
+    { type: string, image_url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/) },
+    { detail: oneOf('auto', 'low', 'high', 'original') },
+  ),
+  input_file: anyObject,
+};
+const OUTPUT_PARTS = {
+  output_text: object({ type: string, text: string }, { annotations: listOf(anyObject), logprobs: nullable(listOf(anyObject)) }),
+  refusal: object({ type: string, refusal: string }),
+};
+const asked = object({ role: string, content: stringOr(listOf(tagged('type', INPUT_PARTS))) }, { type: string });
+const MESSAGE = tagged('role', {
+  user: asked,
+  system: asked,
+  developer: asked,
+  assistant: object(
+    { role: string, content: stringOr(listOf(tagged('type', OUTPUT_PARTS))) },
+    { type: string, phase: nullable(oneOf('commentary', 'final_answer')), ...AS_RETURNED },
+  ),
+});
+const OTHER_ITEM = tagged('type', {
+  function_call: object({ type: string, call_id: string, name: NAME, arguments: string }, { namespace: string, ...AS_RETURNED }),
+  function_call_output: object({ type: string, call_id: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) }, AS_RETURNED),
+  reasoning: object(
+    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
+    { id: matching(/./) },
+  ),
+});
+const isMessage = (item: unknown): boolean => (stringField(item, 'type') ?? 'message') === 'message';
+const ITEM: Shape = (item, path) => (isMessage(item) ? MESSAGE : OTHER_ITEM)(item, path);
+
+const REQUEST = object(
+  { model: string, input: stringOr(listOf(ITEM)) },
+  {
+    instructions: nullable(string),
+    max_output_tokens: nullable(count),
+    temperature: nullable(number),
+    top_p: nullable(number),
+    tools: listOf(object(
+      { type: oneOf('function'), name: NAME },
+      { description: nullable(string), parameters: nullable(openObject({})), strict: nullable(boolean) },
+    )),
+    tool_choice: (value, path) =>
+      typeof value === 'string'
+        ? oneOf('none', 'auto', 'required')(value, path)
+        : object({ type: oneOf('function'), name: string })(value, path),
+    parallel_tool_calls: nullable(boolean),
+    reasoning: nullable(object({}, {
+      effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+      summary: nullable(oneOf('auto', 'concise', 'detailed')),
+    })),
+    include: nullable(listOf(oneOf('reasoning.encrypted_content', 'message.output_text.logprobs', 'web_search_call.action.sources'))),
+    store: nullable(boolean),
+    stream: nullable(boolean),
+    stream_options: nullable(object({}, { include_obfuscation: boolean })),
+    text: anyObject,
+    truncation: nullable(oneOf('auto', 'disabled')),
+    service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
+    metadata: nullable(mapOf(string)),
+    prompt_cache_key: string,
+    safety_identifier: string,
+    user: string,
+    background: nullable(boolean),
+    previous_response_id: nullable(anything),
+  },
+);
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** The request as the fake model sees it, or what the provider would say is wrong with it. */
+export function decodeResponsesRequest(incoming: Incoming): Ask | Complaint {
+  const body = parseLenient(incoming.body);
+  if (!isObject(body)) return invalid('We could not parse the JSON body of your request.');
+  const mismatch = REQUEST(body, []);
+  if (mismatch !== undefined) return complaintOf(mismatch);
+  const text = field(body, 'input');
+  const items: readonly Item[] = typeof text === 'string' ? [{ role: 'user', content: text }] : listField(body, 'input').filter(isObject);
+  return checkTools(body) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? askFrom(body, items);
+}
+
+function checkTools(body: unknown): Complaint | undefined {
+  const tools = listField(body, 'tools');
+  const choice = field(body, 'tool_choice');
+  const named = stringField(choice, 'name');
+  if (named !== undefined && !tools.some((tool) => stringField(tool, 'name') === named)) {
+    return invalid(`Tool choice '${named}' not found in 'tools' parameter.`, 'tool_choice');
+  }
+  if (choice === 'required' && tools.length === 0) return invalid("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice');
+  return first(tools, (tool, index) => {
+    const parameters = field(tool, 'parameters');
+    const place = `tools[${index}].parameters`;
+    const complaint = (what: string): Complaint => invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${what}`, place, 'invalid_function_parameters');
+    if (isObject(parameters) && field(parameters, 'type') !== 'object') return complaint("schema must be a JSON Schema of 'type: \"object\"'.");
+    // Strict unless told otherwise.
+    const isStrict = field(tool, 'strict') !== false;
+    return isStrict && field(parameters, 'additionalProperties') !== false
+      ? complaint("In context=(), 'additionalProperties' is required to be supplied and to be false.")
+      : undefined;
+  });
+}
+
+function checkCalls(items: readonly Item[]): Complaint | undefined {
+  return first(items, (item, index) => {
+    const id = stringField(item, 'call_id') ?? '';
+    if (id.length > CALL_ID_CHARS_MAX) {
+      const param = `input[${index}].call_id`;
+      const expected = `Expected a string with maximum length ${CALL_ID_CHARS_MAX}, but got a string with length ${id.length} instead.`;
+      return invalid(`Invalid '${param}': string too long. ${expected}`, param, 'string_above_max_length');
+    }
+    if (item['type'] !== 'function_call' || isObject(parseLenient(String(item['arguments'])))) return undefined;
+    const param = `input[${index}].arguments`;
+    return invalid(`Invalid '${param}': expected the text of a JSON object.`, param, 'invalid_value');
+  });
+}
+
+/** Every call has its output, after it and before anybody says anything else. */
+function checkAnswered(items: readonly Item[]): Complaint | undefined {
+  let open: string[] = [];
+  for (const item of items) {
+    const id = String(item['call_id']);
+    if (item['type'] === 'function_call') open.push(id);
+    else if (item['type'] === 'function_call_output') {
+      if (!open.includes(id)) return invalid(`No tool call found for function call output with call_id ${id}.`, 'input');
+      open = open.filter((other) => other !== id);
+    } else if (isMessage(item) && item['role'] !== 'assistant' && open.length > 0) break;
+  }
+  return open.length === 0 ? undefined : invalid(`No tool output found for function call ${open[0]}.`, 'input');
+}
+
+/** Thoughts come back sealed, and in front of the calls they led to. */
+function checkThoughts(items: readonly Item[]): Complaint | undefined {
+  let thoughtCount = 0;
+  return first(items, (item, index) => {
+    if (item['type'] === 'reasoning') {
+      thoughtCount += 1;
+      if (isSealed(String(item['encrypted_content']))) return undefined;
+      return invalid('The encrypted content could not be verified.', `input[${index}].encrypted_content`, 'invalid_encrypted_content');
+    }
+    if (item['type'] === 'function_call') {
+      const expected = Number(/^call_r(\d)/.exec(String(item['call_id']))?.[1] ?? 0);
+      if (thoughtCount >= expected) return undefined;
+      return invalid(`Item '${String(item['call_id'])}' of type 'function_call' was provided without its required 'reasoning' item.`, 'input');
+    }
+    if (item['role'] !== 'assistant') thoughtCount = 0;
+    return undefined;
+  });
+}
+
+function askFrom(body: unknown, items: readonly Item[]): Ask {
+  const tools = listField(body, 'tools').map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: field(tool, 'parameters') }));
+  const isInstruction = (item: Item): boolean => item['role'] === 'system' || item['role'] === 'developer';
+  const instructions = [stringField(body, 'instructions') ?? '', ...items.filter(isInstruction).map(textOf)].filter((text) => text !== '');
+  const effort = stringField(field(body, 'reasoning'), 'effort');
+  return {
+    model: stringField(body, 'model') ?? '',
+    isStream: field(body, 'stream') === true,
+    facts: conversationFacts(instructions.join(' '), turnsFrom(items.filter((item) => !isInstruction(item))), tools),
+    tools,
+    choice: choiceFrom(field(body, 'tool_choice')),
+    maxTokens: numberField(body, 'max_output_tokens'),
+    stop: [],
+    isThinkingAsked: effort !== undefined && effort !== 'none',
+    seed: digest(JSON.stringify(items)),
+    isUsageStreamed: true,
+    isLines: true,
+    isSealed: listField(body, 'include').includes('reasoning.encrypted_content'),
+  };
+}
+
+/** The items in a row by one speaker are one turn. */
+function turnsFrom(items: readonly Item[]): Turn[] {
+  const groups: Item[][] = [];
+  for (const item of items) {
+    const group = groups.at(-1);
+    if (group?.[0] !== undefined && speakerOf(group[0]) === speakerOf(item)) group.push(item);
+    else groups.push([item]);
+  }
+  return groups.map(turnFrom);
+}
+
+function speakerOf(item: Item | undefined): 'user' | 'tool' | 'model' {
+  if (item?.['type'] === 'function_call_output') return 'tool';
+  return item?.['role'] === 'user' ? 'user' : 'model';
+}
+
+function turnFrom(group: readonly Item[]): Turn {
+  const speaker = speakerOf(group[0]);
+  const text = group.map(textOf).filter((piece) => piece !== '').join(' ');
+  if (speaker === 'model') {
+    return { by: 'assistant', text, calls: group.filter((item) => item['type'] === 'function_call').map((item) => String(item['arguments'])) };
+  }
+  const images = group.flatMap((item) => listField(item, 'content')).filter((part) => field(part, 'type') === 'input_image');
+  const results = speaker === 'tool' ? group.map((item) => stringField(item, 'output') ?? textOf({ content: item['output'] })) : [];
+  return { by: 'user', text, imageCount: images.length, results };
+}
+
+function textOf(item: Item): string {
+  const texts = listField(item, 'content').map((part) => stringField(part, 'text') ?? stringField(part, 'refusal') ?? '');
+  return stringField(item, 'content') ?? texts.filter((text) => text !== '').join(' ');
+}
+
+function choiceFrom(choice: unknown): Choice {
+  const name = stringField(choice, 'name');
+  if (name !== undefined) return { mode: 'tool', name };
+  return { mode: choice === 'required' || choice === 'none' ? choice : 'auto' };
+}

@@ -1,0 +1,306 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { isMadeCallId } from '../../../src/core/call-id.ts';
+import { REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/chat.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import { decodeChunks, endOf } from '../../decode-stream.ts';
+import { adapterOf, assistant, bodyText, bodyWith, call, chunk, fixture, good, messagesOf, requestOf, result, sse, user } from './setup.ts';
+
+const openai = adapterOf('openai');
+
+/** The deltas of chunks followed by `[DONE]`. */
+const deltasOf = (chunks: readonly unknown[], provider = 'openai'): Delta[] => decodeChunks(adapterOf(provider), [sse(...chunks)]);
+const replyOf = (chunks: readonly unknown[], provider = 'openai') => good(endOf(deltasOf(chunks, provider)));
+const failureOf = (chunks: readonly unknown[]): Failure => {
+  const end = endOf(deltasOf(chunks));
+  assert.ok(end instanceof Failure);
+  return end;
+};
+const piece = (fields: object, finishReason: unknown = null): object => chunk({ tool_calls: [fields] }, finishReason);
+const callsOf = (chunks: readonly unknown[]) =>
+  replyOf([...chunks, chunk({}, 'tool_calls')]).parts.map((part) => (part.type === 'tool_call' ? [part.id, part.name, part.arguments.text] : part.text));
+
+test('text comes at once, the reply when the stream closes', () => {
+  assert.deepEqual(decodeChunks(openai, [fixture('text.sse')]), [
+    { type: 'text', text: 'Grüße, ' },
+    { type: 'text', text: '👋 world' },
+    {
+      type: 'done',
+      reply: {
+        id: 'chatcmpl-1', model: 'gpt-4o-2024', parts: [{ type: 'text', text: 'Grüße, 👋 world', state: undefined }], thinking: '', stopReason: 'end_turn',
+        usage: { inputTokens: 9, outputTokens: 4, cacheReadTokens: 2, cacheWriteTokens: 0, reasoningTokens: 0 },
+      },
+    },
+  ]);
+});
+
+test('tool calls come whole, after the text and before the end', () => {
+  const deltas = decodeChunks(openai, [fixture('tools.sse')]);
+  assert.deepEqual(deltas.map((delta) => delta.type), ['text', 'tool_call', 'tool_call', 'done']);
+  assert.deepEqual(
+    deltas.flatMap((delta) => (delta.type === 'tool_call' ? [[delta.call.id, delta.call.name, delta.call.arguments.text]] : [])),
+    [['a', 'weather', '{"n":1.0,"big":12345678901234567890}'], ['b', 'time', '{}']],
+  );
+});
+
+test('a stream decodes alike wherever it is split', () => {
+  for (const name of ['text.sse', 'tools.sse', 'reasoning.sse']) {
+    const bytes = fixture(name);
+    const adapter = adapterOf('openrouter');
+    const whole = decodeChunks(adapter, [bytes]);
+    for (let at = 1; at < bytes.length; at += 1) {
+      assert.deepEqual(decodeChunks(adapter, [bytes.subarray(0, at), bytes.subarray(at)]), whole, `${name} at ${at}`);
+    }
+  }
+});
+
+test('a stream cut at any byte is done only once the finish reason has come', () => {
+  for (const name of ['text.sse', 'tools.sse', 'reasoning.sse']) {
+    const bytes = fixture(name);
+    const terminal = bytes.indexOf('\n\n', bytes.indexOf('"finish_reason":"')) + 2;
+    for (let kept = 0; kept <= bytes.length; kept += 1) {
+      const end = endOf(decodeChunks(openai, [bytes.subarray(0, kept)]));
+      assert.equal(end instanceof Failure, kept < terminal, `${name} at ${kept}`);
+    }
+  }
+});
+
+test('a stream without a finish reason fails although it says [DONE]', () => {
+  const failure = failureOf([chunk({ content: 'half' })]);
+  assert.deepEqual([failure.kind, failure.message], ['server', 'openai ended the stream before the answer was complete']);
+});
+
+test('the decoder emits one terminal delta and is silent after it', () => {
+  const decoder = openai.createStreamDecoder();
+  const deltas: Delta[] = [];
+  const sink = (delta: Delta): void => void deltas.push(delta);
+  decoder.frame('', JSON.stringify(chunk({ content: 'a' }, 'stop')), sink);
+  decoder.frame('', '[DONE]', sink);
+  decoder.frame('', JSON.stringify(chunk({ content: 'b' })), sink);
+  decoder.frame('', '[DONE]', sink);
+  decoder.end(sink);
+  assert.deepEqual(deltas.map((delta) => delta.type), ['text', 'done']);
+});
+
+test('pieces of calls belong to their index, else their id, else the last call', () => {
+  assert.deepEqual(callsOf([piece({ index: 3, id: 'a', function: { name: 'f', arguments: '{"x"' } }), piece({ index: 9, id: 'b', function: { name: 'g', arguments: '{' } }), piece({ index: 3, function: { arguments: ':1}' } }), piece({ index: 9, function: { arguments: '}' } })]), [['a', 'f', '{"x":1}'], ['b', 'g', '{}']]);
+  assert.deepEqual(callsOf([piece({ id: 'a', function: { name: 'f', arguments: '{' } }), piece({ id: 'b', function: { name: 'g', arguments: '{' } }), piece({ id: 'a', function: { arguments: '}' } }), piece({ id: 'b', function: { arguments: '}' } })]), [['a', 'f', '{}'], ['b', 'g', '{}']]);
+  assert.deepEqual(callsOf([piece({ id: 'a', function: { name: 'f', arguments: '{' } }), piece({ function: { arguments: '"x":1' } }), piece({ function: { arguments: '}' } })]), [['a', 'f', '{"x":1}']]);
+});
+
+test('a new id on a used index begins another call', () => {
+  assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }), piece({ index: 0, function: { arguments: '1}' } }), piece({ index: 0, id: 'b', function: { name: 'f', arguments: '{}' } })]), [['a', 'f', '{"x":1}'], ['b', 'f', '{}']]);
+});
+
+test('a name that comes late or again, and an id that comes again, begin nothing', () => {
+  assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
+  assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
+  assert.deepEqual(callsOf([piece({ index: 0, id: '', function: { name: 'f', arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
+});
+
+test('whole calls in one delta are told apart without index and id', () => {
+  const calls = callsOf([chunk({ tool_calls: [{ function: { name: 'f', arguments: '{}' } }, { function: { name: 'f', arguments: '{}' } }, { index: 0, function: { name: 'g', arguments: {} } }] })]);
+  assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['f', '{}'], ['g', '{}']]);
+  assert.ok(calls.every(([id]) => isMadeCallId(String(id))));
+});
+
+test('whole calls of different names on one constant index are told apart', () => {
+  const calls = callsOf([piece({ index: 0, function: { name: 'f', arguments: '{}' } }), piece({ index: 0, function: { name: 'g', arguments: '{}' } })]);
+  assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['g', '{}']]);
+});
+
+test('arguments as an object keep their digits in a stream too', () => {
+  const data = '{"choices":[{"index":1,"delta":{}},{"index":0,"delta":{"tool_calls":[null,{"id":"a","function":{"name":"f","arguments":{"n":1.0}}}]},"finish_reason":"tool_calls"}]}';
+  const [part] = good(endOf(decodeChunks(openai, [Buffer.from(`data: ${data}\n\n`)]))).parts;
+  assert.ok(part?.type === 'tool_call');
+  assert.equal(part.arguments.text, '{"n":1.0}');
+});
+
+test('a streamed legacy function_call is a call', () => {
+  const calls = callsOf([chunk({ function_call: { name: 'f', arguments: '{"a"' } }), chunk({ function_call: { arguments: ':1}' } })]);
+  assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{"a":1}']]);
+});
+
+test('a call cut for length is no call, a broken one otherwise a failure', () => {
+  const cut = piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":' } });
+  const deltas = deltasOf([chunk({ content: 'x' }), cut, chunk({}, 'length')]);
+  assert.deepEqual(deltas.map((delta) => delta.type), ['text', 'done']);
+  assert.equal(good(endOf(deltas)).stopReason, 'max_tokens');
+  assert.equal(failureOf([cut, chunk({}, 'tool_calls')]).kind, 'server');
+});
+
+test('usage is the last that came, on any chunk', () => {
+  const outputs = (chunks: readonly object[]) => replyOf(chunks).usage?.outputTokens;
+  const usage = (tokens: number) => ({ usage: { prompt_tokens: 1, completion_tokens: tokens } });
+  assert.equal(outputs([{ ...chunk({ content: 'a' }), ...usage(1) }, { ...chunk({ content: 'b' }, 'stop'), ...usage(2) }]), 2);
+  assert.equal(outputs([chunk({ content: 'a' }, 'stop'), { choices: [], ...usage(7) }]), 7);
+  assert.equal(outputs([chunk({ content: 'a' }, 'stop'), { choices: [], usage: null, x_groq: usage(5) }]), 5);
+  assert.equal(outputs([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop', ...usage(4) }] }]), 4);
+  assert.equal(outputs([chunk({ content: 'a' }, 'stop')]), undefined);
+});
+
+test('only choice 0 counts, for text and for the end', () => {
+  const other = (delta: object, reason: unknown = null) => ({ choices: [{ index: 1, delta, finish_reason: reason }] });
+  assert.deepEqual(replyOf([chunk({ content: 'A' }), other({ content: 'B' }, 'stop'), chunk({}, 'stop')]).parts, [{ type: 'text', text: 'A', state: undefined }]);
+  assert.equal(failureOf([chunk({ content: 'A' }), other({}, 'stop')]).kind, 'server');
+});
+
+test('a refusal streams as text', () => {
+  const deltas = deltasOf([chunk({ refusal: 'I ' }), chunk({ refusal: 'cannot.' }), chunk({}, 'stop')]);
+  assert.deepEqual(deltas.slice(0, 2), [{ type: 'text', text: 'I ' }, { type: 'text', text: 'cannot.' }]);
+  assert.equal(good(endOf(deltas)).stopReason, 'refusal');
+});
+
+test('reasoning streams as thinking, once', () => {
+  const deltas = decodeChunks(adapterOf('openrouter'), [fixture('reasoning.sse')]);
+  assert.deepEqual(deltas.slice(0, 3), [{ type: 'thinking', text: 'First ' }, { type: 'thinking', text: 'this.' }, { type: 'text', text: 'Yes.' }]);
+  assert.equal(good(endOf(deltas)).thinking, 'First this.');
+});
+
+test('a reported error is a failure of its kind, also after the finish reason', () => {
+  assert.equal(failureOf([chunk({ content: 'a' }), { error: { code: 'rate_limit_exceeded', message: 'x' } }]).kind, 'rate_limit');
+  assert.equal(failureOf([chunk({ content: 'a' }, 'length'), { ...chunk({}), error: { code: 400, message: 'x' } }]).kind, 'bad_request');
+  assert.equal(failureOf([{ error: 'overloaded' }]).kind, 'server');
+  assert.equal(failureOf([{ error: { code: 'tool_use_failed', type: 'invalid_request_error' } }]).isRetried, true);
+  assert.equal(failureOf([chunk({ content: 'a' }), { choices: [], x_groq: { error: 'over capacity' } }]).kind, 'server');
+  assert.equal(failureOf([chunk({ content: 'a' }, 'error')]).kind, 'server');
+});
+
+test('an error event is a failure whatever its shape', () => {
+  for (const data of ['{"message":"x","code":503}', '{}', 'oops']) {
+    const end = endOf(decodeChunks(openai, [Buffer.from(`event: error\ndata: ${data}\n\n`)]));
+    assert.ok(end instanceof Failure);
+    assert.equal(end.kind, 'server');
+  }
+});
+
+test('null and empty errors are none', () => {
+  assert.equal(replyOf([{ ...chunk({ content: 'a' }, 'stop'), error: null }]).stopReason, 'end_turn');
+  assert.equal(replyOf([{ ...chunk({ content: 'a' }, 'stop'), error: '' }]).stopReason, 'end_turn');
+});
+
+test('a frame that is not a JSON object is a failure, an empty one is nothing', () => {
+  for (const data of ['{"choices":[', 'null', '[]', 'x']) {
+    const end = endOf(decodeChunks(openai, [Buffer.from(`data: ${JSON.stringify(chunk({ content: 'a' }, 'stop'))}\n\ndata: ${data}\n\n`)]));
+    assert.ok(end instanceof Failure, data);
+  }
+  const kept = decodeChunks(openai, [Buffer.from(`data:\n\ndata: ${JSON.stringify(chunk({ content: 'a' }, 'stop'))}\n\ndata: [DONE] \n\n`)]);
+  assert.deepEqual(kept.map((delta) => delta.type), ['text', 'done']);
+});
+
+test('a stream that never ends its calls, details or text is stopped', () => {
+  const many = Array.from({ length: 129 }, (_, at) => piece({ index: at, id: `i${at}`, function: { name: 'f', arguments: '{}' } }));
+  assert.equal(failureOf([...many, chunk({}, 'tool_calls')]).message, 'openai answered 200, but the stream holds more than any answer');
+  const details = Array.from({ length: 1025 }, (_, at) => chunk({ reasoning_details: [{ type: 'reasoning.text', index: at }] }));
+  assert.ok(endOf(deltasOf([...details, chunk({}, 'stop')], 'openrouter')) instanceof Failure);
+  assert.ok(!(endOf(deltasOf([...details.slice(1), chunk({}, 'stop')], 'openrouter')) instanceof Failure));
+});
+
+test('text beyond the limit stops the stream', () => {
+  const decoder = openai.createStreamDecoder();
+  let last: Delta | undefined;
+  const sink = (delta: Delta): void => void (last = delta);
+  const frame = JSON.stringify(chunk({ content: 'x'.repeat(1024 * 1024) }));
+  for (let sent = 0; sent < REPLY_CHARS_MAX; sent += 1024 * 1024) decoder.frame('', frame, sink);
+  assert.equal(last?.type, 'text');
+  decoder.frame('', frame, sink);
+  assert.equal(last?.type, 'failed');
+});
+
+const TWINS: readonly (readonly [provider: string, chunks: readonly object[], message: object, finish: string])[] = [
+  ['openai', [chunk({ content: 'a' }), chunk({ content: 'b' }), chunk({}, 'stop')], { content: 'ab' }, 'stop'],
+  ['openai', [piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"n":' } }), piece({ index: 0, function: { arguments: '1.0}' } }, 'stop')], { tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{"n":1.0}' } }] }, 'stop'],
+  ['deepseek', [chunk({ reasoning_content: 'wh' }), chunk({ reasoning_content: 'y' }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '' } }, 'tool_calls')], { reasoning_content: 'why', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '' } }] }, 'tool_calls'],
+  ['openrouter', [chunk({ reasoning: 'a', reasoning_details: [{ type: 'reasoning.summary', summary: 'a', index: 0 }] }), chunk({ reasoning: 'b', reasoning_details: [{ type: 'reasoning.summary', summary: 'b', index: 0 }] }), chunk({ content: 'x' }, 'stop')], { reasoning: 'ab', reasoning_details: [{ type: 'reasoning.summary', summary: 'ab', index: 0 }], content: 'x' }, 'stop'],
+  ['mistral', [chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'h' }] }] }), chunk({ content: [{ type: 'text', text: 'x' }] }, 'model_length')], { content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'h' }] }, { type: 'text', text: 'x' }] }, 'model_length'],
+];
+
+test('a streamed answer equals its whole twin', () => {
+  for (const [provider, chunks, message, finish] of TWINS) {
+    assert.deepEqual(replyOf(chunks, provider), good(adapterOf(provider).decodeChat(bodyWith(message, finish))), provider);
+  }
+});
+
+test('reasoning_details of a stream are put together by type, index and id, and go back', () => {
+  const reply = good(endOf(decodeChunks(adapterOf('openrouter'), [fixture('reasoning.sse')])));
+  const [, message] = messagesOf(adapterOf('openrouter'), [user('q'), { role: 'assistant', parts: reply.parts }]) as [unknown, Record<string, unknown>];
+  assert.deepEqual(message['reasoning_details'], [
+    { type: 'reasoning.text', text: 'First this.', format: 'f', index: 0, signature: 'sig==' },
+    { type: 'reasoning.encrypted', data: 'AAA', id: 'rs_1', format: null, index: 0 },
+    { type: 'reasoning.encrypted', data: 'BBB', id: 'rs_2', format: null, index: 0 },
+  ]);
+});
+
+test('what a detail holds beside text keeps its digits; what cannot be read strictly is left out', () => {
+  const deep = '['.repeat(200) + ']'.repeat(200);
+  const data = `{"choices":[{"delta":{"content":"x","reasoning_details":[null,{"type":"reasoning.server_tool_call","n":1.0,"o":{"a":1.0},"__proto__":{"p":1}}]},"finish_reason":"stop"}]}`;
+  const states = (frame: string) => good(endOf(decodeChunks(adapterOf('openrouter'), [Buffer.from(`data: ${frame}\n\n`)]))).parts;
+  const body = (frame: string) => bodyText(adapterOf('openrouter'), requestOf({ turns: [{ role: 'assistant', parts: states(frame) }, user('q')] }));
+  assert.ok(body(data).includes('"reasoning_details":[{"type":"reasoning.server_tool_call","n":1.0,"o":{"a":1.0},"__proto__":{"p":1}}]'));
+  const tooDeep = `{"choices":[{"delta":{"content":"x","reasoning_details":[{"type":"t","o":${deep}}]},"finish_reason":"stop"}]}`;
+  assert.ok(body(tooDeep).includes('"reasoning_details":[{"type":"t"}]'));
+});
+
+test('an answer with calls replays to the host that gave it', () => {
+  const chunks = [chunk({ reasoning_content: 'why' }), piece({ index: 0, id: 'a', function: { name: 'weather', arguments: '{"n":1.0}' } }), chunk({}, 'tool_calls')];
+  const reply = replyOf(chunks, 'moonshot');
+  const turns = [user('q'), { role: 'assistant' as const, parts: reply.parts }, result('a', 'ok')];
+  assert.deepEqual(messagesOf(adapterOf('moonshot'), turns), [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: null, reasoning_content: 'why', tool_calls: [{ id: 'a', type: 'function', function: { name: 'weather', arguments: '{"n":1.0}' } }] },
+    { role: 'tool', tool_call_id: 'a', content: 'ok' },
+  ]);
+  assert.deepEqual(messagesOf(openai, turns)[1], messagesOf(openai, [user('q'), assistant(call('a', '{"n":1.0}')), result('a', 'ok')])[1]);
+});
+
+/** Values of every shape, from a small generator: frames made of the format's own words, wrongly used. */
+const fuzzer = (seed: number) => {
+  let random = seed;
+  const next = (limit: number): number => {
+    random = (random * 1103515245 + 12345) % 2147483648;
+    return Math.floor((random / 2147483648) * limit);
+  };
+  const words = ['choices', 'delta', 'message', 'index', 'content', 'tool_calls', 'function', 'name', 'arguments', 'id', 'finish_reason', 'usage', 'error', 'code', 'reasoning_details', 'reasoning_content', 'custom', 'input', 'refusal', 'x_groq', 'type', 'text', '__proto__', 'function_call', 'extra_content', 'detail', 'metadata', 'data'];
+  const scalars = ['', 'stop', 'length', '{', '{}', 'null', 0, 1, -1, 1.5, 1e300, true, null, 'thinking', 'error'];
+  const value = (depth: number): unknown => {
+    const shape = depth > 5 ? 0 : next(5);
+    if (shape < 2) return scalars[next(scalars.length)];
+    if (shape === 2) return Array.from({ length: next(4) }, () => value(depth + 1));
+    return Object.fromEntries(Array.from({ length: next(6) }, () => [words[next(words.length)], value(depth + 1)]));
+  };
+  const frame = (): unknown => (next(3) === 0 ? value(0) : { choices: [{ index: 0, delta: value(1), message: value(1), finish_reason: scalars[next(scalars.length)] }] });
+  return { next, frame };
+};
+
+test('whatever the frames and bodies, decoding throws nothing and ends once', () => {
+  for (const provider of ['openai', 'compat']) {
+    const adapter = adapterOf(provider);
+    const { next, frame } = fuzzer(7);
+    for (let round = 0; round < 5000; round += 1) {
+      const deltas: Delta[] = [];
+      const sink = (delta: Delta): void => void deltas.push(delta);
+      const decoder = adapter.createStreamDecoder();
+      for (let at = next(5); at >= 0; at -= 1) {
+        const text = JSON.stringify(frame()).replaceAll('1e+300', '1e999');
+        decoder.frame(next(20) === 0 ? 'error' : '', text, sink);
+        adapter.decodeChat(text);
+        adapter.decodeModels(text);
+        adapter.decodeFailure(400 + next(200), {}, text);
+      }
+      decoder.end(sink);
+      endOf(deltas);
+    }
+  }
+});
+
+test('frames of deep nesting throw nothing', () => {
+  const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+  for (const key of ['content', 'reasoning_details', 'tool_calls', 'refusal']) {
+    for (const inner of [deep, `[${deep}]`, `[{"index":${deep},"type":${deep},"function":{"name":"f","arguments":${deep}}}]`]) {
+      const frame = `{"choices":[{"index":0,"delta":{"${key}":${inner}},"finish_reason":"stop"}]}`;
+      endOf(decodeChunks(adapterOf('compat'), [Buffer.from(`data: ${frame}\n\n`)]));
+    }
+  }
+  assert.ok(openai.decodeFailure(500, {}, `{"error":${deep}}`) instanceof Failure);
+});

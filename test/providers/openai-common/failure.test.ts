@@ -1,0 +1,96 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import type { Failure, FailureKind } from '../../../src/core/failure.ts';
+import { adapterOf } from '../openai-chat/setup.ts';
+
+const openai = adapterOf('openai');
+const failureOf = (status: number, body: unknown): Failure =>
+  openai.decodeFailure(status, {}, typeof body === 'string' ? body : JSON.stringify(body));
+const error = (fields: object): object => ({ error: { message: 'prose', type: 'invalid_request_error', param: null, code: null, ...fields } });
+
+const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKind, isRetried: boolean])[] = [
+  [400, error({ code: 'context_length_exceeded', param: 'messages' }), 'bad_request', false],
+  [400, error({ code: 'unsupported_parameter' }), 'bad_request', false],
+  [400, error({ code: 'unsupported_value', message: "'x' does not support 'system' with this model." }), 'bad_request', false],
+  [400, error({ message: 'Web search options not supported with this model.' }), 'unsupported', false],
+  [400, error({ message: 'This model does not support image input.' }), 'unsupported', false],
+  [400, error({ code: 'content_policy_violation' }), 'refusal', false],
+  [400, error({ code: 'invalid_prompt' }), 'refusal', false],
+  [400, error({ code: 'cyber_policy' }), 'refusal', false],
+  [400, error({ misalignment: { category: 'x' } }), 'refusal', false],
+  [400, error({ code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } }), 'refusal', false],
+  [400, error({ code: 'x', innererror: { code: 'ResponsibleAIPolicyViolation' } }), 'refusal', false],
+  [400, error({ code: 'tool_use_failed', failed_generation: '{' }), 'server', true],
+  [400, { code: 'invalid-argument', error: 'Incorrect API key provided: ab***' }, 'auth', false],
+  [400, { code: 'invalid-argument', error: 'Bad stop' }, 'bad_request', false],
+  [401, error({ code: 'invalid_api_key' }), 'auth', false],
+  [401, { detail: 'Invalid API Key' }, 'auth', false],
+  [402, error({}), 'auth', false],
+  [403, error({ code: 'unsupported_country_region_territory' }), 'auth', false],
+  [403, error({ code: 'model_not_found' }), 'not_found', false],
+  [403, { error: { code: 403, message: 'flagged', metadata: { reasons: ['violence'] } } }, 'refusal', false],
+  [403, error({ message: 'inputs tokens + max_new_tokens must be <= 4097' }), 'bad_request', false],
+  [404, error({ code: 'model_not_found' }), 'not_found', false],
+  [404, { error: { code: 'DeploymentNotFound', message: 'x' } }, 'not_found', false],
+  [408, '', 'server', true],
+  [409, '', 'server', true],
+  [413, error({ code: 'rate_limit_exceeded', type: 'tokens' }), 'bad_request', false],
+  [422, { detail: [{ loc: ['body'], msg: 'field required' }, 1] }, 'bad_request', false],
+  [424, error({}), 'bad_request', false],
+  [429, error({ code: 'rate_limit_exceeded', type: 'requests' }), 'rate_limit', true],
+  [429, error({ code: 'rate_limit_exceeded', type: 'tokens', message: 'Request too large for gpt-4o on tokens per min (TPM)' }), 'rate_limit', false],
+  [429, error({ type: 'insufficient_quota', code: 'insufficient_quota' }), 'rate_limit', false],
+  [429, error({ type: 'insufficient_quota' }), 'rate_limit', false],
+  [429, error({ code: 'project_spend_limit_exceeded' }), 'rate_limit', false],
+  [498, error({ code: 'capacity_exceeded' }), 'rate_limit', true],
+  [500, error({ type: 'server_error' }), 'server', true],
+  [503, error({ code: 'slow_down' }), 'server', true],
+  [502, '<html>Bad gateway</html>', 'server', true],
+  [302, '', 'server', true],
+  [400, [{ error: { code: 400, message: 'x' } }], 'bad_request', false],
+  [400, { object: 'error', message: 'x', type: 'BadRequestError', param: null, code: 400 }, 'bad_request', false],
+  [400, 'null', 'bad_request', false],
+];
+
+test('a failure has the kind and the retry of its code, else of its status', () => {
+  for (const [status, body, kind, isRetried] of TABLE) {
+    const failure = failureOf(status, body);
+    assert.equal(failure.kind, kind, JSON.stringify([status, body]));
+    assert.equal(failure.isRetried, isRetried, JSON.stringify([status, body]));
+    assert.equal(failure.upstreamStatus, status);
+  }
+});
+
+test('the sentence names status, code and parameter, the prose is detail', () => {
+  const failure = failureOf(400, error({ code: 'context_length_exceeded', param: 'messages' }));
+  assert.equal(failure.message, 'openai refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)');
+  assert.equal(failure.detail, 'prose');
+});
+
+test('a numeric code is shown, a type stands in for a missing code, prose as a code is not shown', () => {
+  assert.match(failureOf(429, { error: { code: 429, message: 'x' } }).message, /\(HTTP 429, code 429\)$/);
+  assert.match(failureOf(500, error({ type: 'server_error' })).message, /\(HTTP 500, code server_error\)$/);
+  assert.match(failureOf(500, { code: 'The service is busy', error: 'x' }).message, /\(HTTP 500\)$/);
+});
+
+test('every shape of a message becomes the detail', () => {
+  assert.equal(failureOf(400, { error: 'a string' }).detail, 'a string');
+  assert.equal(failureOf(401, { detail: 'a detail' }).detail, 'a detail');
+  assert.equal(failureOf(422, { detail: [{ msg: 'one' }, { msg: 'two' }] }).detail, 'one; two');
+  assert.equal(failureOf(400, { message: 'flat' }).detail, 'flat');
+  assert.equal(failureOf(502, '<html>').detail, '<html>');
+});
+
+test('a body that is not JSON gives a bounded detail', () => {
+  assert.equal(failureOf(502, 'x'.repeat(100_000)).detail?.length, 2000);
+});
+
+test('tools refused beside reasoning are unsupported, with advice', () => {
+  const message = 'Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to \'none\'.';
+  const failure = failureOf(400, error({ message, param: 'reasoning_effort' }));
+  assert.equal(failure.kind, 'unsupported');
+  assert.equal(
+    failure.message,
+    'openai cannot express part of the request (HTTP 400, code invalid_request_error, parameter reasoning_effort): on this endpoint the model takes tools only with thinking off',
+  );
+});

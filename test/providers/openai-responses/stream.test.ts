@@ -1,0 +1,282 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { replyText } from '../../../src/core/chat.ts';
+import { REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
+import type { ChatReply, Delta } from '../../../src/core/chat.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import type { FailureKind } from '../../../src/core/failure.ts';
+import { decodeChunks, endOf } from '../../decode-stream.ts';
+import { good } from '../openai-chat/setup.ts';
+import {
+  FIXTURES, completed, contentOf, cutFor, fixture, functionCall, itemDone, message, reasoning, responses, sse, summaryDelta, textDelta,
+} from './setup.ts';
+
+const deltasOf = (...events: readonly { type: string }[]): Delta[] => decodeChunks(responses, [sse(...events)]);
+const replyOf = (...events: readonly { type: string }[]): ChatReply => good(endOf(deltasOf(...events)));
+const failureOf = (...events: readonly { type: string }[]): Failure => {
+  const end = endOf(deltasOf(...events));
+  assert.ok(end instanceof Failure);
+  return end;
+};
+const kinds = (deltas: readonly Delta[]): string[] => deltas.map((delta) => delta.type);
+
+test('text comes at once, the reply when the response is completed', () => {
+  assert.deepEqual(decodeChunks(responses, [fixture('text.sse')]), [
+    { type: 'text', text: 'Grüße, ' },
+    { type: 'text', text: '👋 world' },
+    { type: 'done', reply: good(responses.decodeChat(fixture('text.json').toString())) },
+  ]);
+});
+
+test('summaries come as thinking, calls whole when their item is done', () => {
+  const deltas = decodeChunks(responses, [fixture('tools.sse')]);
+  assert.deepEqual(deltas.slice(0, -1).map((delta) => (delta.type === 'tool_call' ? delta.call.id : [delta.type, 'text' in delta ? delta.text : ''])), [
+    ['thinking', 'Two '],
+    ['thinking', 'look-ups.'],
+    ['thinking', '\n\nIn parallel.'],
+    ['text', 'Let me '],
+    ['text', 'see.'],
+    'call_a',
+    'call_b',
+  ]);
+});
+
+for (const name of FIXTURES) {
+  test(`the stream ${name} equals its whole twin`, () => {
+    const reply = good(endOf(decodeChunks(responses, [fixture(`${name}.sse`)])));
+    assert.deepEqual(reply, good(responses.decodeChat(fixture(`${name}.json`).toString())));
+  });
+
+  test(`the stream ${name} passes on exactly what its reply holds`, () => {
+    const deltas = decodeChunks(responses, [fixture(`${name}.sse`)]);
+    const reply = good(endOf(deltas));
+    const textOf = (type: 'text' | 'thinking'): string => deltas.map((delta) => (delta.type === type ? delta.text : '')).join('');
+    assert.equal(textOf('text'), replyText(reply));
+    assert.equal(textOf('thinking'), reply.thinking);
+    assert.deepEqual(deltas.flatMap((delta) => (delta.type === 'tool_call' ? [delta.call] : [])), reply.parts.filter((part) => part.type === 'tool_call'));
+  });
+
+  test(`the stream ${name} decodes alike wherever it is split`, () => {
+    const bytes = fixture(`${name}.sse`);
+    const whole = decodeChunks(responses, [bytes]);
+    for (let at = 1; at < bytes.length; at += 1) {
+      assert.deepEqual(decodeChunks(responses, [bytes.subarray(0, at), bytes.subarray(at)]), whole, `at ${at}`);
+    }
+  });
+
+  test(`the stream ${name} cut at any byte is done only once its last event has come`, () => {
+    const bytes = fixture(`${name}.sse`);
+    for (let kept = 0; kept <= bytes.length; kept += 1) {
+      const end = endOf(decodeChunks(responses, [bytes.subarray(0, kept)]));
+      assert.equal(end instanceof Failure, kept < bytes.length, `at ${kept}`);
+    }
+  });
+}
+
+test('a stream that ends without its terminal event fails, also after [DONE]', () => {
+  const bytes = Buffer.concat([sse(textDelta('half'), itemDone(message('half'))), Buffer.from('data: [DONE]\n\n')]);
+  const end = endOf(decodeChunks(responses, [bytes]));
+  assert.ok(end instanceof Failure);
+  assert.deepEqual([end.kind, end.message], ['server', 'openai ended the stream before the answer was complete']);
+});
+
+test('the decoder emits one terminal delta and is silent after it', () => {
+  const decoder = responses.createStreamDecoder();
+  const deltas: Delta[] = [];
+  const sink = (delta: Delta): void => void deltas.push(delta);
+  for (const event of [textDelta('a'), completed(), textDelta('b'), completed()]) decoder.frame(event.type, JSON.stringify(event), sink);
+  decoder.end(sink);
+  assert.deepEqual(kinds(deltas), ['text', 'done']);
+});
+
+test('events without a name are told by their type, and those without a type by their name', () => {
+  const nameless = [textDelta('a'), completed()].map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const typeless = 'event: response.output_text.delta\ndata: {"delta":"a"}\n\nevent: response.completed\ndata: {"response":{"status":"completed"}}\n\n';
+  for (const bytes of [nameless, typeless]) assert.deepEqual(kinds(decodeChunks(responses, [Buffer.from(bytes)])), ['text', 'done']);
+});
+
+test('an item of which nothing was streamed is passed on when it is done', () => {
+  const deltas = deltasOf(itemDone(reasoning('s', 'why', 'so')), itemDone(message('ab'), 1), completed());
+  assert.deepEqual(deltas.slice(0, 3), [{ type: 'thinking', text: 'why' }, { type: 'thinking', text: '\n\nso' }, { type: 'text', text: 'ab' }]);
+  assert.equal(good(endOf(deltas)).thinking, 'why\n\nso');
+});
+
+test('what was streamed counts, not what the done item says again', () => {
+  const deltas = deltasOf(summaryDelta('why'), itemDone(reasoning('s', 'why')), textDelta('ab', 1), itemDone(message('ab'), 1), completed());
+  assert.deepEqual(kinds(deltas), ['thinking', 'text', 'done']);
+  assert.deepEqual(good(endOf(deltas)).parts.map((part) => part.type === 'text' && part.text), ['ab']);
+});
+
+test('a host that numbers no items is understood', () => {
+  const events = [
+    { type: 'response.reasoning_summary_text.delta', delta: 'why' }, { type: 'response.output_item.done', item: reasoning('s', 'why') },
+    { type: 'response.output_text.delta', delta: 'a' }, { type: 'response.output_item.done', item: message('a') },
+    { type: 'response.reasoning_summary_text.delta', delta: 'more' }, { type: 'response.output_item.done', item: reasoning('t', 'more') },
+    { type: 'response.output_item.done', item: message('b') }, completed(),
+  ];
+  const reply = replyOf(...events);
+  assert.deepEqual([reply.thinking, replyText(reply), reply.parts.length], ['why\n\nmore', 'ab', 2]);
+});
+
+test('text whose item is never done is part of the turn', () => {
+  const reply = replyOf(itemDone(reasoning('s'), 0), textDelta('half', 1), { ...completed(cutFor('max_output_tokens')), type: 'response.incomplete' });
+  assert.deepEqual([reply.stopReason, replyText(reply)], ['max_tokens', 'half']);
+  assert.deepEqual(contentOf(reply.parts[0]?.state), { before: [{ type: 'reasoning', summary: [], encrypted_content: 's' }] });
+});
+
+test('a call cut for length is no call, a broken one otherwise a failure', () => {
+  const cut = itemDone(functionCall('a', '{"n":'));
+  const deltas = deltasOf(cut, { ...completed(cutFor('max_output_tokens')), type: 'response.incomplete' });
+  assert.deepEqual(kinds(deltas), ['done']);
+  assert.equal(failureOf(cut, completed()).kind, 'server');
+  assert.equal(failureOf(itemDone({ type: 'function_call', arguments: '{}' })).kind, 'server');
+});
+
+test('an answer withheld whole is a refusal, a part of one a reason for the stop', () => {
+  const filtered = { ...completed(cutFor('content_filter')), type: 'response.incomplete' };
+  assert.equal(failureOf(filtered).kind, 'refusal');
+  assert.equal(replyOf(textDelta('a'), filtered).stopReason, 'refusal');
+});
+
+test('id, model and usage are the last that came', () => {
+  const head = { type: 'response.created', response: { id: 'resp_0', model: 'alias', usage: null } };
+  const usage = { input_tokens: 3, output_tokens: 4 };
+  const reply = replyOf(head, completed({ id: undefined, model: 'm-2026', usage }));
+  assert.deepEqual([reply.id, reply.model, reply.usage?.outputTokens], ['resp_0', 'm-2026', 4]);
+  assert.equal(replyOf(head, completed()).usage, undefined);
+});
+
+const error = (fields: object): object => ({ message: 'prose', param: null, ...fields });
+const failed = (fields: object | null): { type: string } => ({ type: 'response.failed', response: { status: 'failed', error: fields } } as { type: string });
+const FAILED: readonly (readonly [event: { type: string }, kind: FailureKind, isRetried: boolean])[] = [
+  [failed(error({ code: 'server_error' })), 'server', true],
+  [failed(error({ code: 'rate_limit_exceeded' })), 'rate_limit', true],
+  [failed({ code: 'rate_limit_exceeded', message: 'Request too large for gpt-6-sol' }), 'rate_limit', false],
+  [failed(error({ code: 'insufficient_quota' })), 'rate_limit', false],
+  [failed(error({ code: 'invalid_prompt' })), 'refusal', false],
+  [failed(error({ code: 'misalignment_policy_violation' })), 'refusal', false],
+  [failed(error({ code: 'image_too_large' })), 'bad_request', false],
+  [failed(null), 'server', true],
+  [{ type: 'response.failed' }, 'server', true],
+  [{ type: 'error', ...error({ code: 'rate_limit_exceeded' }) }, 'rate_limit', true],
+  [{ type: 'error', ...error({ code: null }) }, 'server', true],
+  [{ type: 'error', error: error({ type: 'insufficient_quota', code: 'insufficient_quota' }) } as { type: string }, 'rate_limit', false],
+  [{ type: 'error', error: error({ type: 'server_error', code: null }) } as { type: string }, 'server', true],
+  [{ type: 'error' }, 'server', true],
+  [{ type: 'response.new_thing', error: error({ code: 'invalid_api_key' }) } as { type: string }, 'auth', false],
+];
+
+for (const [event, kind, isRetried] of FAILED) {
+  test(`the event ${JSON.stringify(event)} ends the stream with ${kind}`, () => {
+    const failure = failureOf(textDelta('a'), event, completed());
+    assert.deepEqual([failure.kind, failure.isRetried, failure.upstreamStatus], [kind, isRetried, 200]);
+    assert.ok(!failure.message.includes('prose'));
+  });
+}
+
+test('unknown events and pieces of the unknown mean nothing', () => {
+  const strange = [
+    { type: 'keepalive' }, { type: 'response.new_thing', delta: 'x' }, { type: 'response.output_text.delta', delta: 7 },
+    { type: 'response.output_item.done', item: null }, { type: 'response.output_item.done', item: { type: 'web_search_call', id: 1 } }, { type: '' },
+  ];
+  assert.deepEqual(kinds(deltasOf(...strange, textDelta('a', 1), completed())), ['text', 'done']);
+});
+
+test('a frame that is not a JSON object is a failure, an empty one is nothing', () => {
+  for (const data of ['{"type":', 'null', '[]', 'x']) {
+    const end = endOf(decodeChunks(responses, [Buffer.from(`event: response.output_text.delta\ndata: ${data}\n\n`)]));
+    assert.ok(end instanceof Failure && end.kind === 'server', data);
+  }
+  assert.deepEqual(kinds(decodeChunks(responses, [Buffer.concat([Buffer.from('data:\n\n'), sse(completed())])])), ['done']);
+});
+
+/** Feeds the event until the stream ends; how often it took it. */
+const timesTaken = (event: { type: string }): number => {
+  const decoder = responses.createStreamDecoder();
+  const ends: Delta[] = [];
+  const data = JSON.stringify(event);
+  for (let taken = 0; taken < 2_000_000; taken += 1) {
+    decoder.frame(event.type, data, (delta) => void (delta.type === 'failed' && ends.push(delta)));
+    if (ends.length > 0) return taken;
+  }
+  return Infinity;
+};
+
+test('text, summaries, calls, seals and empty items beyond the limit stop the stream', () => {
+  const mebi = 'x'.repeat(1024 * 1024);
+  const most = REPLY_CHARS_MAX / mebi.length;
+  assert.equal(timesTaken(textDelta(mebi)), most);
+  assert.equal(timesTaken(summaryDelta(mebi)), most);
+  assert.equal(timesTaken(itemDone(functionCall('a', JSON.stringify({ mebi })))), most - 1);
+  assert.equal(timesTaken(itemDone(reasoning(mebi))), most - 1);
+  assert.ok(timesTaken(itemDone(message(''))) <= REPLY_CHARS_MAX / 64);
+});
+
+/** Frames made of the format's own words, wrongly used. */
+const fuzzer = (seed: number) => {
+  let random = seed;
+  const next = (limit: number): number => {
+    random = (random * 1103515245 + 12345) % 2147483648;
+    return Math.floor((random / 2147483648) * limit);
+  };
+  const words = ['type', 'response', 'item', 'output', 'output_index', 'summary_index', 'delta', 'status', 'error', 'code', 'message', 'content', 'text', 'summary', 'encrypted_content', 'arguments', 'call_id', 'name', 'usage', 'input_tokens', 'incomplete_details', 'reason', 'refusal', 'phase', '__proto__', 'param'];
+  const types = ['response.output_text.delta', 'response.refusal.delta', 'response.reasoning_summary_text.delta', 'response.output_item.done', 'response.created', 'response.completed', 'response.incomplete', 'response.failed', 'error', 'response.new'];
+  const scalars = ['', 'message', 'function_call', 'reasoning', 'web_search_call', 'compaction', 'completed', 'incomplete', 'max_output_tokens', 'content_filter', '{', '{}', 0, 1, -1, 1.5, 1e300, true, null, 'x'];
+  const value = (depth: number): unknown => {
+    const shape = depth > 5 ? 0 : next(5);
+    if (shape < 2) return scalars[next(scalars.length)];
+    if (shape === 2) return Array.from({ length: next(4) }, () => value(depth + 1));
+    return Object.fromEntries(Array.from({ length: next(7) }, () => [words[next(words.length)], value(depth + 1)]));
+  };
+  const item = (): unknown => ({ ...(value(3) as object), type: scalars[next(6)], content: value(3), arguments: scalars[next(scalars.length)], name: 'n' });
+  const frame = (): unknown =>
+    next(4) === 0 ? value(0) : { type: types[next(types.length)], output_index: next(3), delta: value(5), item: item(), response: { ...(value(2) as object), output: [item(), item()] } };
+  return { next, frame };
+};
+
+test('whatever the frames and bodies, decoding throws nothing and ends once', () => {
+  const { next, frame } = fuzzer(11);
+  for (let round = 0; round < 5000; round += 1) {
+    const deltas: Delta[] = [];
+    const sink = (delta: Delta): void => void deltas.push(delta);
+    const decoder = responses.createStreamDecoder();
+    for (let at = next(5); at >= 0; at -= 1) {
+      const value = frame();
+      const text = JSON.stringify(value).replaceAll('1e+300', '1e999');
+      decoder.frame(next(20) === 0 ? 'error' : '', text, sink);
+      responses.decodeChat(text);
+      responses.decodeChat(JSON.stringify((value as { response?: unknown } | null)?.response ?? null));
+    }
+    decoder.end(sink);
+    endOf(deltas);
+  }
+});
+
+test('what any reply carries can go back', () => {
+  const { frame } = fuzzer(23);
+  let carried = 0;
+  for (let round = 0; round < 5000; round += 1) {
+    const reply = responses.decodeChat(JSON.stringify((frame() as { response?: unknown } | null)?.response ?? null));
+    if (reply instanceof Failure) continue;
+    carried += reply.parts.filter(({ state }) => state !== undefined).length;
+    const sent = responses.encodeChat(
+      {
+        provider: undefined, model: 'm', system: undefined, maxTokens: undefined, temperature: undefined, topP: undefined, stop: [], tools: [],
+        toolChoice: undefined, thinking: undefined, providerOptions: undefined, turns: [{ role: 'assistant', parts: reply.parts }],
+      },
+      false,
+    );
+    assert.ok(!(sent instanceof Failure), sent instanceof Failure ? sent.message : '');
+  }
+  assert.ok(carried > 100);
+});
+
+test('frames of deep nesting throw nothing', () => {
+  const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+  for (const type of ['message', 'function_call', 'reasoning', 'web_search_call']) {
+    for (const key of ['content', 'summary', 'arguments', 'action']) {
+      const frame = `{"type":"response.output_item.done","item":{"type":"${type}","name":"n","${key}":${deep}}}`;
+      endOf(decodeChunks(responses, [Buffer.from(`data: ${frame}\n\n`)]));
+    }
+  }
+});

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { HEADERS, at, events, open, parsed, request } from '../client.ts';
+import type { Answer } from '../client.ts';
+
+const tool = (name: string, parameters: object, strict?: boolean): object => ({ type: 'function', name, parameters, strict });
+const WEATHER = tool('weather', { type: 'object', properties: { city: { type: 'string', enum: ['Oslo', 'Rome'] } } }, false);
+const CLOTHES = tool('clothes', { type: 'object', properties: {} }, false);
+const USER = { role: 'user', content: 'Go' };
+const SEALED = { include: ['reasoning.encrypted_content'], store: false };
+const LOOP = { model: 'fake-tool-loop', tools: [WEATHER, CLOTHES], ...SEALED };
+type Item = Readonly<Record<string, unknown>>;
+
+function ask(sandbox: Sandbox, body: object): Promise<Answer> {
+  return request(`${sandbox.baseUrls.openai}/responses`, { model: 'fake-chat', input: [USER], ...body }, HEADERS.openai);
+}
+
+async function outputOf(sandbox: Sandbox, body: object): Promise<readonly Item[]> {
+  return at(parsed(await ask(sandbox, body)), 'output') as readonly Item[];
+}
+
+function outputsFor(items: readonly Item[], output = 'rain'): Item[] {
+  return items.filter((item) => item['type'] === 'function_call').map((item) => ({ type: 'function_call_output', call_id: item['call_id'], output }));
+}
+
+test('a response says hello and reports usage', async (t) => {
+  const reply = parsed(await ask(await open(t), { input: 'Hello' }));
+  assert.deepEqual([at(reply, 'object'), at(reply, 'status'), at(reply, 'error')], ['response', 'completed', null]);
+  assert.deepEqual(at(reply, 'output', 0, 'content'), [
+    { type: 'output_text', annotations: [], logprobs: [], text: 'Hello from fake-chat! You wrote: Hello This answer was made up on your own machine.' },
+  ]);
+  assert.deepEqual([at(reply, 'usage', 'input_tokens'), at(reply, 'usage', 'output_tokens'), at(reply, 'usage', 'total_tokens')], [1, 15, 16]);
+});
+
+test('a stream begins with response.created, holds the same text, and ends with the whole response', async (t) => {
+  const sandbox = await open(t);
+  const whole = parsed(await ask(sandbox, {}));
+  const { text } = await ask(sandbox, { stream: true });
+  const streamed = events(text);
+  assert.deepEqual(text.match(/^event: .*$/gm), streamed.map(({ type }) => `event: ${String(type)}`));
+  assert.deepEqual(streamed.map((event) => event['sequence_number']), streamed.map((_event, index) => index));
+  assert.equal(streamed[0]?.['type'], 'response.created');
+  assert.equal(streamed.map((event) => event['delta'] ?? '').join(''), at(whole, 'output', 0, 'content', 0, 'text'));
+  assert.deepEqual(at(streamed.at(-1), 'response'), whole);
+});
+
+test('a stream tells summaries, texts and arguments in pieces, and every item whole', async (t) => {
+  const sandbox = await open(t);
+  const output = await outputOf(sandbox, LOOP);
+  const streamed = events((await ask(sandbox, { ...LOOP, stream: true })).text);
+  const pieces = (type: string, index: number): string =>
+    streamed.map((event) => (event['type'] === type && event['output_index'] === index ? String(event['delta']) : '')).join('');
+  assert.deepEqual(streamed.filter(({ type }) => type === 'response.output_item.done').map((event) => event['item']), output);
+  assert.equal(pieces('response.reasoning_summary_text.delta', 0), 'Two look-ups first.');
+  assert.equal(pieces('response.output_text.delta', 2), 'Let me look that up.');
+  assert.equal(pieces('response.function_call_arguments.delta', 3), output[3]?.['arguments']);
+});
+
+test('a tool loop goes round when the output is sent back as it is', async (t) => {
+  const sandbox = await open(t);
+  const input: Item[] = [USER];
+  const rounds: unknown[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const items = await outputOf(sandbox, { ...LOOP, input });
+    rounds.push(items.map((item) => item['type']));
+    input.push(...items, ...outputsFor(items));
+  }
+  assert.deepEqual(rounds, [
+    ['reasoning', 'reasoning', 'message', 'function_call', 'function_call'],
+    ['reasoning', 'function_call'],
+    ['reasoning', 'message'],
+  ]);
+});
+
+test('thoughts are sealed when that is asked for, and told where there is a summary', async (t) => {
+  const sandbox = await open(t);
+  const thoughts = async (body: object): Promise<unknown[]> =>
+    (await outputOf(sandbox, { ...LOOP, ...body })).filter((item) => item['type'] === 'reasoning').map((item) => [typeof item['encrypted_content'], at(item, 'summary', 0, 'text')]);
+  assert.deepEqual(await thoughts({}), [['string', 'Two look-ups first.'], ['string', undefined]]);
+  assert.deepEqual(await thoughts({ include: undefined }), [['object', 'Two look-ups first.'], ['object', undefined]]);
+});
+
+test('thoughts that are lost or altered are refused', async (t) => {
+  const sandbox = await open(t);
+  const items = await outputOf(sandbox, LOOP);
+  const answerTo = (turn: readonly Item[]): Promise<Answer> => ask(sandbox, { ...LOOP, input: [USER, ...turn, ...outputsFor(turn)] });
+  const lost = await answerTo(items.slice(1));
+  assert.equal(lost.status, 400);
+  assert.match(lost.text, /was provided without its required 'reasoning' item/);
+  const altered = await answerTo(items.map((item) => (item['type'] === 'reasoning' ? { ...item, encrypted_content: 'x' } : item)));
+  assert.equal(at(JSON.parse(altered.text), 'error', 'code'), 'invalid_encrypted_content');
+  assert.equal((await answerTo(items.map(({ id: _id, status: _status, ...item }) => item))).status, 200);
+});
+
+test('the model thinks when asked to, and not when told not to', async (t) => {
+  const sandbox = await open(t);
+  const thinks = async (reasoning: object): Promise<boolean> => (await outputOf(sandbox, { reasoning })).some((item) => item['type'] === 'reasoning');
+  assert.deepEqual([await thinks({ effort: 'max', summary: 'auto' }), await thinks({ effort: 'none' }), await thinks({})], [true, false, false]);
+});
+
+test('limits and tool_choice are honoured', async (t) => {
+  const sandbox = await open(t);
+  const cut = parsed(await ask(sandbox, { max_output_tokens: 1 }));
+  assert.deepEqual([at(cut, 'status'), at(cut, 'incomplete_details', 'reason'), at(cut, 'output', 0, 'status')], ['incomplete', 'max_output_tokens', 'incomplete']);
+  const streamed = events((await ask(sandbox, { max_output_tokens: 1, stream: true })).text);
+  assert.equal(streamed.at(-1)?.['type'], 'response.incomplete');
+  const named = await outputOf(sandbox, { tools: [WEATHER, CLOTHES], tool_choice: { type: 'function', name: 'clothes' } });
+  assert.equal(named[0]?.['name'], 'clothes');
+  assert.equal((await outputOf(sandbox, { tools: [WEATHER], tool_choice: 'required' }))[0]?.['type'], 'function_call');
+  assert.equal((await outputOf(sandbox, { ...LOOP, tool_choice: 'none' })).at(-1)?.['type'], 'message');
+});
+
+test('refusals are spoken, or a filter ended them, or the prompt is refused', async (t) => {
+  const sandbox = await open(t);
+  const spoken = parsed(await ask(sandbox, { model: 'fake-refusal-partial' }));
+  assert.deepEqual([at(spoken, 'status'), at(spoken, 'output', 0, 'content', 0, 'refusal')], ['completed', 'I would rather not go on with this.']);
+  const streamed = events((await ask(sandbox, { model: 'fake-refusal-partial', stream: true })).text).filter(({ type }) => type === 'response.refusal.delta');
+  assert.equal(streamed.map(({ delta }) => delta).join(''), 'I would rather not go on with this.');
+  const filtered = parsed(await ask(sandbox, { model: 'fake-refusal' }));
+  assert.deepEqual([at(filtered, 'incomplete_details', 'reason'), at(filtered, 'output')], ['content_filter', []]);
+  const blocked = await ask(sandbox, { model: 'fake-blocked' });
+  assert.deepEqual([blocked.status, at(JSON.parse(blocked.text), 'error', 'code')], [400, 'invalid_prompt']);
+});
+
+test('usage is left out where the model reports none', async (t) => {
+  assert.equal(at(parsed(await ask(await open(t), { model: 'fake-no-usage' })), 'usage'), null);
+});
+
+test('an error inside a stream is an event of its own', async (t) => {
+  const streamed = events((await ask(await open(t), { model: 'fake-overloaded', stream: true })).text);
+  assert.deepEqual(streamed.map((event) => [event['type'], at(event, 'error', 'code')]), [['error', 'server_is_overloaded']]);
+});
+
+test('images and instructions are seen', async (t) => {
+  const sandbox = await open(t);
+  const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAA' };
+  const reply = parsed(await ask(sandbox, {
+    instructions: 'Be brief',
+    input: [{ role: 'developer', content: 'And kind' }, { role: 'user', content: [{ type: 'input_text', text: 'Look' }, image] }],
+  }));
+  assert.match(String(at(reply, 'output', 0, 'content', 0, 'text')), /You wrote: Look I see 1 image\./);
+  assert.equal(at(reply, 'usage', 'input_tokens'), 2 + 2 + 1 + 85);
+});
+
+const CALL = { type: 'function_call', call_id: 'call_a', name: 'weather', arguments: '{}' };
+const OUTPUT = { type: 'function_call_output', call_id: 'call_a', output: 'x' };
+
+const REFUSED: readonly (readonly [what: string, body: object, code: string | null, message: RegExp])[] = [
+  ['stop sequences', { stop: ['x'] }, 'unknown_parameter', /^Unknown parameter: 'stop'\.$/],
+  ['messages instead of input', { input: undefined, messages: [USER] }, 'missing_required_parameter', /'input'/],
+  ['a text part of Chat Completions', { input: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }] }, 'invalid_value', /'input_text'/],
+  ['an item of an unknown type', { input: [{ type: 'tool_use' }] }, 'invalid_value', /'tool_use'/],
+  ['a wrong effort', { reasoning: { effort: 'most' } }, 'invalid_value', /Supported values are: 'none'/],
+  ['a thought without its seal', { input: [USER, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'missing_required_parameter', /encrypted_content/],
+  ['a thought with text in the clear', { input: [USER, { type: 'reasoning', summary: [], encrypted_content: 'x', content: [] }] }, 'unknown_parameter', /input\[1\]\.content/],
+  ['a phase that is none', { input: [USER, { role: 'assistant', content: 'x', phase: 'end' }] }, 'invalid_value', /'commentary'/],
+  ['a nested tool', { tools: [{ type: 'function', function: { name: 'x' } }] }, 'missing_required_parameter', /tools\[0\]\.name/],
+  ['a loose schema of a strict tool', { tools: [tool('x', { type: 'object', properties: {} })] }, 'invalid_function_parameters', /additionalProperties/],
+  ['a schema of no object', { tools: [tool('x', { type: 'string' }, false)] }, 'invalid_function_parameters', /Invalid schema for function 'x'/],
+  ['a choice of another tool', { tools: [WEATHER], tool_choice: { type: 'function', name: 'x' } }, null, /Tool choice 'x' not found/],
+  ['a forced choice without tools', { tool_choice: 'required' }, null, /must be specified with 'tools'/],
+  ['a long call id', { input: [USER, { ...CALL, call_id: 'x'.repeat(65) }] }, 'string_above_max_length', /maximum length 64, but got a string with length 65/],
+  ['arguments that are no JSON object', { input: [USER, { ...CALL, arguments: '[]' }, OUTPUT] }, 'invalid_value', /text of a JSON object/],
+  ['a call unanswered at the end', { input: [USER, CALL] }, null, /No tool output found for function call call_a\./],
+  ['a call unanswered before the user', { input: [USER, CALL, USER, OUTPUT] }, null, /No tool output found for function call call_a\./],
+  ['an output without a call', { input: [USER, OUTPUT] }, null, /No tool call found for function call output with call_id call_a\./],
+];
+
+for (const [what, body, code, message] of REFUSED) {
+  test(`${what} is refused`, async (t) => {
+    const answer = await ask(await open(t), body);
+    const error = at(JSON.parse(answer.text), 'error');
+    assert.equal(answer.status, 400, answer.text);
+    assert.equal(at(error, 'code'), code);
+    assert.match(String(at(error, 'message')), message);
+  });
+}
+
+test('a body that is no JSON object, another method and another path are refused', async (t) => {
+  const sandbox = await open(t);
+  const url = `${sandbox.baseUrls.openai}/responses`;
+  assert.match((await request(url, '[]', HEADERS.openai)).text, /could not parse the JSON body/);
+  assert.equal((await fetch(url, { headers: HEADERS.openai })).status, 404);
+  assert.equal((await request(`${url}/resp_1`, {}, HEADERS.openai)).status, 404);
+  assert.equal((await fetch(`${url}/models`, { headers: HEADERS.openai })).status, 404);
+});
