@@ -10,7 +10,7 @@ import { bounded, createRedactor } from './base/redact.ts';
 import type { Secret } from './base/secret.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
-import { Failure } from './core/failure.ts';
+import type { Failure } from './core/failure.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { listen } from './http/listen.ts';
@@ -198,13 +198,7 @@ function proxyText(proxy: ProxyAddress | undefined): string {
 /** The failure with the provider's own words, masked and cut, added to its sentence; never for a rejected credential. */
 function withProse(failure: Failure, redacted: (text: string) => string): Failure {
   if (failure.detail === undefined || failure.kind === 'auth') return failure;
-  return new Failure(failure.kind, `${failure.message}: ${redacted(failure.detail)}`, {
-    status: failure.status,
-    isRetried: failure.isRetried,
-    retryAfterMs: failure.retryAfterMs,
-    upstreamStatus: failure.upstreamStatus,
-    detail: failure.detail,
-  });
+  return failure.with({ message: `${failure.message}: ${redacted(failure.detail)}` });
 }
 
 /**

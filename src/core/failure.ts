@@ -47,7 +47,9 @@ export type FailureFields = {
   /** What the provider wrote: for the operator. */
   readonly detail?: string | undefined;
   /** Which of the gateway's limits ended it, as its variable's name, e.g. `GATEWAY_ATTEMPT_TIMEOUT`. */
-  readonly limit?: string;
+  readonly limit?: string | undefined;
+  /** The gateway's own doing (out of descriptors, a limit of its own): not retried, and not held against the provider. */
+  readonly isOwn?: boolean;
 };
 
 export class Failure {
@@ -60,17 +62,24 @@ export class Failure {
   readonly upstreamStatus: number;
   readonly detail: string | undefined;
   readonly limit: string | undefined;
+  readonly isOwn: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
     this.kind = kind;
     this.message = message;
     this.status = fields.status ?? row.status;
-    this.isRetried = fields.isRetried ?? row.isRetried;
+    this.isOwn = fields.isOwn ?? false;
+    this.isRetried = fields.isRetried ?? (row.isRetried && !this.isOwn);
     this.retryAfterMs = fields.retryAfterMs;
     this.upstreamStatus = fields.upstreamStatus ?? 0;
     this.detail = fields.detail;
     this.limit = fields.limit;
+  }
+
+  /** The same failure but for what is given here. */
+  with({ message = this.message, ...fields }: FailureFields & { readonly message?: string }): Failure {
+    return new Failure(this.kind, message, { ...this, ...fields });
   }
 }
 

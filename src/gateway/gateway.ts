@@ -256,7 +256,7 @@ async function readFailure(provider: Provider, response: UpstreamResponse): Prom
   if (failure.retryAfterMs !== undefined) return failure;
   const waitMs = retryAfterMs(response.headers, Date.now());
   // An absurd wait goes out as a hint too, and has to be a number that a header can carry.
-  return waitMs === undefined ? failure : withRetryAfter(failure, Math.min(waitMs, TIMER_MS_MAX));
+  return waitMs === undefined ? failure : failure.with({ retryAfterMs: Math.min(waitMs, TIMER_MS_MAX) });
 }
 
 /** What of an error's body has come when it ends or its time is over. */
@@ -266,15 +266,4 @@ async function readFailureBody(response: UpstreamResponse): Promise<string | Fai
   clearTimeout(timer);
   response.discard();
   return body instanceof Failure ? body : body.toString('utf8');
-}
-
-function withRetryAfter(failure: Failure, waitMs: number): Failure {
-  return new Failure(failure.kind, failure.message, {
-    status: failure.status,
-    isRetried: failure.isRetried,
-    retryAfterMs: waitMs,
-    upstreamStatus: failure.upstreamStatus,
-    detail: failure.detail,
-    ...(failure.limit === undefined ? {} : { limit: failure.limit }),
-  });
 }

@@ -18,7 +18,7 @@ for (const kind of Object.keys(kinds) as FailureKind[]) {
   const [status, isRetried] = kinds[kind];
   test(`Failure ${kind} answers ${status} and is ${isRetried ? '' : 'not '}retried`, () => {
     assert.deepEqual({ ...new Failure(kind, 'sentence') }, {
-      kind, message: 'sentence', status, isRetried, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined,
+      kind, message: 'sentence', status, isRetried, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined, isOwn: false,
     });
   });
 }
@@ -29,7 +29,7 @@ test('FAILURE_KINDS has a meaning for each kind and no other kind', () => {
 });
 
 test('Failure takes what its fields say over what its kind says', () => {
-  const fields = { status: 401, isRetried: true, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X' };
+  const fields = { status: 401, isRetried: true, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', isOwn: true };
   assert.deepEqual({ ...new Failure('auth', 'sentence', fields) }, { kind: 'auth', message: 'sentence', ...fields });
 });
 
@@ -115,4 +115,16 @@ test('malformedReply is a failure of the server that says what was wrong and quo
 test('truncatedStream is a failure of the server', () => {
   const failure = truncatedStream('p');
   assert.deepEqual([failure.kind, failure.message], ['server', 'p ended the stream before the answer was complete']);
+});
+
+test('Failure.with keeps everything but what it is given', () => {
+  const failure = new Failure('server', 'sentence', {
+    status: 503, isRetried: false, retryAfterMs: 5, upstreamStatus: 500, detail: 'prose', limit: 'GATEWAY_X', isOwn: true,
+  });
+  assert.deepEqual({ ...failure.with({}) }, { ...failure });
+  assert.deepEqual({ ...failure.with({ message: 'other', retryAfterMs: 7 }) }, { ...failure, message: 'other', retryAfterMs: 7 });
+});
+
+test("Failure of the gateway's own doing is not retried, whatever its kind", () => {
+  assert.equal(new Failure('server', 'sentence', { isOwn: true }).isRetried, false);
 });
