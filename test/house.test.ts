@@ -18,9 +18,9 @@ const ALLOWED: Readonly<Record<string, { readonly values: readonly string[]; rea
   providers: { values: ['base', 'core'] },
   upstream: { values: ['base', 'core'] },
   gateway: { values: ['base', 'core', 'metrics.ts', 'upstream'] },
-  http: { values: ['base', 'core', 'callers', 'gateway'], types: ['config', 'metrics.ts'] },
+  http: { values: ['base', 'core', 'gateway'], types: ['config', 'metrics.ts'] },
   sandbox: { values: ['base'] },
-  'app.ts': { values: ['base', 'core', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'] },
+  'app.ts': { values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'] },
   'main.ts': { values: ['app.ts', 'config', 'base', 'http', 'providers'] },
   'demo.ts': { values: ['app.ts', 'config', 'base', 'providers', 'sandbox'] },
 };
@@ -98,7 +98,7 @@ const FORBIDDEN: readonly (readonly [string, RegExp, readonly string[]])[] = [
   ['prototype-changing copies', /Object\.assign\(/, []],
   ['the global agent', /globalAgent/, []],
   // A date that a provider names, and the start of the process; what lasts is measured by performance.now().
-  ['the wall clock', /Date\.now\(/, ['gateway/gateway.ts', 'metrics.ts']],
+  ['the wall clock', /Date\.now\(/, ['gateway/gateway.ts', 'http/exchange.ts', 'metrics.ts']],
   ['headersDistinct', /Distinct\b/, []],
 ];
 
