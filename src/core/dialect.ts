@@ -25,6 +25,8 @@ export type DecodedRequest = {
   /** The model as the caller names it. */
   readonly model: string;
   readonly isStream: boolean;
+  /** Whether a stream is to say its usage, where the dialect leaves that to the request. */
+  readonly wantsUsage: boolean;
   /** What the request asks, of a provider that knows the model as `model`. Failures: bad_request, unsupported. */
   translate(model: string): Translation | Failure;
 };
@@ -65,6 +67,12 @@ export type FailureAnswer = { readonly body: string; readonly headers: Readonly<
 export interface CallerDialect {
   /** For logs and metrics: `native`, `openai-chat`, … */
   readonly name: string;
+  /** Whose format it is, as the name of a provider, which serves it where nothing else is said; undefined = nobody's but ours. */
+  readonly vendor: string | undefined;
+  /** Whether a caller's token may also come as `x-api-key`. */
+  readonly takesApiKey: boolean;
+  /** The names in its table of fields. Metrics count what was left out by them, all others as `other`. */
+  readonly fieldNames: ReadonlySet<string>;
   readonly routes: readonly DialectRoute[];
   /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
   decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure;
@@ -79,4 +87,6 @@ export interface CallerDialect {
    * dialect's error frame take a stream that ends in order for a whole answer.
    */
   readonly breaksFailedStreams: boolean;
+  /** Whether a provider that declined without a word is answered as a reply, with stop reason `refusal`, and not as a failure. */
+  readonly repliesRefusals: boolean;
 }

@@ -10,6 +10,9 @@ const NO_HEADERS = {};
 
 export const NATIVE: CallerDialect = {
   name: 'native',
+  vendor: undefined,
+  takesApiKey: false,
+  fieldNames: new Set(),
   routes: [
     { name: 'chat', path: '/v1/chat', stream: 'never' },
     { name: 'chat_stream', path: '/v1/chat/stream', stream: 'always' },
@@ -23,6 +26,7 @@ export const NATIVE: CallerDialect = {
   renderFailure: (failure) => ({ body: renderFailureBody(failure), headers: NO_HEADERS }),
   renderModels: renderModelList,
   breaksFailedStreams: false,
+  repliesRefusals: false,
 };
 
 function decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure {
@@ -32,6 +36,7 @@ function decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Fail
     provider: request.provider,
     model: request.model,
     isStream: route.stream === 'always',
+    wantsUsage: true,
     translate: (model) => ({ request: model === request.model ? request : { ...request, model }, ignored: [] }),
   };
 }
