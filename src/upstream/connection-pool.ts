@@ -6,7 +6,7 @@
 
 import http from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
@@ -32,6 +32,7 @@ const AGENT_SETTINGS = {
 
 /** What all connections of a transport have in common. */
 export type ConnectionSettings = {
+  readonly lookup: LookupFunction;
   /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
   readonly ca: string | undefined;
 };
