@@ -16,7 +16,7 @@ import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { ConnectionSettings } from './connection-pool.ts';
 import { NameLookup } from './name-lookup.ts';
-import type { NameQuery } from './name-lookup.ts';
+import type { NameSource } from './name-lookup.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
@@ -29,8 +29,8 @@ export type HttpTransportSettings = {
   readonly proxyFor?: (baseUrl: URL) => ProxyAddress | undefined;
   /** Told when a call is sent a second time because its kept socket had been closed by the provider meanwhile. */
   readonly onStaleRetry?: (provider: string) => void;
-  /** Looks host names up; undefined = as the platform does. */
-  readonly queryName?: NameQuery;
+  /** Whom host names are asked of; undefined = the platform. */
+  readonly nameSource?: NameSource;
   /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string;
 };
@@ -50,7 +50,7 @@ class HttpTransport implements Transport {
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
-    this.#connections = { lookup: new NameLookup(settings.queryName).lookup, ca: settings.ca };
+    this.#connections = { lookup: new NameLookup(settings.nameSource).lookup, ca: settings.ca };
   }
 
   send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {

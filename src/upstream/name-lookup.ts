@@ -3,11 +3,11 @@
  *
  * The platform looks a name up in a thread (getaddrinfo), and Node gives two of its four threads to that. A lookup that a silent
  * name server holds takes ten seconds and more, cannot be called off, and two of them stop every other. So a name is looked up
- * once for all who wait for it; answers are kept for a short time, and bridge a failing renewal; names that are known to be
- * slow share one thread, so that the other is there for the rest.
+ * once for all who wait for it; answers are kept for a short time, and bridge a failing renewal; and while one thread is
+ * taken, the other is for names alone of which a name server has just been seen to answer.
  *
- * `dns.resolve` would need no thread, but reads neither the hosts file nor the search domains, and so could send a key
- * to another machine than the one the operator named.
+ * `dns.resolve` needs no thread, and so can see that. But it reads neither the hosts file nor the search domains: an address
+ * from it could send a key to another machine than the one the operator named.
  */
 
 import { createSocket } from 'node:dgram';
@@ -18,13 +18,19 @@ import type { LookupFunction } from 'node:net';
 /** Told the addresses, at least one, or why there are none. */
 export type AddressReceiver = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
 
-/** Looks a name up, however long that takes, and tells the outcome once, later. */
-export type NameQuery = (hostname: string, onAnswer: AddressReceiver) => void;
+/** Whom names are asked of. Both tell their outcome once, later. */
+export type NameSource = {
+  /** Looks a name up, however long that takes. */
+  readonly query: (hostname: string, onAnswer: AddressReceiver) => void;
+  /** Whether a name server answers for a name, whatever it says; takes no thread, and at most about a second. */
+  readonly probe: (hostname: string, onAnswer: (isAnswered: boolean) => void) => void;
+};
 
 /** Lookups at the same time: as many as Node has threads for. More would queue where nobody can choose among them. */
 const LOOKUPS_MAX = 2;
 /** A lookup that takes longer waits for a name server; a usual one is done in a tenth of it. */
 const SLOW_MS = 1000;
+const PROBE_TRIES = 2;
 /** An answer that is younger is used as it is. Short enough to follow a provider that moves, long enough for a burst. */
 const FRESH_MS = 10_000;
 /** How long the last good answer bridges lookups that fail: an outage of name servers, not the life of an address. */
@@ -51,22 +57,24 @@ type Name = {
   /** Whether the last lookup took longer than a usual one. */
   isSlow: boolean;
   state: 'idle' | 'queued' | 'running';
-  /** When the running lookup began. */
-  askedAtMs: number;
+  queuedAtMs: number;
+  startedAtMs: number;
+  /** Whether its name servers answer, as far as that is known since it was queued. */
+  probe: 'none' | 'asking' | 'answered';
   patience: NodeJS.Timeout | undefined;
   waiting: AddressReceiver[];
 };
 
 export class NameLookup {
-  readonly #query: NameQuery;
+  readonly #source: NameSource;
   readonly #now: () => number;
   readonly #names = new Map<string, Name>();
   readonly #running = new Set<Name>();
   readonly #queued = new Set<Name>();
 
   /** `now` gives milliseconds of a clock that never jumps. */
-  constructor(query: NameQuery = queryPlatform, now: () => number = () => performance.now()) {
-    this.#query = query;
+  constructor(source: NameSource = PLATFORM, now: () => number = () => performance.now()) {
+    this.#source = source;
     this.#now = now;
   }
 
@@ -93,8 +101,9 @@ export class NameLookup {
     const ageMs = nowMs - name.answeredAtMs;
     const isRenewed = ageMs >= FRESH_MS && nowMs - name.failedAtMs >= RENEWAL_PAUSE_MS;
     if (name.state === 'idle' && (isRenewed || ageMs >= STALE_MS_MAX)) this.#enqueue(name);
-    const isWaitShort = name.state === 'running' && nowMs - name.askedAtMs < PATIENCE_MS;
-    if (ageMs < FRESH_MS || (ageMs < STALE_MS_MAX && !isWaitShort)) answerLater(onAnswer, null, name.addresses);
+    else if (name.state === 'queued') this.#startQueued();
+    const isPatient = name.state !== 'idle' && nowMs - name.queuedAtMs < PATIENCE_MS;
+    if (ageMs < FRESH_MS || (ageMs < STALE_MS_MAX && !isPatient)) answerLater(onAnswer, null, name.addresses);
     else if (name.waiting.length >= WAITING_MAX) answerLater(onAnswer, lookupError('EAI_AGAIN'), []);
     else name.waiting.push(onAnswer);
   }
@@ -109,7 +118,9 @@ export class NameLookup {
         failedAtMs: -Infinity,
         isSlow: false,
         state: 'idle',
-        askedAtMs: -Infinity,
+        queuedAtMs: -Infinity,
+        startedAtMs: -Infinity,
+        probe: 'none',
         patience: undefined,
         waiting: [],
       };
@@ -120,30 +131,36 @@ export class NameLookup {
 
   #enqueue(name: Name): void {
     name.state = 'queued';
+    name.queuedAtMs = this.#now();
+    if (name.answeredAtMs !== -Infinity) name.patience = setTimeout(() => this.#bridge(name), PATIENCE_MS);
     this.#queued.add(name);
     this.#startQueued();
   }
 
-  /** Starts whatever may start, in the order of asking. */
+  /** Starts whatever may start, in the order of asking: a name of which nothing is known only where it leaves a thread free. */
   #startQueued(): void {
     for (const name of this.#queued) {
-      if (!this.#mayStart(name)) continue;
-      this.#queued.delete(name);
-      this.#start(name);
+      if (this.#running.size === 0 || (this.#running.size < LOOKUPS_MAX && name.probe === 'answered')) this.#start(name);
+      else if (name.probe === 'none' && !name.isSlow) this.#probe(name);
     }
   }
 
-  #mayStart(name: Name): boolean {
-    if (this.#running.size >= LOOKUPS_MAX) return false;
-    return !name.isSlow || ![...this.#running].some((other) => other.isSlow || this.#now() - other.askedAtMs > SLOW_MS);
+  #probe(name: Name): void {
+    name.probe = 'asking';
+    this.#source.probe(name.hostname, (isAnswered) => {
+      // It may have been looked up meanwhile, and be queued again.
+      if (name.probe === 'asking') name.probe = isAnswered ? 'answered' : 'none';
+      if (isAnswered) this.#startQueued();
+    });
   }
 
   #start(name: Name): void {
+    this.#queued.delete(name);
     name.state = 'running';
-    name.askedAtMs = this.#now();
+    name.probe = 'none';
+    name.startedAtMs = this.#now();
     this.#running.add(name);
-    if (name.answeredAtMs !== -Infinity) name.patience = setTimeout(() => this.#bridge(name), PATIENCE_MS);
-    this.#query(name.hostname, (error, addresses) => this.#settle(name, error, addresses));
+    this.#source.query(name.hostname, (error, addresses) => this.#settle(name, error, addresses));
   }
 
   /** The new answer is late: the last good one has to do. */
@@ -156,7 +173,7 @@ export class NameLookup {
     clearTimeout(name.patience);
     this.#running.delete(name);
     name.state = 'idle';
-    name.isSlow = nowMs - name.askedAtMs > SLOW_MS;
+    name.isSlow = nowMs - name.startedAtMs > SLOW_MS;
     if (error === null) {
       name.addresses = addresses;
       name.answeredAtMs = nowMs;
@@ -194,13 +211,21 @@ function lookupError(code: string): NodeJS.ErrnoException {
   return error;
 }
 
-/** The platform's own lookup: hosts file, search domains and name servers. */
-function queryPlatform(hostname: string, onAnswer: AddressReceiver): void {
-  dns.lookup(hostname, { all: true, hints: dns.ADDRCONFIG }, (error, addresses) => {
-    if (error === null) onAnswer(null, addresses);
-    else checkDescriptors((shortage) => onAnswer(shortage ?? error, []));
-  });
-}
+const PLATFORM: NameSource = {
+  /** Hosts file, search domains and name servers, in a thread. */
+  query(hostname, onAnswer) {
+    dns.lookup(hostname, { all: true, hints: dns.ADDRCONFIG }, (error, addresses) => {
+      if (error === null) onAnswer(null, addresses);
+      else checkDescriptors((shortage) => onAnswer(shortage ?? error, []));
+    });
+  },
+
+  /** Name servers alone, over a socket of the event loop. That they refuse is an answer too. */
+  probe(hostname, onAnswer) {
+    const resolver = new dns.Resolver({ timeout: SLOW_MS / PROBE_TRIES, tries: PROBE_TRIES });
+    resolver.resolve4(hostname, (error) => onAnswer(error === null || error.code !== dns.TIMEOUT));
+  },
+};
 
 /** Out of descriptors, the platform may say that a name does not exist. Opening one shows whether there are any. */
 function checkDescriptors(onChecked: (shortage: NodeJS.ErrnoException | undefined) => void): void {

@@ -25,12 +25,17 @@ function openTransport(t: TestContext, settings: HttpTransportSettings = {}, kno
   const asked: string[] = [];
   const transport = createHttpTransport({
     ca: CERTIFICATE.cert,
-    queryName: (hostname, onAnswer) => {
-      asked.push(hostname);
-      if (hostname === 'silent.test') return;
-      if (hostname === 'gone.test') setImmediate(onAnswer, errorOf('ENOTFOUND'), []);
-      else if (hostname === 'short.test') setImmediate(onAnswer, errorOf('EMFILE'), []);
-      else setImmediate(onAnswer, null, known);
+    nameSource: {
+      query(hostname, onAnswer) {
+        asked.push(hostname);
+        if (hostname === 'silent.test') return;
+        if (hostname === 'gone.test') setImmediate(onAnswer, errorOf('ENOTFOUND'), []);
+        else if (hostname === 'short.test') setImmediate(onAnswer, errorOf('EMFILE'), []);
+        else setImmediate(onAnswer, null, known);
+      },
+      probe(hostname, onAnswer) {
+        if (hostname !== 'silent.test') setImmediate(onAnswer, true);
+      },
     },
     ...settings,
   });

@@ -3,7 +3,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { NameLookup } from '../../src/upstream/name-lookup.ts';
-import type { AddressReceiver } from '../../src/upstream/name-lookup.ts';
+import type { AddressReceiver, NameSource } from '../../src/upstream/name-lookup.ts';
 
 const MINUTE_MS = 60_000;
 const A: LookupAddress = { address: '192.0.2.1', family: 4 };
@@ -17,13 +17,20 @@ function openLookup(t: TestContext) {
   /** Every lookup so far. */
   const asked: string[] = [];
   const open = new Map<string, AddressReceiver>();
-  const names = new NameLookup(
-    (hostname, onAnswer) => {
+  /** Every probe so far. */
+  const probed: string[] = [];
+  const probes = new Map<string, (isAnswered: boolean) => void>();
+  const source: NameSource = {
+    query(hostname, onAnswer) {
       asked.push(hostname);
       open.set(hostname, onAnswer);
     },
-    () => nowMs,
-  );
+    probe(hostname, onAnswer) {
+      probed.push(hostname);
+      probes.set(hostname, onAnswer);
+    },
+  };
+  const names = new NameLookup(source, () => nowMs);
   const take = (hostname: string): AddressReceiver => {
     const onAnswer = open.get(hostname);
     if (onAnswer === undefined) assert.fail(`${hostname} is not being looked up`);
@@ -32,6 +39,13 @@ function openLookup(t: TestContext) {
   };
   return {
     asked,
+    probed,
+    /** The outcome of a name's probe. */
+    hear: (hostname: string, isAnswered: boolean): void => {
+      const onAnswer = probes.get(hostname) ?? assert.fail(`${hostname} is not being probed`);
+      probes.delete(hostname);
+      onAnswer(isAnswered);
+    },
     pass: (ms: number): void => {
       nowMs += ms;
       t.mock.timers.tick(ms);
@@ -132,8 +146,11 @@ describe('NameLookup of the machine itself', () => {
   }
 
   test('takes no other name for it', (t) => {
-    const { ask, asked } = openLookup(t);
-    for (const hostname of ['localhost.test', 'notlocalhost']) ask(hostname);
+    const { ask, asked, answer } = openLookup(t);
+    for (const hostname of ['localhost.test', 'notlocalhost']) {
+      ask(hostname);
+      answer(hostname, A);
+    }
     assert.deepEqual(asked, ['localhost.test', 'notlocalhost']);
   });
 });
@@ -235,81 +252,107 @@ describe('NameLookup of a name that it knows', () => {
 });
 
 describe('NameLookup beside a silent name server', () => {
-  test('looks the others up as ever, after 100 who gave the silent one up', (t) => {
-    const { ask, asked, answer, pass } = openLookup(t);
+  test('looks the others up as soon as theirs are seen to answer, after 100 who gave the silent one up', (t) => {
+    const { ask, asked, hear, answer, pass } = openLookup(t);
     for (let count = 0; count < 100; count += 1) ask('silent.test');
     pass(5000);
     for (const hostname of ['a.test', 'b.test', 'c.test']) {
       const other = ask(hostname);
+      hear(hostname, true);
       answer(hostname, A);
       assert.deepEqual(other.outcome, [A]);
     }
     assert.deepEqual(asked, ['silent.test', 'a.test', 'b.test', 'c.test']);
   });
 
+  test('keeps the second thread free of a second silent one, which waits for the first', (t) => {
+    const { ask, asked, probed, hear, fail, answer } = openLookup(t);
+    for (const hostname of ['silent.test', 'mute.test', 'a.test']) ask(hostname);
+    hear('mute.test', false);
+    hear('a.test', true);
+    assert.deepEqual(asked, ['silent.test', 'a.test']);
+    answer('a.test', A);
+    assert.deepEqual(asked, ['silent.test', 'a.test']);
+    fail('silent.test', 'EAI_AGAIN');
+    assert.deepEqual(asked, ['silent.test', 'a.test', 'mute.test']);
+    assert.deepEqual(probed, ['mute.test', 'a.test', 'mute.test']);
+  });
+
+  test('probes a waiting name once at a time, and again for who asks later', (t) => {
+    const { ask, asked, probed, hear, answer } = openLookup(t);
+    ask('silent.test');
+    const waiting = [ask('a.test'), ask('a.test')];
+    assert.deepEqual(probed, ['a.test']);
+    hear('a.test', false);
+    waiting.push(ask('a.test'));
+    assert.deepEqual(probed, ['a.test', 'a.test']);
+    hear('a.test', true);
+    answer('a.test', A);
+    assert.deepEqual(waiting.map(({ outcome }) => outcome), [[A], [A], [A]]);
+    assert.deepEqual(asked, ['silent.test', 'a.test']);
+  });
+
   test('looks up two names at a time, the others in the order of asking', (t) => {
-    const { ask, asked, answer, fail } = openLookup(t);
+    const { ask, asked, hear, answer, fail } = openLookup(t);
     for (const hostname of ['a.test', 'b.test', 'c.test', 'd.test', 'c.test']) ask(hostname);
-    assert.deepEqual(asked, ['a.test', 'b.test']);
-    fail('b.test', 'ENOTFOUND');
-    assert.deepEqual(asked, ['a.test', 'b.test', 'c.test']);
+    for (const hostname of ['d.test', 'b.test', 'c.test']) hear(hostname, true);
+    assert.deepEqual(asked, ['a.test', 'd.test']);
+    fail('d.test', 'ENOTFOUND');
+    assert.deepEqual(asked, ['a.test', 'd.test', 'b.test']);
     answer('a.test', A);
-    assert.deepEqual(asked, ['a.test', 'b.test', 'c.test', 'd.test']);
+    assert.deepEqual(asked, ['a.test', 'd.test', 'b.test', 'c.test']);
   });
 
-  test('lets names that were slow take turns in one thread, so that the other is free', (t) => {
-    const { ask, asked, answer, fail, pass } = openLookup(t);
-    for (const hostname of ['slow.test', 'slower.test']) ask(hostname);
-    pass(1001);
-    for (const hostname of ['slow.test', 'slower.test']) fail(hostname, 'EAI_AGAIN');
-    asked.length = 0;
-    const [, second] = [ask('slow.test'), ask('slower.test')];
-    const other = ask('a.test');
-    assert.deepEqual(asked, ['slow.test', 'a.test']);
-    answer('a.test', A);
-    assert.deepEqual(other.outcome, [A]);
-    fail('slow.test', 'EAI_AGAIN');
-    assert.deepEqual(asked, ['slow.test', 'a.test', 'slower.test']);
-    answer('slower.test', B);
-    assert.deepEqual(second.outcome, [B]);
-  });
-
-  test('lets a name that was slow wait for any lookup that has taken longer than a second', (t) => {
-    const { ask, asked, fail, answer, pass } = openLookup(t);
+  test('lets a name that was slow start only where both threads are free, whoever answers for it', (t) => {
+    const { ask, asked, probed, answer, fail, pass } = openLookup(t);
     ask('slow.test');
     pass(1001);
     fail('slow.test', 'EAI_AGAIN');
-    ask('new.test');
-    pass(1001);
-    ask('slow.test');
-    assert.deepEqual(asked, ['slow.test', 'new.test']);
-    answer('new.test', A);
-    assert.deepEqual(asked, ['slow.test', 'new.test', 'slow.test']);
+    ask('a.test');
+    const slow = ask('slow.test');
+    assert.deepEqual([asked, probed], [['slow.test', 'a.test'], []]);
+    answer('a.test', A);
+    answer('slow.test', B);
+    assert.deepEqual(slow.outcome, [B]);
   });
 
   test('takes a name for slow no longer once it was quick', (t) => {
-    const { ask, asked, answer, pass } = openLookup(t);
-    for (const hostname of ['a.test', 'b.test']) ask(hostname);
+    const { ask, probed, answer, pass } = openLookup(t);
+    ask('a.test');
     pass(1001);
-    for (const hostname of ['a.test', 'b.test']) answer(hostname, A);
-    for (let round = 0; round < 2; round += 1) {
-      pass(MINUTE_MS);
-      asked.length = 0;
-      for (const hostname of ['a.test', 'b.test']) ask(hostname);
-      if (round === 0) assert.deepEqual(asked, ['a.test']);
-      else assert.deepEqual(asked, ['a.test', 'b.test']);
-      for (const hostname of ['a.test', 'b.test']) answer(hostname, A);
-    }
+    answer('a.test', A);
+    pass(MINUTE_MS);
+    ask('a.test');
+    answer('a.test', A);
+    pass(MINUTE_MS);
+    ask('silent.test');
+    ask('a.test');
+    assert.deepEqual(probed, ['a.test']);
   });
 
-  test('gives the last good answer at once to a name that has to wait for its turn', async (t) => {
+  test('gives the last good answer half a second after its turn did not come', async (t) => {
     const { ask, asked, answer, pass } = openLookup(t);
     ask('a.test');
     answer('a.test', A);
     pass(MINUTE_MS);
-    for (const hostname of ['silent.test', 'mute.test']) ask(hostname);
+    ask('silent.test');
     const other = ask('a.test');
+    pass(499);
+    assert.equal(other.outcome, undefined);
+    pass(1);
+    assert.deepEqual(other.outcome, [A]);
+    const next = ask('a.test');
     await arrived();
-    assert.deepEqual([other.outcome, asked], [[A], ['a.test', 'silent.test', 'mute.test']]);
+    assert.deepEqual([next.outcome, asked], [[A], ['a.test', 'silent.test']]);
+  });
+
+  test('is not misled by the outcome of a probe that came after the lookup', (t) => {
+    const { ask, asked, hear, answer, fail } = openLookup(t);
+    ask('silent.test');
+    ask('a.test');
+    fail('silent.test', 'EAI_AGAIN');
+    hear('a.test', false);
+    answer('a.test', A);
+    assert.deepEqual(asked, ['silent.test', 'a.test']);
   });
 });
