@@ -189,6 +189,7 @@ export function loadConfig(
     proxy: { httpsProxy, httpProxy, noProxy },
   };
   checkTogether(environment, config);
+  checkVerification(environment, variables);
   return {
     config: environment.problems.length === 0 ? config : undefined,
     problems: environment.problems,
@@ -370,6 +371,14 @@ function checkTogether(environment: Environment, config: Config): void {
       warnings.push('GATEWAY_TRANSPORT: fetch does not use HTTPS_PROXY and HTTP_PROXY');
     }
   }
+}
+
+/** Node's own variable, which it obeys wherever nothing else is said; `fetch` has no way of saying it. */
+function checkVerification(environment: Environment, variables: Readonly<Record<string, string | undefined>>): void {
+  if (variables['NODE_TLS_REJECT_UNAUTHORIZED']?.trim() !== '0') return;
+  environment.problems.push(
+    'NODE_TLS_REJECT_UNAUTHORIZED: 0 would hand keys to whoever answers; remove it, and name the authority of a private certificate in NODE_EXTRA_CA_CERTS',
+  );
 }
 
 function unknownVariables(environment: Environment): string[] {
