@@ -8,6 +8,7 @@
 import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import { isObject } from '../../base/loose.ts';
+import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { MessageSource } from './raw.ts';
 
 /** What grows from piece to piece; everything else is replaced by what comes later. */
@@ -47,6 +48,7 @@ export class ReasoningDetails {
       return;
     }
     for (const [at, piece] of details.entries()) {
+      if (this.#keptChars > REPLY_CHARS_MAX) return;
       if (isObject(piece)) this.#extend(this.#itemFor(piece), piece, at, source);
     }
   }

@@ -40,13 +40,9 @@ export function decodeChatBody(provider: string, profile: HostProfile, body: str
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile);
   draft.take(json, body, 'message', () => {});
-  if (draft.isOverfull) return oversizedReply(provider);
+  const { overflow } = draft;
+  if (overflow !== undefined) return overflow;
   return draft.hasMessage ? draft.finish() : malformedReply(provider, 200, 'the body holds no message');
-}
-
-/** What is said of a reply beyond what is kept of one. The limit is the gateway's own, so the same again would end the same. */
-export function oversizedReply(provider: string): Failure {
-  return malformedReply(provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`).with({ isOwn: true, isRetried: false });
 }
 
 /** Fields that disclose reasoning. Hosts send the same text in several, so the first that holds any is the only one read. */
@@ -86,10 +82,12 @@ export class ReplyDraft {
     return this.#finishReason !== undefined;
   }
 
-  /** Whether more has come than is kept. */
-  get isOverfull(): boolean {
+  /** The failure once more has come than is kept. The limit is the gateway's own, so the same again would end the same. */
+  get overflow(): Failure | undefined {
     const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
-    return chars > REPLY_CHARS_MAX;
+    if (chars <= REPLY_CHARS_MAX) return undefined;
+    const what = `the reply is longer than ${REPLY_CHARS_MAX} characters`;
+    return malformedReply(this.#provider, 200, what).with({ isOwn: true, isRetried: false });
   }
 
   /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */

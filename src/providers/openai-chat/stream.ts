@@ -13,7 +13,7 @@ import type { ChatReply } from '../../core/chat.ts';
 import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import type { HostProfile } from './profile.ts';
-import { ReplyDraft, oversizedReply } from './reply.ts';
+import { ReplyDraft } from './reply.ts';
 
 // hot: per token
 export class OpenAiStreamDecoder implements StreamDecoder {
@@ -37,7 +37,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     const failure = failureInside(this.#provider, json, event === 'error');
     if (failure !== undefined) return this.#end(failure, sink);
     this.#draft.take(json, data, 'delta', sink);
-    if (this.#draft.isOverfull) this.#end(oversizedReply(this.#provider), sink);
+    const { overflow } = this.#draft;
+    if (overflow !== undefined) this.#end(overflow, sink);
   }
 
   end(sink: DeltaSink): void {

@@ -4,6 +4,7 @@ import { isMadeCallId } from '../../../src/core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
+import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
 import { adapterOf, assistant, bodyText, bodyWith, call, chunk, fixture, good, messagesOf, requestOf, result, sse, user } from './setup.ts';
 
@@ -69,6 +70,19 @@ test('a stream cut at any byte is done only once the finish reason has come', ()
 test('a stream without a finish reason fails although it says [DONE]', () => {
   const failure = failureOf([chunk({ content: 'half' })]);
   assert.deepEqual([failure.kind, failure.message], ['server', 'openai ended the stream before the answer was complete']);
+});
+
+test('blank frames anywhere, and further frames and [DONE] after the end, change nothing', () => {
+  const blank = 'data:\n\ndata: \n\nevent: ping\ndata: \n\n: comment\n\n';
+  for (const api of ['chat', 'auto'] as const) {
+    const adapter = OPENAI_ROW.createAdapter('openai', { openAiApi: api });
+    for (const name of ['text.sse', 'tools.sse', 'reasoning.sse']) {
+      const plain = fixture(name).toString();
+      const frames = plain.split(/(?<=\r?\n\r?\n)/);
+      const noisy = blank + frames.join(blank) + blank + 'data: [DONE]\n\ndata: [DONE]\n\n' + frames.join('');
+      assert.deepEqual(decodeChunks(adapter, [Buffer.from(noisy)]), decodeChunks(adapter, [Buffer.from(plain)]), `${api} ${name}`);
+    }
+  }
 });
 
 test('the decoder emits one terminal delta and is silent after it', () => {
