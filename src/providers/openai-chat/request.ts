@@ -2,8 +2,8 @@
  * A chat request as a Chat Completions payload (OpenAI, Chat Completions, request body).
  *
  * The encoding of a prefix of a conversation never depends on what follows it: providers cache by
- * prefix. One exception: user turns in a row, for hosts that take them only as one. Nothing here knows
- * a host by name; its peculiarities come as a profile.
+ * prefix. Where user turns in a row have to go out as one message, that message only grows at its end.
+ * Nothing here knows a host by name; its peculiarities come as a profile.
  */
 
 import { mergePatch } from '../../base/json/merge.ts';
