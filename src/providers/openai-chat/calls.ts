@@ -6,13 +6,13 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
-import { parseJson } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply } from '../../core/failure.ts';
+import { parseUncounted } from './raw.ts';
 import type { MessageSource } from './raw.ts';
 
 /** What a call counts for beside its text, so that a flood of empty ones is bounded too: some 32,000 in one answer. */
@@ -150,6 +150,6 @@ function wholeArguments(call: CallDraft, isCut: boolean): RawJson | undefined {
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
-  const parsed = parseJson(text);
+  const parsed = parseUncounted(text);
   return parsed instanceof JsonObject ? parsed.raw : undefined;
 }

@@ -7,6 +7,14 @@ import type { JsonValue } from '../../base/json/value.ts';
 
 type Path = readonly (string | number)[];
 
+/**
+ * A host's text read strictly; a JsonProblem when that cannot be. Its values are not counted, since it is bounded by its
+ * bytes: a reply of 600 tokens with 20 log probabilities each has more of them than a caller may send.
+ */
+export function parseUncounted(text: string): JsonValue | JsonProblem {
+  return parseJson(text, { valuesLeft: text.length });
+}
+
 /** A message, or a stream's delta of one, in the text of a body or frame. */
 export class MessageSource {
   /** A whole message, not a delta. */
@@ -29,7 +37,7 @@ export class MessageSource {
    */
   rawAt(...path: Path): RawJson | undefined {
     if (!this.#isRead) {
-      const root = parseJson(this.#text);
+      const root = parseUncounted(this.#text);
       const part = this.isWhole ? 'message' : 'delta';
       this.#message = root instanceof JsonProblem ? undefined : valueAt(root, ['choices', this.#choiceAt, part]);
       this.#isRead = true;

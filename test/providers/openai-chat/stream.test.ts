@@ -263,6 +263,25 @@ test('what comes in thousands takes time linear in its number, in one frame or m
   assert.ok(performance.now() - startedAtMs < 20_000);
 });
 
+test('what is kept as written may hold more values than a caller may send, and so may what stands beside it', () => {
+  const many = `[${Array.from({ length: 40_000 }, () => '{"a":1.0}').join()}]`;
+  const details = '[{"type":"reasoning.text","text":"t","n":1.0}]';
+  const adapter = adapterOf('compat');
+  for (const [args, beside] of [[`{"list":${many}}`, '[]'], ['{"n":1.0}', many]] as const) {
+    for (const sent of [args, JSON.stringify(args)]) {
+      const body =
+        `{"choices":[{"index":0,"logprobs":${beside},"finish_reason":"tool_calls","message":{"content":"x","reasoning_details":${details},` +
+        `"tool_calls":[{"id":"a","type":"function","function":{"name":"weather","arguments":${sent}}}]}}]}`;
+      const whole = good(adapter.decodeChat(body));
+      assert.deepEqual(whole.parts.map((part) => (part.type === 'tool_call' ? part.arguments.text : part.text)), ['x', args]);
+      const turns = [user('q'), assistant(...whole.parts), result('a', 'ok')];
+      assert.ok(bodyText(adapter, requestOf({ turns })).includes(`"reasoning_details":${details}`));
+      const streamed = good(endOf(decodeChunks(adapter, [Buffer.from(`data: ${body.replace('"message":', '"delta":')}\n\n`)])));
+      assert.deepEqual(streamed, whole);
+    }
+  }
+});
+
 test('text beyond the limit stops the stream', () => {
   const decoder = openai.createStreamDecoder();
   let last: Delta | undefined;
