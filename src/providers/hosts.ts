@@ -85,8 +85,8 @@ export const HOST_ROWS: readonly ProviderRow[] = [
 ];
 
 /**
- * The operator's own host under a name of the operator's choice. It gets back whatever it sent for that purpose, and
- * turns in the one order that every chat template takes.
+ * The operator's own host under a name of the operator's choice. It gets back whatever it sent for that purpose, and user
+ * turns in a row as one, since its chat template may refuse them otherwise.
  */
 export function compatRow(name: string): ProviderRow {
   return ownRow(name, 'GATEWAY_COMPAT', undefined, {
