@@ -69,6 +69,8 @@ export interface CallerDialect {
   readonly name: string;
   /** Whose format it is, as the name of a provider, which serves it where nothing else is said; undefined = nobody's but ours. */
   readonly vendor: string | undefined;
+  /** Whether `provider/model` as a model asks that provider, unless the operator says otherwise. */
+  readonly takesModelPrefixes: boolean;
   /** Whether a caller's token may also come as `x-api-key`. */
   readonly takesApiKey: boolean;
   /** The names in its table of fields. Metrics count what was left out by them, all others as `other`. */

@@ -20,6 +20,7 @@ export function providerAt(baseUrl: URL, fields: Partial<Provider> = {}): Provid
     baseUrl,
     key: new Secret('sk-test-0123456789'),
     keyHeader: { name: 'authorization', prefix: 'Bearer ' },
+    speaks: [],
     ...fields,
   };
 }

@@ -11,6 +11,7 @@ const NO_HEADERS = {};
 export const NATIVE: CallerDialect = {
   name: 'native',
   vendor: undefined,
+  takesModelPrefixes: false,
   takesApiKey: false,
   fieldNames: new Set(),
   routes: [

@@ -11,6 +11,7 @@ import { decodeChatCompletions } from './request.ts';
 export const OPENAI_CHAT: CallerDialect = {
   name: 'openai-chat',
   vendor: 'openai',
+  takesModelPrefixes: true,
   takesApiKey: true,
   fieldNames: new Set(Object.keys(CHAT_FIELDS)),
   routes: [{ name: 'chat_completions', path: '/v1/chat/completions', stream: 'asked' }],
