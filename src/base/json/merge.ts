@@ -39,7 +39,8 @@ function mapFrom(value: JsonOut | undefined): Map<string, JsonOut> {
   return entries;
 }
 
-function outFrom(value: JsonValue): JsonOut {
+/** A parsed value as one to be written: what is not plain keeps its text. */
+export function outFrom(value: JsonValue): JsonOut {
   if (value instanceof JsonObject || value instanceof JsonArray) return value.raw;
   if (value instanceof JsonNumber) return new RawJson(value.text);
   return value;

@@ -74,9 +74,12 @@ export type JsonValue = JsonObject | JsonArray | JsonNumber | string | boolean |
 export class JsonProblem {
   readonly reason: string;
   readonly offset: number;
-  constructor(reason: string, offset: number) {
+  /** True where the text is beyond a limit of this reader, and may well be JSON. */
+  readonly isLimit: boolean;
+  constructor(reason: string, offset: number, isLimit = false) {
     this.reason = reason;
     this.offset = offset;
+    this.isLimit = isLimit;
   }
 }
 
