@@ -53,7 +53,7 @@ const SUPPORT: SupportTable = {
   'assistant tool_call': { is: 'sent', as: '`tool_use` block; an id that would be refused gets another form' },
   'assistant provider_state': {
     is: 'sent',
-    as: '`thinking`, `redacted_thinking` and server-tool blocks, `citations`, each in its place',
+    as: '`thinking`, `redacted_thinking`, server-tool and unknown blocks, `citations`, each in its place',
   },
   tool_result: { is: 'sent', as: '`tool_result` block, all in one user message' },
   'tool_result.is_error': { is: 'sent', as: '`is_error`; an empty one, which is refused, says `Error`' },
@@ -69,7 +69,7 @@ const SUPPORT: SupportTable = {
   'tool_choice tool': { is: 'sent', as: '`tool_choice.name`' },
   'thinking on': {
     is: 'sent',
-    as: '`thinking.type: adaptive`; Claude 3.7 to 4.5: `enabled` with a budget, or `disabled` where other fields or the loop rule one out',
+    as: '`thinking.type: adaptive`; Claude 3.7 to 4.5: `enabled` with a budget; to 4.6: `disabled` where other fields (a `temperature` but 1, a `top_p` below 0.95; with a budget also a forced `tool_choice`) or the loop rule it out',
   },
   'thinking off': { is: 'sent', as: '`thinking.type: disabled`; models that always think: `between_tools`, or effort `low`' },
   ...effortSupport(),

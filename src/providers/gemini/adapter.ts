@@ -67,14 +67,14 @@ const SUPPORT: SupportTable = {
   'thinking on': { is: 'sent', as: '`thinkingConfig.includeThoughts: true`; nothing for models that cannot think' },
   'thinking off': {
     is: 'translated',
-    as: '`thinkingLevel: low`; Flash 3 to 3.6: `minimal`; 2.5: the lowest `thinkingBudget`, 0 for Flash',
+    as: '`thinkingLevel: LOW`; Flash 3 to 3.6: `MINIMAL`; 2.5: the lowest `thinkingBudget`, 0 for Flash; nothing for models that cannot think or be led',
   },
-  'thinking.effort low': { is: 'sent', as: '`thinkingLevel: low`; 2.5: a `thinkingBudget` of 1024' },
-  'thinking.effort medium': { is: 'sent', as: '`thinkingLevel: medium`; 3 Pro: `high`; 2.5: a `thinkingBudget` of 8192' },
-  'thinking.effort high': { is: 'sent', as: '`thinkingLevel: high`; 2.5: a `thinkingBudget` of 24576' },
+  'thinking.effort low': { is: 'sent', as: '`thinkingLevel: LOW`; 2.5: a `thinkingBudget` of 1024' },
+  'thinking.effort medium': { is: 'sent', as: '`thinkingLevel: MEDIUM`; 3 Pro: `HIGH`; 2.5: a `thinkingBudget` of 8192' },
+  'thinking.effort high': { is: 'sent', as: '`thinkingLevel: HIGH`; 2.5: a `thinkingBudget` of 24576' },
   'thinking.effort max': {
     is: 'translated',
-    as: '`thinkingLevel: high`; 4 Hydrogen: `xhigh`; 2.5: the highest `thinkingBudget`',
+    as: '`thinkingLevel: HIGH`; 4 Hydrogen: `XHIGH`; 2.5: the highest `thinkingBudget`',
   },
   provider_options: { is: 'sent', as: 'merged over the payload' },
 };
