@@ -12,7 +12,7 @@ import type { ChatRequest, Effort } from '../../core/chat.ts';
 import { plainModelName } from '../../core/model-name.ts';
 
 /** The API demands `max_tokens`; this is sent where the caller gave none. */
-export const MAX_TOKENS_DEFAULT = 4096;
+const MAX_TOKENS_DEFAULT = 4096;
 
 type ThinkingRule = {
   /** `adaptive`: the model decides how long, led by an effort. `budget`: a number of tokens. `never`: it cannot. */
@@ -77,7 +77,7 @@ function reordered(match: RegExpExecArray | null): readonly (string | undefined)
 }
 
 /** The part of a payload that depends on the model. */
-export type ModelFields = {
+type ModelFields = {
   readonly max_tokens: number;
   readonly thinking: JsonOutObject | undefined;
   readonly output_config: JsonOutObject | undefined;
