@@ -7,13 +7,13 @@
  * Source: Anthropic Messages API, streaming.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { failureInside } from './failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isSealed } from './reply.ts';
 import type { BlockFields } from './state.ts';
@@ -61,7 +61,7 @@ export class AnthropicStream implements StreamDecoder {
     const json = parseLenient(data);
     const failure = isObject(json)
       ? this.#read(stringField(json, 'type') ?? event, json, data, sink)
-      : this.#malformed('an event of the stream is not a JSON object');
+      : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
     if (failure !== undefined) this.#fail(failure, sink);
   }
 
@@ -101,7 +101,7 @@ export class AnthropicStream implements StreamDecoder {
     this.#head.readMessage(message);
     if (listField(message, 'content').length === 0) return undefined;
     // A turn that the provider's own code execution goes on with begins with the blocks it has already.
-    const event = parseJson(data);
+    const event = parseUncounted(data);
     const exact = event instanceof JsonObject ? event.entries.get('message') : undefined;
     for (const block of exactContent(exact ?? null)) {
       const failure = this.#release(sink);
@@ -112,9 +112,9 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   #startBlock(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
-    const event = parseJson(data);
+    const event = parseUncounted(data);
     const block = event instanceof JsonObject ? event.entries.get('content_block') : undefined;
-    if (!(block instanceof JsonObject)) return this.#malformed('a content block of the stream is not an object');
+    if (!(block instanceof JsonObject)) return unreadableReply(this.#provider, data, 'a content block of the stream is not an object');
     this.#openBlock(numberField(json, 'index'), block.entries, sink);
     return this.#count(data.length);
   }
@@ -175,7 +175,7 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   #addCitation(open: OpenBlock, data: string): Failure | undefined {
-    const event = parseJson(data);
+    const event = parseUncounted(data);
     const delta = event instanceof JsonObject ? event.entries.get('delta') : undefined;
     const citation = delta instanceof JsonObject ? delta.entries.get('citation') : undefined;
     if (citation instanceof JsonObject) open.citations.push(citation);
@@ -197,7 +197,7 @@ export class AnthropicStream implements StreamDecoder {
     if (block.type === 'text') return this.#releaseText(block, sink);
     const fields = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
     if (this.#head.isCut && (fields === undefined || !isSealed(fields))) return undefined;
-    if (fields === undefined) return this.#malformed('the arguments of a tool call are not a JSON object');
+    if (fields === undefined) return unreadableReply(this.#provider, block.inputText, 'the arguments of a tool call are not a JSON object');
     return this.#turn.addBlock(fields, sink);
   }
 
@@ -218,7 +218,8 @@ export class AnthropicStream implements StreamDecoder {
   /** Keeps what one stream may hold within its bound. */
   #count(chars: number): Failure | undefined {
     this.#chars += chars + PIECE_CHARS;
-    return this.#chars <= REPLY_CHARS_MAX ? undefined : this.#malformed(`the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    if (this.#chars <= REPLY_CHARS_MAX) return undefined;
+    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   #misplaced(): Failure {
@@ -241,7 +242,7 @@ function thinkingFields({ text, signature }: OpenBlock): BlockFields {
 }
 
 function citedFields({ text, citations }: OpenBlock): BlockFields {
-  const list = parseJson(`[${citations.map((citation) => citation.raw.text).join(',')}]`);
+  const list = parseUncounted(`[${citations.map((citation) => citation.raw.text).join(',')}]`);
   const fields = new Map<string, JsonValue>([['type', 'text'], ['text', text]]);
   return list instanceof JsonArray ? fields.set('citations', list) : fields;
 }
@@ -252,7 +253,7 @@ function otherFields(block: OpenBlock): BlockFields | undefined {
   if (block.text !== '') fields.set('content', block.text);
   // No piece, or only empty ones: the start's own input counts, which is `{}` there.
   if (block.inputText === '') return fields;
-  const input = parseJson(block.inputText);
+  const input = parseUncounted(block.inputText);
   return input instanceof JsonObject ? fields.set('input', input) : undefined;
 }
 

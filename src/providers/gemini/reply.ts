@@ -6,7 +6,7 @@
  * Source: Gemini API, GenerateContentResponse; streamGenerateContent with alt=sse.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
@@ -14,7 +14,7 @@ import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, truncatedStream, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { StreamedArgs } from './arguments.ts';
 import { embeddedFailure } from './failure.ts';
 import { blockReasonFrom, finishReasonFrom, stopReasonFrom } from './finish.ts';
@@ -107,9 +107,9 @@ class ReplyAssembly {
   absorb(source: string, sink: DeltaSink): Failure | undefined {
     const reply = parseLenient(source);
     if (isObject(reply)) return this.#absorbReply(reply, source, sink);
-    if (!Array.isArray(reply)) return this.#malformed('the reply is not a JSON object');
-    const pieces = parseJson(source);
-    if (!(pieces instanceof JsonArray)) return this.#malformed('the reply is nested too deeply or has too many values');
+    if (!Array.isArray(reply)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
+    const pieces = parseUncounted(source);
+    if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
     for (const piece of pieces.items) {
       if (!(piece instanceof JsonObject)) return this.#malformed('the reply is not a JSON object');
       const failure = this.absorb(piece.raw.text, sink);
@@ -141,7 +141,7 @@ class ReplyAssembly {
     for (const [i, part] of listField(field(candidate, 'content'), 'parts').entries()) {
       const failure = isPlain(part)
         ? this.#addPlain(part, sink)
-        : this.#addExact((exactParts ??= exactPartsOf(source, at))[i], sink);
+        : this.#addExact((exactParts ??= exactPartsOf(source, at))[i], source, sink);
       if (failure !== undefined) return failure;
     }
     return undefined;
@@ -181,8 +181,8 @@ class ReplyAssembly {
   }
 
   /** A part that is needed as it was written: a function call, or one to be carried back. */
-  #addExact(part: JsonValue | undefined, sink: DeltaSink): Failure | undefined {
-    if (!(part instanceof JsonObject)) return this.#malformed('a part of the reply is not a JSON object');
+  #addExact(part: JsonValue | undefined, source: string, sink: DeltaSink): Failure | undefined {
+    if (!(part instanceof JsonObject)) return unreadableReply(this.#provider, source, 'a part of the reply is not a JSON object');
     const { raw } = part;
     if (!this.#hasRoomFor(raw.text.length)) return this.#tooLong();
     const call = part.entries.get('functionCall');
@@ -252,7 +252,7 @@ class ReplyAssembly {
   }
 
   #tooLong(): Failure {
-    return this.#malformed(`the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   /** Without the text itself: it may hold what the model wrote, which belongs in no log. */
@@ -297,7 +297,7 @@ function isPlain(part: unknown): boolean {
 
 /** The parts of a candidate as they were written: numbers digit for digit. */
 function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[] {
-  const candidates = entry(parseJson(source), 'candidates');
+  const candidates = entry(parseUncounted(source), 'candidates');
   const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;
   const parts = entry(entry(candidate, 'content'), 'parts');
   return parts instanceof JsonArray ? parts.items : [];
