@@ -9,7 +9,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, Support, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, Effort, ModelInfo } from '../../core/chat.ts';
-import { Failure, malformedReply } from '../../core/failure.ts';
+import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeAnthropicFailure, failureInside } from './failure.ts';
 import { BUDGET_TOKENS } from './model-rules.ts';
 import { decodeReply } from './reply.ts';
@@ -113,7 +113,7 @@ function decodeModels(provider: string, body: string): ModelsPage | Failure {
   const inside = failureInside(provider, page);
   if (inside !== undefined) return inside;
   const data = field(page, 'data');
-  if (!isObject(page) || !Array.isArray(data)) return malformedReply(provider, 200, 'it sent no list of models');
+  if (!isObject(page) || !Array.isArray(data)) return unreadableReply(provider, body, 'it sent no list of models');
   const models: ModelInfo[] = [];
   for (const entry of data as readonly unknown[]) {
     const id = textField(entry, 'id');

@@ -272,6 +272,6 @@ function otherFields(block: OpenBlock): BlockFields | undefined {
   if (block.text !== '') fields.set('content', block.text);
   // No piece, or only empty ones: the start's own input counts, which is `{}` there.
   if (block.inputText === '') return fields;
-  const input = parseJson(block.inputText);
+  const input = parseUncounted(block.inputText);
   return input instanceof JsonObject ? fields.set('input', input) : undefined;
 }

@@ -9,7 +9,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
-import { Failure, malformedReply } from '../../core/failure.ts';
+import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeGeminiFailure, embeddedFailure } from './failure.ts';
 import { GeminiStream, decodeGeminiReply } from './reply.ts';
 import { encodePayload } from './request.ts';
@@ -113,7 +113,7 @@ function encodeModels(cursor: string | undefined): UpstreamCall {
 
 function decodeModels(provider: string, body: string): ModelsPage | Failure {
   const page = parseLenient(body);
-  if (!isObject(page)) return malformedReply(provider, 200, 'its list of models is not a JSON object');
+  if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
   const error = field(page, 'error');
   if (isObject(error)) return embeddedFailure(provider, error);
   const models: ModelInfo[] = [];

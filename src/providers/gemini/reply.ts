@@ -186,8 +186,8 @@ class ReplyAssembly {
   }
 
   /** A part that is needed as it was written: a function call, or one to be carried back. */
-  #addExact(part: JsonValue | undefined, sink: DeltaSink): Failure | undefined {
-    if (!(part instanceof JsonObject)) return this.#malformed('a part of the reply is not a JSON object');
+  #addExact(part: JsonValue | undefined, source: string, sink: DeltaSink): Failure | undefined {
+    if (!(part instanceof JsonObject)) return unreadableReply(this.#provider, source, 'a part of the reply is not a JSON object');
     const { raw } = part;
     if (!this.#hasRoomFor(raw.text.length)) return this.#tooLong();
     const call = part.entries.get('functionCall');

@@ -6,12 +6,12 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
-import { parseJson } from '../../base/json/parse.ts';
+import { parseUncounted } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import { makeCallId } from '../../core/call-id.ts';
-import { Failure, malformedReply } from '../../core/failure.ts';
+import { Failure, malformedReply, unreadableReply } from '../../core/failure.ts';
 import { rawAt } from './raw.ts';
 import type { Place } from './raw.ts';
 
@@ -120,8 +120,8 @@ export class CallDrafts {
       const args = wholeArguments(call, isCut);
       if (args === undefined || call.name === '') {
         if (isCut) continue;
-        const what = call.name === '' ? 'a tool call has no name' : 'the arguments of a tool call are not a JSON object';
-        return malformedReply(this.#provider, 200, what);
+        if (call.name === '') return malformedReply(this.#provider, 200, 'a tool call has no name');
+        return unreadableReply(this.#provider, call.arguments, 'the arguments of a tool call are not a JSON object');
       }
       const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
       ids.add(id);
@@ -142,6 +142,6 @@ function wholeArguments(call: CallDraft, isCut: boolean): RawJson | undefined {
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
-  const parsed = parseJson(text);
+  const parsed = parseUncounted(text);
   return parsed instanceof JsonObject ? parsed.raw : undefined;
 }

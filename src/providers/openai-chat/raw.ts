@@ -1,6 +1,6 @@
 /** Pieces of a reply as the host wrote them, for what `JSON.parse` would alter: digits, order of keys. */
 
-import { parseJson } from '../../base/json/parse.ts';
+import { parseUncounted } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
@@ -27,7 +27,7 @@ export function rawAt(place: Place, ...path: readonly (string | number)[]): RawJ
 }
 
 function valueOf(text: string): JsonValue | undefined {
-  const parsed = parseJson(text);
+  const parsed = parseUncounted(text);
   const isValue =
     parsed === null || typeof parsed !== 'object' ||
     parsed instanceof JsonObject || parsed instanceof JsonArray || parsed instanceof JsonNumber;

@@ -11,7 +11,7 @@ import { countField, field, isObject, listField, stringField, textField } from '
 import type { DeltaSink } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { CALLS_MAX, CallDrafts } from './calls.ts';
 import type { HostProfile } from './profile.ts';
@@ -36,12 +36,13 @@ const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resour
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
 export function decodeChatBody(provider: string, profile: HostProfile, body: string): ChatReply | Failure {
   const json = parseLenient(body);
-  if (!isObject(json)) return malformedReply(provider, 200, 'the body is not a JSON object');
+  if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile);
   draft.take(json, body, 'message', () => {});
-  if (draft.isOverfull) return malformedReply(provider, 200, 'the body holds more than any answer');
+  const { overflow } = draft;
+  if (overflow !== undefined) return overflow;
   return draft.hasMessage ? draft.finish() : malformedReply(provider, 200, 'the body holds no message');
 }
 
@@ -82,10 +83,13 @@ export class ReplyDraft {
     return this.#finishReason !== undefined;
   }
 
-  /** Whether more has come than is kept. */
-  get isOverfull(): boolean {
+  /** The failure once more has come than is kept. */
+  get overflow(): Failure | undefined {
     const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
-    return chars > REPLY_CHARS_MAX || this.#calls.count > CALLS_MAX || this.#details.count > DETAILS_MAX;
+    if (chars > REPLY_CHARS_MAX) return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    if (this.#calls.count > CALLS_MAX) return beyondLimit(this.#provider, 200, `it has more than ${CALLS_MAX} tool calls`);
+    if (this.#details.count > DETAILS_MAX) return beyondLimit(this.#provider, 200, `it has more than ${DETAILS_MAX} reasoning_details`);
+    return undefined;
   }
 
   /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */

@@ -199,6 +199,19 @@ for (const [what, source, message] of malformed) {
   });
 }
 
+const tooDeep: readonly (readonly [what: string, source: string])[] = [
+  ['arguments', body([{ functionCall: { name: 'f', args: JSON.parse('{"a":'.repeat(100) + '1' + '}'.repeat(100)) as unknown } }])],
+  ['an array', `[${'['.repeat(200)}${']'.repeat(200)}]`],
+];
+for (const [what, source] of tooDeep) {
+  test(`a reply of ${what} nested beyond the limit is refused by its name, not to be retried`, () => {
+    const failure = failedReply(source);
+    assert.equal(failure.message, "gemini answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit");
+    assert.equal(failure.kind, 'server');
+    assert.equal(failure.isRetried, false);
+  });
+}
+
 test('an array of partial replies is read as one reply', () => {
   const decoded = reply(`[${body([{ text: 'a' }], { finishReason: undefined })},${body([{ text: 'b' }])}]`);
   assert.equal(replyText(decoded), 'ab');

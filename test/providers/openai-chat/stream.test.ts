@@ -191,7 +191,7 @@ test('a frame that is not a JSON object is a failure, an empty one is nothing', 
 
 test('a stream that never ends its calls, details or text is stopped', () => {
   const many = Array.from({ length: 129 }, (_, at) => piece({ index: at, id: `i${at}`, function: { name: 'f', arguments: '{}' } }));
-  assert.equal(failureOf([...many, chunk({}, 'tool_calls')]).message, 'openai answered 200, but the stream holds more than any answer');
+  assert.equal(failureOf([...many, chunk({}, 'tool_calls')]).message, "openai answered 200, but it has more than 128 tool calls, which is the gateway's limit");
   const details = Array.from({ length: 1025 }, (_, at) => chunk({ reasoning_details: [{ type: 'reasoning.text', index: at }] }));
   assert.ok(endOf(deltasOf([...details, chunk({}, 'stop')], 'openrouter')) instanceof Failure);
   assert.ok(!(endOf(deltasOf([...details.slice(1), chunk({}, 'stop')], 'openrouter')) instanceof Failure));
