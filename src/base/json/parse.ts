@@ -87,7 +87,7 @@ class Parser {
   }
 
   #value(depth: number): JsonValue {
-    if (--this.#budget.valuesLeft < 0) throw this.#beyond(`more than ${JSON_VALUES_MAX} values`);
+    if (--this.#budget.valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
     const code = this.#text.charCodeAt(this.#at);
     if (code === QUOTE) return this.#string();
     if (code === OPEN_BRACE) return this.#object(depth + 1);
@@ -105,7 +105,7 @@ class Parser {
   }
 
   #object(depth: number): JsonObject {
-    if (depth > JSON_DEPTH_MAX) throw this.#beyond(`nesting beyond ${JSON_DEPTH_MAX} levels`);
+    if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
     const start = this.#at++;
     this.#skipSpace();
     if (this.#text.charCodeAt(this.#at) === CLOSE_BRACE) {
@@ -116,7 +116,7 @@ class Parser {
     let duplicateKey: string | undefined;
     for (;;) {
       if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
-      if (--this.#budget.valuesLeft < 0) throw this.#beyond(`more than ${JSON_VALUES_MAX} values`);
+      if (--this.#budget.valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
       const key = this.#string();
       this.#skipSpace();
       if (this.#text.charCodeAt(this.#at) !== COLON) throw this.#unexpected();
@@ -134,7 +134,7 @@ class Parser {
   }
 
   #array(depth: number): JsonArray {
-    if (depth > JSON_DEPTH_MAX) throw this.#beyond(`nesting beyond ${JSON_DEPTH_MAX} levels`);
+    if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
     const start = this.#at++;
     const items: JsonValue[] = [];
     this.#skipSpace();
@@ -224,10 +224,6 @@ class Parser {
 
   #unexpected(): ProblemThrown {
     return this.#problem(this.#at >= this.#text.length ? 'unexpected end of the text' : 'unexpected character');
-  }
-
-  #beyond(limit: string): ProblemThrown {
-    return new ProblemThrown(new JsonProblem(limit, this.#at, true));
   }
 
   #problem(reason: string): ProblemThrown {

@@ -74,12 +74,9 @@ export type JsonValue = JsonObject | JsonArray | JsonNumber | string | boolean |
 export class JsonProblem {
   readonly reason: string;
   readonly offset: number;
-  /** True where the text is beyond a limit of this reader, and may well be JSON. */
-  readonly isLimit: boolean;
-  constructor(reason: string, offset: number, isLimit = false) {
+  constructor(reason: string, offset: number) {
     this.reason = reason;
     this.offset = offset;
-    this.isLimit = isLimit;
   }
 }
 

@@ -6,15 +6,14 @@
  * Source: Anthropic Messages API, content blocks, stop reasons, usage.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
-import { unreadableReply } from '../../core/reply-text.ts';
+import { Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from './failure.ts';
 import { carriedBlock, encodePartState, ownFields } from './state.ts';
 import type { BlockFields } from './state.ts';
@@ -50,8 +49,8 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, t
       continue;
     }
     if (exactBlocks === undefined) {
-      const message = parseJson(source);
-      if (message instanceof JsonProblem) return unreadableReply(provider, source, message.reason);
+      const message = parseUncounted(source);
+      if (message instanceof JsonProblem) return unreadableReply(provider, source, 'its body is not JSON');
       exactBlocks = exactContent(message);
     }
     const exact = exactBlocks[index] ?? NO_FIELDS;

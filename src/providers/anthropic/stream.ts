@@ -7,14 +7,14 @@
  * Source: Anthropic Messages API, streaming.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
-import { isFiller, oversizedReply, unreadableReply } from '../../core/reply-text.ts';
+import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from './failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isSealed } from './reply.ts';
 import type { BlockFields } from './state.ts';
@@ -124,8 +124,8 @@ export class AnthropicStream implements StreamDecoder {
 
   /** An entry of an event as it was written; null when it has none. */
   #exactEntry(data: string, key: string): JsonValue | Failure {
-    const event = parseJson(data);
-    if (event instanceof JsonProblem) return unreadableReply(this.#provider, data, event.reason);
+    const event = parseUncounted(data);
+    if (event instanceof JsonProblem) return unreadableReply(this.#provider, data, 'an event of the stream is not JSON');
     return (event instanceof JsonObject ? event.entries.get(key) : undefined) ?? null;
   }
 
@@ -233,7 +233,7 @@ export class AnthropicStream implements StreamDecoder {
   /** Keeps what one stream may hold within its bound. */
   #count(chars: number): Failure | undefined {
     this.#chars += chars + PIECE_CHARS;
-    return this.#chars <= REPLY_CHARS_MAX ? undefined : oversizedReply(this.#provider, `more than ${REPLY_CHARS_MAX} characters`);
+    return this.#chars <= REPLY_CHARS_MAX ? undefined : beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   #misplaced(): Failure {

@@ -6,7 +6,7 @@
  * Source: Gemini API, GenerateContentResponse; streamGenerateContent with alt=sse.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
@@ -14,8 +14,8 @@ import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, truncatedStream, upstreamFailure } from '../../core/failure.ts';
-import { isFiller, oversizedReply, unreadableReply } from '../../core/reply-text.ts';
+import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
 import { embeddedFailure } from './failure.ts';
 import { blockReasonFrom, finishReasonFrom, stopReasonFrom } from './finish.ts';
@@ -108,7 +108,7 @@ class ReplyAssembly {
   absorb(source: string, sink: DeltaSink): Failure | undefined {
     const reply = parseLenient(source);
     if (isObject(reply)) return this.#absorbReply(reply, source, sink);
-    const pieces = Array.isArray(reply) ? parseJson(source) : undefined;
+    const pieces = Array.isArray(reply) ? parseUncounted(source) : undefined;
     if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
     for (const piece of pieces.items) {
       if (!(piece instanceof JsonObject)) return this.#malformed('the reply is not a JSON object');
@@ -145,7 +145,7 @@ class ReplyAssembly {
       } else {
         exactParts ??= exactPartsOf(source, at);
         if (exactParts === undefined) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
-        failure = this.#addExact(exactParts[i], sink);
+        failure = this.#addExact(exactParts[i], source, sink);
       }
       if (failure !== undefined) return failure;
     }
@@ -257,7 +257,7 @@ class ReplyAssembly {
   }
 
   #tooLong(): Failure {
-    return oversizedReply(this.#provider, `more than ${REPLY_CHARS_MAX} characters`);
+    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   /** Without the text itself: it may hold what the model wrote, which belongs in no log. */
@@ -302,7 +302,7 @@ function isPlain(part: unknown): boolean {
 
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */
 function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[] | undefined {
-  const reply = parseJson(source);
+  const reply = parseUncounted(source);
   if (reply instanceof JsonProblem) return undefined;
   const candidates = entry(reply, 'candidates');
   const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;

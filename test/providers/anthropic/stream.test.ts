@@ -310,7 +310,7 @@ describe('a stream fails', () => {
     decoder.frame('', half, sink);
     assert.deepEqual(messages, []);
     decoder.frame('', textPiece('x'.repeat(400)), sink);
-    assert.deepEqual(messages, ["anthropic answered 200, but with more than 33554432 characters, which is the gateway's limit for a reply"]);
+    assert.deepEqual(messages, ["anthropic answered 200, but the reply is longer than 33554432 characters, which is the gateway's limit"]);
   });
 
   test('but an endless row of empty pieces is bounded too', () => {

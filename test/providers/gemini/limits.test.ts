@@ -28,8 +28,8 @@ for (const [way, decode] of [
   ['in an array of pieces', (args: string) => endOf(deltasOf([`[${bodyOf(args)}]`]))],
 ] as const) {
   test(`a call nested 120 deep ${way} is a failure that names the limit`, () => {
-    isOwnFailure(decode(nested(120)), /nesting beyond 100 levels/);
-    isOwnFailure(decode(nested(120, 100_000)), /nesting beyond 100 levels/);
+    isOwnFailure(decode(nested(120)), /nested beyond 100 levels/);
+    isOwnFailure(decode(nested(120, 100_000)), /nested beyond 100 levels/);
   });
 
   test(`a call nested 90 deep ${way} arrives whole`, () => {
@@ -38,16 +38,16 @@ for (const [way, decode] of [
     assert.equal(replyToolCalls(outcome)[0]?.arguments.text, nested(90));
   });
 
-  test(`a call with 40,000 objects ${way} arrives whole, or is a failure that names the limit`, () => {
+  test(`a call with 40,000 objects ${way} arrives whole`, () => {
     const args = `{"list":[${'{"a":1},'.repeat(39_999)}{"a":1}]}`;
     const outcome = decode(args);
-    if (outcome instanceof Failure) isOwnFailure(outcome, /more than \d+ values/);
-    else assert.equal(replyToolCalls(outcome)[0]?.arguments.text, args);
+    assert.ok(!(outcome instanceof Failure));
+    assert.equal(replyToolCalls(outcome)[0]?.arguments.text, args);
   });
 }
 
 test('an array nested beyond the limit is a failure that names it', () => {
-  isOwnFailure(adapter.decodeChat(`[${'['.repeat(200)}${']'.repeat(200)}]`), /nesting beyond 100 levels/);
+  isOwnFailure(adapter.decodeChat(`[${'['.repeat(200)}${']'.repeat(200)}]`), /nested beyond 100 levels/);
 });
 
 test('more than 128 calls are no failure', () => {
