@@ -5,6 +5,8 @@
  * reaches the operator's log (bounded, keys masked) and a caller only when the operator allows it.
  */
 
+import { isTooDeep, JSON_DEPTH_MAX } from '../base/json/parse.ts';
+
 export type FailureKind =
   | 'auth'
   | 'rate_limit'
@@ -147,6 +149,21 @@ export function upstreamFailure(report: UpstreamReport): Failure {
  */
 export function malformedReply(provider: string, status: number, what: string): Failure {
   return new Failure('server', `${provider} answered ${status}, but ${what}`, { upstreamStatus: status });
+}
+
+/**
+ * A reply beyond a limit of the gateway's own, which `what` names with its number. Not tried again: the provider would be paid
+ * for the same reply once more, and it would be refused again.
+ */
+export function beyondLimit(provider: string, status: number, what: string): Failure {
+  const message = `${provider} answered ${status}, but ${what}, which is the gateway's limit`;
+  return new Failure('server', message, { upstreamStatus: status, isOwn: true });
+}
+
+/** Text of a provider's that could not be read as JSON: beyond the limit on depth, or else malformed, as `what` says. */
+export function unreadableReply(provider: string, text: string, what: string): Failure {
+  if (isTooDeep(text)) return beyondLimit(provider, 200, `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`);
+  return malformedReply(provider, 200, what);
 }
 
 /** A stream that ended before the provider's own terminal signal. */

@@ -46,7 +46,7 @@ const ALLOWED: Readonly<Record<string, Check>> = {
     tool_use: fields({ type: string, id: is(CALL.id), name: is(CALL.name), input: is({ a: 1 }), caller: object, toolset_name: string }),
     thinking: fields({ type: string, thinking: string, signature: string }),
     redacted_thinking: fields({ type: string, data: string }),
-  }, serverBlock(/^([a-z_]+_tool_(use|result)|compaction|container_upload|fallback)$/))),
+  }, serverBlock(/^(?!(text|image|document|search_result|tool_use|tool_result)$)[a-z][a-z0-9_]{0,63}$/))),
   gemini: listOf((value) => {
     const part = value as Record<string, unknown>;
     if (part['functionCall'] !== undefined) fields({ functionCall: is({ id: CALL.id, name: CALL.name, args: { a: 1 } }), thoughtSignature: string })(part);

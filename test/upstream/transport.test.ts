@@ -109,7 +109,8 @@ for (const { name, isFetch, create } of CONTRACTS) {
       const response = responseFrom(await open(t).send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
       const failure = failureFrom(await response.readBody(5));
       assert.equal(failure.kind, 'server');
-      assert.equal(failure.message, 'acme answered 200, but its body has more than 5 bytes');
+      assert.equal(failure.message, "acme answered 200, but its body has more than 5 bytes, which is the gateway's limit");
+      assert.equal(failure.isRetried, false);
     });
 
     test('without end is cut at the limit, and the connection with it', async (t) => {

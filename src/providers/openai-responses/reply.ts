@@ -7,7 +7,7 @@
  * Source: OpenAI, Responses API, the response object.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { JSON_DEPTH_MAX, parseLenient, parseUncounted } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue, RawJson } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
@@ -15,7 +15,7 @@ import type { DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { carriedReasoning, encodePartState, isCarriedItem, isServerItem, ownField, summaryTexts } from './state.ts';
 
@@ -30,7 +30,7 @@ const INCOMPLETE_REASONS: ReadonlyMap<string, StopReason> = new Map([
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
 export function decodeResponse(provider: string, body: string): ChatReply | Failure {
   const json = parseLenient(body);
-  if (!isObject(json)) return malformedReply(provider, 200, 'the body is not a JSON object');
+  if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const output = field(json, 'output');
@@ -49,7 +49,7 @@ export function decodeResponse(provider: string, body: string): ChatReply | Fail
 
 /** The items of a body with numbers digit for digit. */
 function exactOutput(body: string): readonly JsonValue[] {
-  const response = parseJson(body);
+  const response = parseUncounted(body);
   const output = response instanceof JsonObject ? response.entries.get('output') : undefined;
   return output instanceof JsonArray ? output.items : [];
 }
@@ -68,7 +68,8 @@ export class ResponseDraft {
   #thoughtItem = -1;
   #thoughtPart = -1;
   #isRefused = false;
-  #hasBrokenCall = false;
+  /** Arguments that are none, of the last call that has such. */
+  #brokenArguments: string | undefined;
   #chars = 0;
   #id: string | undefined;
   #model: string | undefined;
@@ -78,9 +79,10 @@ export class ResponseDraft {
     this.#provider = provider;
   }
 
-  /** Whether more has come than is kept. A whole body is bounded by itself. */
-  get isOverfull(): boolean {
-    return this.#chars > REPLY_CHARS_MAX;
+  /** The failure once more has come than is kept. A whole body is bounded by itself. */
+  get overflow(): Failure | undefined {
+    if (this.#chars <= REPLY_CHARS_MAX) return undefined;
+    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   /** Takes what a response says about itself; a later one completes an earlier. */
@@ -118,7 +120,7 @@ export class ResponseDraft {
 
   /**
    * Takes an item that is done; of what was streamed of it nothing is passed on again. `exact` gives the item with its
-   * numbers as they are written. Failure: server, for a call that makes no sense.
+   * numbers as they are written, undefined when its text is too deep. Failure: server, then and for a call that makes no sense.
    */
   takeItem(index: number, item: unknown, exact: () => JsonValue | undefined, sink: DeltaSink): Failure | undefined {
     this.#chars += ITEM_CHARS;
@@ -126,7 +128,7 @@ export class ResponseDraft {
     if (type === 'message') this.#takeMessage(index, item, sink);
     else if (type === 'function_call') return this.#takeCall(item, sink);
     else if (type === 'reasoning') this.#takeReasoning(index, item, sink);
-    else if (isServerItem(type)) this.#takeServerItem(exact());
+    else if (isServerItem(type)) return this.#takeServerItem(exact());
     return undefined;
   }
 
@@ -152,8 +154,10 @@ export class ResponseDraft {
     if (carried !== undefined) this.#carry(carried);
   }
 
-  #takeServerItem(item: JsonValue | undefined): void {
+  #takeServerItem(item: JsonValue | undefined): Failure | undefined {
+    if (item === undefined) return beyondLimit(this.#provider, 200, `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`);
     if (isCarriedItem(item)) this.#carry(item.raw);
+    return undefined;
   }
 
   #carry(item: RawJson): void {
@@ -165,10 +169,10 @@ export class ResponseDraft {
     const name = textField(item, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a function call has no name');
     const text = (stringField(item, 'arguments') ?? '').trim();
-    const args = parseJson(text === '' ? '{}' : text);
+    const args = parseUncounted(text === '' ? '{}' : text);
     if (!(args instanceof JsonObject) || textField(item, 'status') === 'incomplete') {
       // Whether the answer was cut for length is said at its end.
-      this.#hasBrokenCall = true;
+      this.#brokenArguments = text;
       return undefined;
     }
     const state = this.#takeState('tool_call', ownField('tool_call', item));
@@ -195,8 +199,8 @@ export class ResponseDraft {
   /** The reply, once the response is complete or says why it is not. Failures: server for a broken call, refusal when nothing was said. */
   finish(response: unknown): ChatReply | Failure {
     const isIncomplete = textField(response, 'status') === 'incomplete';
-    if (this.#hasBrokenCall && !isIncomplete) {
-      return malformedReply(this.#provider, 200, 'the arguments of a function call are not a JSON object');
+    if (this.#brokenArguments !== undefined && !isIncomplete) {
+      return unreadableReply(this.#provider, this.#brokenArguments, 'the arguments of a function call are not a JSON object');
     }
     const parts = this.#finishParts();
     const reason = textField(field(response, 'incomplete_details'), 'reason') ?? '';

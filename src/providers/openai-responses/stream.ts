@@ -6,12 +6,12 @@
  * from event to event on some hosts. Unknown events mean nothing.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
 import { JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, stringField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
-import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
+import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { ResponseDraft } from './reply.ts';
 
@@ -35,9 +35,9 @@ export class ResponsesStream implements StreamDecoder {
     const json = parseLenient(data);
     const failure = isObject(json)
       ? this.#read(stringField(json, 'type') ?? event, json, data, sink)
-      : malformedReply(this.#provider, 200, 'an event of the stream is not a JSON object');
-    if (failure !== undefined) return this.#fail(failure, sink);
-    if (this.#draft.isOverfull) this.#fail(malformedReply(this.#provider, 200, 'the stream holds more than any answer'), sink);
+      : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
+    const reason = failure ?? this.#draft.overflow;
+    if (reason !== undefined) this.#fail(reason, sink);
   }
 
   end(sink: DeltaSink): void {
@@ -92,6 +92,6 @@ function outputIndex(json: unknown): number {
 }
 
 function exactItem(data: string): JsonValue | undefined {
-  const event = parseJson(data);
+  const event = parseUncounted(data);
   return event instanceof JsonObject ? event.entries.get('item') : undefined;
 }
