@@ -335,13 +335,15 @@ class HttpResponse implements UpstreamResponse {
     if (this.#onChunk !== undefined && !this.#isReceiverBusy) this.#deliverRest();
   }
 
-  /** Hands over in one chunk what the response holds, and then the failure. */
+  /** Hands over what the response holds, and then the failure. */
   #deliverRest(): void {
     this.#response.off('data', this.#deliver).pause();
-    const rest = this.#response.read() as Buffer | null;
-    if (rest !== null) this.#deliver(rest);
-    // A receiver that is busy with it comes back here, where nothing is left then.
-    if (!this.#isReceiverBusy) this.#finish(this.#cut);
+    // One read gives all of it up to Node 24, and a chunk from Node 26 on. A receiver that gets busy comes back here for the rest.
+    while (!this.#isDone && !this.#isReceiverBusy) {
+      const rest = this.#response.read() as Buffer | null;
+      if (rest === null) this.#finish(this.#cut);
+      else this.#deliver(rest);
+    }
   }
 
   #onEnd(): void {
