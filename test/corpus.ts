@@ -15,11 +15,13 @@ export type Recording = {
   readonly file: string;
   readonly provider: string;
   readonly kind: 'complete' | 'stream' | 'error';
-  readonly dialect: 'anthropic-messages' | 'openai-chat' | 'gemini';
+  readonly dialect: 'anthropic-messages' | 'openai-chat' | 'openai-responses' | 'gemini';
   readonly features: readonly string[];
   readonly model: string | null;
   readonly status: number;
   readonly wire: string;
+  /** The file of the request beside it, where it was recorded. */
+  readonly request?: string;
 };
 
 /** The recordings of one dialect and kind; empty when the folder is absent. */
@@ -34,4 +36,9 @@ export function recordings(dialect: Recording['dialect'], kind: Recording['kind'
 
 export function readRecording(recording: Recording): Buffer {
   return readFileSync(`${folder}/${recording.file}`);
+}
+
+/** The recorded request beside a payload; undefined where there is none. */
+export function readRequest({ request }: Recording): unknown {
+  return request === undefined ? undefined : (JSON.parse(readFileSync(`${folder}/${request}`, 'utf8')) as unknown);
 }
