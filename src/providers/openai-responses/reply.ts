@@ -96,6 +96,11 @@ export class ResponseDraft {
     return this.#chars > REPLY_CHARS_MAX;
   }
 
+  /** Whether a call has come, whole or broken. */
+  get hasCalls(): boolean {
+    return this.#callIds.size > 0 || this.#hasBrokenCall;
+  }
+
   /** Takes what a response says about itself; a later one completes an earlier. */
   takeHead(response: unknown): void {
     this.#id = textField(response, 'id') ?? this.#id;

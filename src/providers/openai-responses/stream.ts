@@ -7,13 +7,14 @@
  */
 
 import { parseJson, parseLenient } from '../../base/json/parse.ts';
-import { countField, field, isObject, stringField, textField } from '../../base/loose.ts';
+import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, truncatedStream } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { beyondLimit, exactItem, unreadable } from './exact.ts';
 import { ResponseDraft } from './reply.ts';
+import { CUSTOM_CALL } from './state.ts';
 
 /** The event that says that an item is done. */
 type DoneEvent = { readonly json: unknown; readonly data: string };
@@ -116,14 +117,27 @@ export class ResponsesStream implements StreamDecoder {
     const failure = failureInside(this.#provider, response);
     if (failure !== undefined) return failure;
     for (const [index, event] of this.#begun) {
-      const problem = event === undefined ? undefined : this.#takeItem(index, event, sink);
-      if (problem !== undefined) return problem;
+      const held = event === undefined ? undefined : this.#takeItem(index, event, sink);
+      if (held !== undefined) return held;
     }
+    const problem = this.#draft.hasCalls ? undefined : this.#takeLateCalls(response, sink);
+    if (problem !== undefined) return problem;
     this.#draft.takeHead(response);
     const reply = this.#draft.finish(response, type === 'response.incomplete' || stringField(response, 'status') === 'incomplete');
     if (reply instanceof Failure) return reply;
     this.#isOver = true;
     sink({ type: 'done', reply });
+    return undefined;
+  }
+
+  /** Calls that are told by the whole response alone: without them an answer would pass for a good one. */
+  #takeLateCalls(response: unknown, sink: DeltaSink): Failure | undefined {
+    for (const [index, item] of listField(response, 'output').entries()) {
+      const type = stringField(item, 'type');
+      if (type !== 'function_call' && type !== CUSTOM_CALL) continue;
+      const failure = this.#draft.takeItem(index, item, () => undefined, sink);
+      if (failure !== undefined) return failure;
+    }
     return undefined;
   }
 }

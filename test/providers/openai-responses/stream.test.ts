@@ -133,6 +133,15 @@ test('an item that is never done keeps nothing from the answer', () => {
   assert.deepEqual(kinds(deltas), ['tool_call', 'done']);
 });
 
+test('calls that only the last event tells are calls, and those that were done are not told twice', () => {
+  const output = [message('a'), functionCall('c', '{"n":1.0}'), functionCall('d', '{}')];
+  const deltas = deltasOf(textDelta('a'), itemDone(message('a')), completed({ output }));
+  assert.deepEqual(kinds(deltas), ['text', 'tool_call', 'tool_call', 'done']);
+  assert.deepEqual(good(endOf(deltas)).parts.map((part) => (part.type === 'text' ? part.text : [part.id, part.arguments.text])), ['a', ['c', '{"n":1.0}'], ['d', '{}']]);
+  assert.deepEqual(kinds(deltasOf(itemDone(functionCall('x', '{}'), 1), completed({ output }))), ['tool_call', 'done']);
+  assert.equal(failureOf(completed({ output: [functionCall('c', '{"n":')] })).kind, 'server');
+});
+
 test('a custom call is a call when it is done, and an item that only the API itself can answer a failure', () => {
   const custom = { type: 'custom_tool_call', call_id: 'c', name: 'math', input: 'x' };
   assert.deepEqual(kinds(deltasOf({ type: 'response.custom_tool_call_input.delta' }, itemDone(custom), completed())), ['tool_call', 'done']);
