@@ -20,6 +20,7 @@ export type Recording = {
     | 'bedrock-invoke'
     | 'vertex-anthropic'
     | 'openai-chat'
+    | 'openai-responses'
     | 'gemini'
     | 'vertex-gemini';
   readonly features: readonly string[];
@@ -28,6 +29,8 @@ export type Recording = {
   readonly wire: string;
   /** The event stream's JSON, an event a line, where the recording itself is AWS's binary form. */
   readonly decoded?: string;
+  /** The file of the request beside it, where it was recorded. */
+  readonly request?: string;
 };
 
 /** The recordings of one dialect and kind; empty when the folder is absent. */
@@ -49,4 +52,9 @@ function manifest(): readonly Recording[] {
 /** The recorded bytes; of AWS's binary event stream the JSON of its events, one a line. */
 export function readRecording(recording: Recording): Buffer {
   return readFileSync(`${folder}/${recording.decoded ?? recording.file}`);
+}
+
+/** The recorded request beside a payload; undefined where there is none. */
+export function readRequest({ request }: Recording): unknown {
+  return request === undefined ? undefined : (JSON.parse(readFileSync(`${folder}/${request}`, 'utf8')) as unknown);
 }
