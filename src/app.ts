@@ -91,7 +91,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     (record, attempt, attemptMs, failure) => {
       if (!log.isEnabled('debug')) return;
       const outcome = failure?.kind ?? 'success';
-      const error = failure === undefined ? undefined : parts.redacted(failure.message);
+      const error = failure === undefined ? undefined : parts.sentence(failure);
       log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
   );
@@ -107,6 +107,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   function partsFrom(current: Config): ServerParts {
     const redact = createRedactor([...secretsOf(current).values()]);
     const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
+    const sentence = (failure: Failure): string => sentenceOf(failure, redact);
     return {
       config: current,
       providers: new Map<string, Provider>(current.providers.map((provider) => [provider.name, provider])),
@@ -115,7 +116,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       admission,
       log,
       isDraining: () => isDraining,
-      presentable: (failure) => (config.forwardsErrorMessages ? withProse(failure, redacted) : failure),
+      presentable: (failure) => failure.with({ message: sentence(failure) + (config.forwardsErrorMessages ? proseOf(failure, redacted) : '') }),
+      sentence,
       redacted,
     };
   }
@@ -195,10 +197,19 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
-/** The failure with the provider's own words, masked and cut, added to its sentence; never for a rejected credential. */
-function withProse(failure: Failure, redacted: (text: string) => string): Failure {
-  if (failure.detail === undefined || failure.kind === 'auth') return failure;
-  return failure.with({ message: `${failure.message}: ${redacted(failure.detail)}` });
+/** The gateway's own sentence. Only what it quotes of others is searched: a key such as `ollama` would garble the rest. */
+function sentenceOf({ message, quotes }: Failure, redact: (text: string) => string): string {
+  let sentence = message;
+  for (const quote of quotes) {
+    const masked = redact(quote);
+    if (masked !== quote) sentence = sentence.replaceAll(quote, () => masked);
+  }
+  return bounded(sentence, DETAIL_CHARS_MAX);
+}
+
+/** The provider's own words, masked and cut, to follow the sentence; none for a rejected credential. */
+function proseOf({ kind, detail }: Failure, redacted: (text: string) => string): string {
+  return detail === undefined || kind === 'auth' ? '' : `: ${redacted(detail)}`;
 }
 
 /**

@@ -48,7 +48,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     model: shortened(record.requestedModel),
     served_model: shortened(record.servedModel),
     kind: exchange.scope.ended === 'caller-gone' ? undefined : failure?.kind,
-    error: failure === undefined ? undefined : parts.redacted(failure.message),
+    error: failure === undefined ? undefined : parts.sentence(failure),
     detail: failure?.detail === undefined ? undefined : parts.redacted(failure.detail),
     limit: failure?.limit,
     ended: exchange.scope.ended,

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createLog } from '../../src/base/log.ts';
 import { loadConfig } from '../../src/config/settings.ts';
+import type { Failure } from '../../src/core/failure.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { createServer } from '../../src/http/server.ts';
@@ -50,6 +51,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     log,
     isDraining: () => false,
     presentable: <T>(failure: T) => failure,
+    sentence: (failure: Failure) => failure.message,
     redacted: (text: string) => text,
   };
   const server = createServer(() => parts, settings.limits);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answerJson, startUpstream } from '../faults/upstream.ts';
 import { readReadme } from '../readme.ts';
 import { PROVIDER_KEY, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
@@ -142,6 +143,33 @@ test('no line holds a path, a query, a header, a token or a key', async (t) => {
   for (const secret of ['secret-path', 'secret=', 'secret-header', 'secret-guess', 'secret prompt', TOKEN, PROVIDER_KEY]) {
     assert.ok(!lines.includes(secret), secret);
   }
+});
+
+test("a short key garbles no sentence of the gateway's own, and is masked in the provider's", async (t) => {
+  const host = await startUpstream(t, (response) => answerJson(response, 400, '{"error":{"message":"is Ollama running?","code":"no_ollama"}}'));
+  const gateway = await startGateway(t, { GATEWAY_COMPAT_NAME: 'ollama', GATEWAY_COMPAT_API_KEY: 'ollama', GATEWAY_COMPAT_BASE_URL: host.origin });
+  const { body } = await gateway.chat({ ...HELLO, provider: 'ollama' });
+  const line = await lineOf(gateway, 'chat');
+  assert.equal(body.error, 'ollama refused the request as malformed (HTTP 400, code no_[key])');
+  assert.deepEqual([line['error'], line['detail'], line['provider']], [body.error, 'is [key] running?', 'ollama']);
+});
+
+test('a key that a provider gives as its code reaches neither the caller nor the log', async (t) => {
+  const host = await startUpstream(t, (response) => answerJson(response, 400, JSON.stringify({ error: { message: 'x', code: PROVIDER_KEY, param: PROVIDER_KEY } })));
+  const gateway = await startGateway(t, { GATEWAY_COMPAT_API_KEY: PROVIDER_KEY, GATEWAY_COMPAT_BASE_URL: host.origin });
+  const { body } = await gateway.chat({ ...HELLO, provider: 'compat' });
+  const line = await lineOf(gateway, 'chat');
+  assert.equal(body.error, 'compat refused the request as malformed (HTTP 400, code [key], parameter [key])');
+  assert.equal(line['error'], body.error);
+  assert.ok(!JSON.stringify(gateway.logLines).includes(PROVIDER_KEY));
+});
+
+test('a token that a caller writes into its body does not reach the log', async (t) => {
+  const gateway = await startGateway(t);
+  for (const body of [{ ...HELLO, provider: TOKEN }, { ...HELLO, [TOKEN]: 1 }, { messages: [{ role: 'user', [`${TOKEN} x`]: 1 }] }]) await gateway.chat(body);
+  while (gateway.logLines.filter((line) => line['route'] === 'chat').length < 3) await new Promise((resolve) => setImmediate(resolve));
+  const errors = gateway.logLines.filter((line) => line['route'] === 'chat').map((line) => line['error']);
+  assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
 });
 
 test('a line is short whatever the caller chose', async (t) => {
