@@ -38,6 +38,8 @@ export type AppSurroundings = {
   readonly logLinesDropped: () => number;
   /** Instead of the transport that the configuration names: an own `fetch`, or a mock. */
   readonly fetch: typeof fetch | undefined;
+  /** How long a page of metrics is used again; a second where absent. */
+  readonly metricsPageMs?: number;
 };
 
 export type App = {
@@ -73,6 +75,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
     upstreamSockets: () => transport.openSockets?.() ?? 0,
+    pageMs: surroundings.metricsPageMs,
   });
   const gateway = createGateway(
     {
