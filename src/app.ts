@@ -14,6 +14,7 @@ import type { Failure } from './core/failure.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { listen } from './http/listen.ts';
+import { MemoryHealth, watchMemory } from './http/memory.ts';
 import type { ServerParts } from './http/parts.ts';
 import { createServer } from './http/server.ts';
 import type { GatewayServer } from './http/server.ts';
@@ -99,8 +100,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     },
   );
   const loopHealth = new LoopHealth();
-  const stopWatching = watchEventLoop(loopHealth);
-  const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded);
+  const memoryHealth = new MemoryHealth();
+  const stopWatches = [watchEventLoop(loopHealth), watchMemory(memoryHealth)];
+  const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded, () => memoryHealth.refuses());
   let isDraining = false;
   let parts = partsFrom(config);
   const server = createServer(() => parts);
@@ -149,7 +151,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   }
 
   function close(): void {
-    stopWatching();
+    for (const stop of stopWatches) stop();
     server.server.close();
     server.server.closeAllConnections();
     transport.close();

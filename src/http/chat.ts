@@ -22,6 +22,7 @@ const FULL_RETRY_AFTER_MS = 1000;
 const REFUSAL_SENTENCES: Readonly<Record<Refusal, string>> = {
   concurrency: 'the gateway is at its limit of concurrent requests',
   event_loop: 'the gateway has more to do than it can keep up with',
+  memory: 'the gateway has too little memory left',
 };
 
 /** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
