@@ -8,6 +8,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { renderFailureBody } from '../callers/native/reply.ts';
 import { Failure } from '../core/failure.ts';
+import { connectionAddress } from './caller-address.ts';
 import { DISCARD_MS_MAX } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
@@ -48,7 +49,7 @@ function refuse(failure: Failure, socket: Duplex, parts: ServerParts): void {
   const requestId = randomUUID();
   const { kind, status, message } = failure;
   parts.metrics.request('none', status);
-  parts.log.info('request', { request_id: requestId, route: 'none', status, kind, error: message });
+  parts.log.info('request', { request_id: requestId, route: 'none', status, kind, error: message, address: connectionAddress(socket, parts.config) });
   if (!socket.writable) {
     socket.destroy();
     return;

@@ -6,6 +6,7 @@ import { answerJson, startUpstream } from '../faults/upstream.ts';
 import { readReadme } from '../readme.ts';
 import { PROVIDER_KEY, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
+import { RawCaller } from './raw-caller.ts';
 
 const HELLO = { provider: 'openai', model: 'fake-chat', messages: [user('a secret prompt')] };
 
@@ -38,6 +39,7 @@ test('the line of a whole chat says who asked whom for what, how it went, how lo
     received_bytes: JSON.stringify(HELLO).length,
     sent_bytes: Number(response.headers.get('content-length')),
     caller: 'default',
+    address: '127.0.0.1',
     method: 'POST',
     route: 'chat',
     request_id: 'my-id',
@@ -170,6 +172,25 @@ test('a token that a caller writes into its body does not reach the log', async 
   while (gateway.logLines.filter((line) => line['route'] === 'chat').length < 3) await new Promise((resolve) => setImmediate(resolve));
   const errors = gateway.logLines.filter((line) => line['route'] === 'chat').map((line) => line['error']);
   assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
+});
+
+test('the line of a wrong token says where it came from, and of a trusted proxy only what it says itself', async (t) => {
+  const wrong = { authorization: 'Bearer wrong', 'x-forwarded-for': '198.51.100.7, 203.0.113.9' };
+  const addresses: unknown[] = [];
+  for (const environment of [{}, { GATEWAY_TRUSTED_PROXIES: '127.0.0.0/8' }, { GATEWAY_TRUSTED_PROXIES: '10.0.0.1' }, { GATEWAY_LOG_ADDRESS: 'false' }]) {
+    const gateway = await startGateway(t, environment);
+    assert.equal((await gateway.post('/v1/chat', HELLO, wrong)).status, 401);
+    addresses.push((await lineOf(gateway, 'chat'))['address']);
+  }
+  assert.deepEqual(addresses, ['127.0.0.1', '203.0.113.9', '127.0.0.1', undefined]);
+});
+
+test('the line of what is no request says where it came from', async (t) => {
+  for (const [environment, address] of [[{}, '127.0.0.1'], [{ GATEWAY_LOG_ADDRESS: 'false' }, undefined]] as const) {
+    const gateway = await startGateway(t, environment);
+    await new RawCaller(t, gateway.url).write('nonsense\r\n\r\n').closed;
+    assert.equal(gateway.logLines.find((line) => line['route'] === 'none')?.['address'], address);
+  }
 });
 
 test('a line is short whatever the caller chose', async (t) => {
