@@ -180,7 +180,7 @@ export function createMetrics(sources: MetricsSources) {
 
   return {
     /** The text of a scrape, up to a second old. */
-    page(): string {
+    renderPage(): string {
       const nowMs = performance.now();
       if (nowMs - pageMadeAtMs >= pageMs) {
         page = registry.render();
@@ -188,7 +188,6 @@ export function createMetrics(sources: MetricsSources) {
       }
       return page;
     },
-    renderPage: () => registry.render(),
     /** What there is, for the documentation. */
     declarations: registry.declarations,
     // hot: per request

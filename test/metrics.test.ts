@@ -9,7 +9,7 @@ import type { ChatObservation, Metrics } from '../src/metrics.ts';
 import { parsePage, valueOf } from './metrics-page.ts';
 
 function newMetrics(): Metrics {
-  return createMetrics({ version: '1.2.3', logLinesDropped: () => 7, upstreamSockets: () => 3 });
+  return createMetrics({ version: '1.2.3', logLinesDropped: () => 7, upstreamSockets: () => 3, pageMs: 0 });
 }
 
 const CHAT: ChatObservation = {
@@ -238,13 +238,13 @@ test('Metrics shows two readers the same of the event loop: one that reads takes
 
 test('Metrics makes its page once for all who ask within a while', () => {
   const metrics = createMetrics({ version: '1', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 1e9 });
-  const page = metrics.page();
+  const page = metrics.renderPage();
   metrics.request('chat', 200);
-  assert.equal(metrics.page(), page);
+  assert.equal(metrics.renderPage(), page);
   const fresh = createMetrics({ version: '1', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
-  fresh.page();
+  fresh.renderPage();
   fresh.request('chat', 200);
-  assert.match(fresh.page(), /gateway_http_requests_total\{route="chat",status="200"\} 1/);
+  assert.match(fresh.renderPage(), /gateway_http_requests_total\{route="chat",status="200"\} 1/);
 });
 
 test('Metrics makes no label of text that is no name of a model', () => {

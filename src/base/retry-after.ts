@@ -2,8 +2,7 @@
  * How long a server asked to wait before the next attempt.
  *
  * Sources: RFC 9110, sections 10.2.3 (Retry-After) and 5.6.7 (HTTP dates); `retry-after-ms` and fractional
- * seconds, which model providers send and their own clients read; the JSON form of
- * google.protobuf.Duration. How much of it is honoured is the reader's business.
+ * seconds, which model providers send and their own clients read. How much of it is honoured is the reader's business.
  */
 
 /** A longer value is none: the longest honest one is a date of 33 characters. */
@@ -28,13 +27,6 @@ export function retryAfterMs(
     if (ms !== undefined) return ms;
   }
   return undefined;
-}
-
-/** The wait in whole milliseconds from a duration such as `"45.837906927s"`; undefined when it is none or not positive. */
-export function protobufDurationMs(text: unknown): number | undefined {
-  if (typeof text !== 'string') return undefined;
-  const match = /^(\d{1,12}(?:\.\d{1,9})?)s$/.exec(text);
-  return match === null ? undefined : positive(Number(match[1]) * 1000);
 }
 
 function valuesOf(header: string | readonly string[] | undefined): readonly string[] {

@@ -14,5 +14,5 @@ export async function answerReady(exchange: Exchange, parts: ServerParts): Promi
 }
 
 export async function answerMetrics(exchange: Exchange, parts: ServerParts): Promise<void> {
-  exchange.sendText(200, METRICS_CONTENT_TYPE, parts.metrics.page());
+  exchange.sendText(200, METRICS_CONTENT_TYPE, parts.metrics.renderPage());
 }

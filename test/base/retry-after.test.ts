@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { protobufDurationMs, retryAfterMs } from '../../src/base/retry-after.ts';
+import { retryAfterMs } from '../../src/base/retry-after.ts';
 
 const now = Date.UTC(1994, 10, 6, 8, 49, 7);
 
@@ -93,26 +93,3 @@ test('retryAfterMs takes the first usable of several headers', () => {
 test('retryAfterMs of headers without either is undefined', () => {
   assert.equal(retryAfterMs({ 'content-type': '2', 'retry-after': undefined }, now), undefined);
 });
-
-const durations: readonly (readonly [text: unknown, ms: number | undefined])[] = [
-  ['45.837906927s', 45_838],
-  ['33s', 33_000],
-  ['0.5s', 500],
-  ['0s', undefined],
-  ['-1s', undefined],
-  ['1', undefined],
-  ['1ms', undefined],
-  ['1.s', undefined],
-  ['1.0000000001s', undefined],
-  [' 1s', undefined],
-  ['s', undefined],
-  ['', undefined],
-  ['9'.repeat(13) + 's', undefined],
-  [33, undefined],
-  [undefined, undefined],
-  [null, undefined],
-];
-
-for (const [text, ms] of durations) {
-  test(`protobufDurationMs reads ${JSON.stringify(text)} as ${ms}`, () => assert.equal(protobufDurationMs(text), ms));
-}

@@ -40,7 +40,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     format: 'json',
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+  const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
   const admission = settings.admission ?? new Admission(config.concurrentMax, () => false);
   const parts = {
     config,
