@@ -149,17 +149,25 @@ export class MetricFamily<S extends Series> {
 
   #newSeries(values: readonly string[]): S {
     const { name, labelNames } = this.declaration;
-    const labels = renderLabels(labelNames, values);
-    if (values.every((value) => value === 'other')) return this.#plant(values, labels);
     const isOpen = values.some((value, index) => this.#isOpen[index] === true && value !== 'other' && value !== '');
+    if (values.every((value) => value === 'other')) return this.#plant(values, renderLabels(labelNames, values));
+    // Told before anything is made: a full family is asked for new values with every chat.
+    if (isOpen ? this.#openBytesLeft <= 0 : this.#bytesLeft <= 0) return this.#overflow(values, isOpen);
+    const labels = renderLabels(labelNames, values);
     const series = this.#createSeries();
     const bytes = series.bytesMax(name, labels);
-    if (bytes > (isOpen ? Math.min(this.#openBytesLeft, this.#bytesLeft) : this.#bytesLeft)) {
-      return this.labels(...values.map((value, index) => (isOpen && this.#isOpen[index] !== true ? value : 'other')));
+    if (bytes > this.#bytesLeft || (isOpen && bytes > this.#openBytesLeft)) {
+      this.#openBytesLeft = 0;
+      if (!isOpen) this.#bytesLeft = 0;
+      return this.#overflow(values, isOpen);
     }
     this.#bytesLeft -= bytes;
     if (isOpen) this.#openBytesLeft -= bytes;
     return this.#plant(values, labels, series);
+  }
+
+  #overflow(values: readonly string[], isOpen: boolean): S {
+    return this.labels(...values.map((value, index) => (isOpen && this.#isOpen[index] !== true ? value : 'other')));
   }
 
   #plant(values: readonly string[], labels: string, series = this.#createSeries()): S {

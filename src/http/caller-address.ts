@@ -7,13 +7,14 @@
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIP, isIPv6, Socket, SocketAddress } from 'node:net';
+import { isIPv4, isIPv6, Socket, SocketAddress } from 'node:net';
 import type { BlockList } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Config } from '../config/settings.ts';
 
 /** Longer chains of trusted proxies are not followed. */
 const HOPS_MAX = 16;
+const MAPPED = '::ffff:';
 
 /**
  * The address behind `peer`, the connection's other end; undefined where that is unknown, as on a Unix socket. An element
@@ -22,8 +23,9 @@ const HOPS_MAX = 16;
  */
 export function callerAddress(peer: string | undefined, headers: IncomingHttpHeaders, trusted: BlockList): string | undefined {
   const address = peer === undefined ? undefined : addressFrom(peer.replace(/%.*$/, ''));
-  if (address === undefined || !isTrusted(address, trusted)) return address;
   const { forwarded, 'x-forwarded-for': list } = headers;
+  // Most requests have neither, and looking an address up costs 2 µs.
+  if (address === undefined || (forwarded ?? list) === undefined || !isTrusted(address, trusted)) return address;
   const fromForwarded = forwarded === undefined ? undefined : behind(address, forwardedFor(forwarded), trusted);
   const fromList = list === undefined ? undefined : behind(address, String(list).split(','), trusted);
   if (fromForwarded !== undefined && fromList !== undefined && fromForwarded !== fromList) return address;
@@ -54,10 +56,12 @@ function withoutPort(node: string): string {
 
 /** In one spelling, an IPv4 address inside IPv6 as IPv4; undefined when the text is no address. A zone means nothing elsewhere. */
 function addressFrom(text: string): string | undefined {
-  if (isIP(text) === 0 || text.includes('%')) return undefined;
-  if (!isIPv6(text)) return text;
+  if (isIPv4(text)) return text;
+  // How a socket that listens to both names every IPv4 address; any other spelling takes 3 µs.
+  if (text.startsWith(MAPPED) && isIPv4(text.slice(MAPPED.length))) return text.slice(MAPPED.length);
+  if (!isIPv6(text) || text.includes('%')) return undefined;
   const { address } = new SocketAddress({ address: text, family: 'ipv6' });
-  return /^::ffff:([\d.]+)$/.exec(address)?.[1] ?? address;
+  return address.startsWith(MAPPED) && address.includes('.') ? address.slice(MAPPED.length) : address;
 }
 
 function isTrusted(address: string, trusted: BlockList): boolean {
