@@ -12,7 +12,7 @@ import { nearest } from '../base/nearest.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
-import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, ORIGINS, PATH, PORT } from './environment.ts';
+import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 
@@ -90,6 +90,10 @@ export const SETTINGS = [
     meaning: 'The least level that is logged.' },
   { variable: 'GATEWAY_LOG_FORMAT', field: 'logFormat', type: word('json', 'text'), default: 'json',
     meaning: '`text` is for people.' },
+  { variable: 'GATEWAY_LOG_ADDRESS', field: 'logsAddress', type: BOOLEAN, default: 'true',
+    meaning: "Adds the caller's address to its log line." },
+  { variable: 'GATEWAY_TRUSTED_PROXIES', field: 'trustedProxies', type: NETWORKS, default: '',
+    meaning: 'Addresses and networks of your proxies, separated by commas; only these may name the caller, by `Forwarded` or `X-Forwarded-For`.' },
   { variable: 'GATEWAY_TRANSPORT', field: 'transport', type: word('http', 'fetch'), default: 'http',
     meaning: '`fetch` calls providers with the built-in fetch, which has time limits of its own.' },
   { variable: 'GATEWAY_WRITE_STALL_TIMEOUT', field: 'writeStallTimeoutMs', type: DURATION, default: '60s',
@@ -366,6 +370,9 @@ function checkTogether(environment: Environment, config: Config): void {
   if (config.metricsToken !== undefined) {
     warnIfShort(environment, 'GATEWAY_METRICS_TOKEN', config.metricsToken);
     if (!config.isMetricsEnabled) warnings.push('GATEWAY_METRICS_TOKEN: has no effect while GATEWAY_METRICS is false');
+  }
+  if (!config.logsAddress && config.trustedProxies.rules.length > 0) {
+    warnings.push('GATEWAY_TRUSTED_PROXIES: has no effect while GATEWAY_LOG_ADDRESS is false');
   }
   for (const rule of config.proxy.noProxy) {
     if (rule.includes('/')) warnings.push(`NO_PROXY: ${quoted(rule)} exempts nothing: networks are not understood, list hosts`);

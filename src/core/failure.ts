@@ -50,9 +50,13 @@ export type FailureFields = {
   readonly detail?: string | undefined;
   /** Which of the gateway's limits ended it, as its variable's name, e.g. `GATEWAY_ATTEMPT_TIMEOUT`. */
   readonly limit?: string | undefined;
+  /** Words of others that the sentence repeats as they are: a provider's code, a caller's key. They are searched for secrets. */
+  readonly quotes?: readonly string[];
   /** The gateway's own doing (out of descriptors, a limit of its own): not retried, and not held against the provider. */
   readonly isOwn?: boolean;
 };
+
+const NO_QUOTES: readonly string[] = [];
 
 export class Failure {
   readonly kind: FailureKind;
@@ -64,6 +68,7 @@ export class Failure {
   readonly upstreamStatus: number;
   readonly detail: string | undefined;
   readonly limit: string | undefined;
+  readonly quotes: readonly string[];
   readonly isOwn: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
@@ -77,6 +82,7 @@ export class Failure {
     this.upstreamStatus = fields.upstreamStatus ?? 0;
     this.detail = fields.detail;
     this.limit = fields.limit;
+    this.quotes = fields.quotes ?? NO_QUOTES;
   }
 
   /** The same failure but for what is given here. */
@@ -128,8 +134,9 @@ const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
 /** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
 export function upstreamFailure(report: UpstreamReport): Failure {
   const facts = [`HTTP ${report.status}`];
-  if (report.code !== undefined && MACHINE_WORD.test(report.code)) facts.push(`code ${report.code}`);
-  if (report.param !== undefined && MACHINE_WORD.test(report.param)) facts.push(`parameter ${report.param}`);
+  const { code = '', param = '' } = report;
+  if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
+  if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
   const hint = report.hint === undefined ? '' : `: ${report.hint}`;
   return new Failure(
     report.kind,
@@ -138,6 +145,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       upstreamStatus: report.status,
       detail: report.detail,
       retryAfterMs: report.retryAfterMs,
+      quotes: [code, param].filter((word) => MACHINE_WORD.test(word)),
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
     },
   );

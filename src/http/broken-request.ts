@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../core/failure.ts';
+import { connectionAddress } from './caller-address.ts';
 import { DISCARD_MS_MAX } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
@@ -47,7 +48,7 @@ function refuse(failure: Failure, socket: Duplex, parts: ServerParts): void {
   const requestId = randomUUID();
   const { kind, status, message } = failure;
   parts.metrics.request('none', status);
-  parts.log.info('request', { request_id: requestId, route: 'none', status, kind, error: message });
+  parts.log.info('request', { request_id: requestId, route: 'none', status, kind, error: message, address: connectionAddress(socket, parts.config) });
   if (!socket.writable) {
     socket.destroy();
     return;

@@ -21,6 +21,7 @@ const FULL_RETRY_AFTER_MS = 1000;
 const REFUSAL_SENTENCES: Readonly<Record<Refusal, string>> = {
   concurrency: 'the gateway is at its limit of concurrent requests',
   event_loop: 'the gateway has more to do than it can keep up with',
+  memory: 'the gateway has too little memory left',
 };
 
 /** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
@@ -143,7 +144,8 @@ function nextTurn(): Promise<void> {
 
 /** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */
 export function unknownProvider(name: string): Failure {
-  return new Failure('not_found', `provider: ${JSON.stringify(name.slice(0, 64))} is not registered on this gateway`);
+  const quote = JSON.stringify(name.slice(0, 64));
+  return new Failure('not_found', `provider: ${quote} is not registered on this gateway`, { quotes: [quote] });
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

@@ -34,6 +34,8 @@ export class Exchange {
   readonly query: string;
   /** True when the caller waits for `100 Continue` before sending its body. */
   readonly expectsContinue: boolean;
+  /** The other end of the connection, which forgets it when it closes; undefined on a Unix socket. */
+  readonly peer: string | undefined;
   /** Resolves when the response is over, however it ended. */
   readonly closed: Promise<void>;
   /** What its caller speaks; the gateway's own format until its path says otherwise. */
@@ -62,6 +64,7 @@ export class Exchange {
     this.response = response;
     this.expectsContinue = expectsContinue;
     this.dialect = dialect;
+    this.peer = request.socket.remoteAddress;
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     this.path = mark === -1 ? target : target.slice(0, mark);
