@@ -46,7 +46,7 @@ const CONNECTION_LIMITS: ConnectionLimits = {
 
 /** Of a request's head, and of its trailers. This bounds the number of headers too, at a few thousand. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** Accept failures come by the thousand once the process is out of descriptors. */
+/** Connections that cannot be had come by the thousand. */
 const ACCEPT_LOG_INTERVAL_MS = 1000;
 
 export type GatewayServer = {
@@ -61,10 +61,7 @@ export type GatewayServer = {
   swapCertificate(tls: NonNullable<Config['tls']>): void;
 };
 
-/**
- * A server that is not listening yet; with a certificate it speaks HTTPS. It sets no limit on connections: an idle one costs
- * a few kilobytes, descriptors are bounded from outside, and running out of them ends nothing here.
- */
+/** A server that is not listening yet; with a certificate it speaks HTTPS. */
 export function createServer(currentParts: () => ServerParts, limits = CONNECTION_LIMITS): GatewayServer {
   /** What is in flight on each connection that ever had a request, oldest first: with pipelining there can be several. */
   const connections = new Map<Duplex, Set<Exchange>>();
@@ -119,7 +116,8 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     // Answered here with a JSON body instead.
     requireHostHeader: false,
   };
-  const { tls } = currentParts().config;
+  const { config } = currentParts();
+  const { tls } = config;
   const server: Server =
     tls === undefined
       ? createHttpServer(settings)
@@ -147,10 +145,19 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     answerBrokenRequest(failure, socket, [...(connections.get(socket) ?? [])].at(-1), currentParts());
   });
   let acceptLoggedAtMs = -Infinity;
-  server.on('error', (error: ConnectionError) => {
-    if (!server.listening || performance.now() - acceptLoggedAtMs < ACCEPT_LOG_INTERVAL_MS) return;
+  function logNotAccepted(reason: string): void {
+    if (performance.now() - acceptLoggedAtMs < ACCEPT_LOG_INTERVAL_MS) return;
     acceptLoggedAtMs = performance.now();
-    currentParts().log.error(`connections cannot be accepted (${error.code ?? error.name})`);
+    currentParts().log.error(`connections cannot be accepted (${reason})`);
+  }
+  // Node closes what it has no descriptor for without a word. This limit leaves some, and what it costs is seen.
+  if (config.connectionsMax !== undefined) server.maxConnections = config.connectionsMax;
+  server.on('drop', () => {
+    currentParts().metrics.droppedConnections.add(1);
+    logNotAccepted('GATEWAY_MAX_CONNECTIONS');
+  });
+  server.on('error', (error: ConnectionError) => {
+    if (server.listening) logNotAccepted(error.code ?? error.name);
   });
 
   return {
