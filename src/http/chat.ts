@@ -9,20 +9,12 @@ import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { CallContext } from '../gateway/gateway.ts';
-import type { Refusal } from './admission.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { EventStream } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
+import { takePlace } from './place.ts';
 import { traceHeaders } from './trace.ts';
-
-/** How soon a caller that found the gateway full may try again. */
-const FULL_RETRY_AFTER_MS = 1000;
-
-const REFUSAL_SENTENCES: Readonly<Record<Refusal, string>> = {
-  concurrency: 'the gateway is at its limit of concurrent requests',
-  event_loop: 'the gateway has more to do than it can keep up with',
-};
 
 /** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
 const LARGE_BODY_BYTES = 512 * 1024;
@@ -42,30 +34,23 @@ export function answerChat(exchange: Exchange, parts: ServerParts): Promise<void
 
 export function answerChatStream(exchange: Exchange, parts: ServerParts): Promise<void> {
   return admitted(exchange, parts, parts.config.streamTimeoutMs, 'GATEWAY_STREAM_TIMEOUT', async (asked, context) => {
-    const stream = new EventStream(exchange, asked.provider.name, parts.config, () => parts.metrics.openStreams.add(1));
+    const stream = new EventStream(exchange, asked.provider.name, parts.config, () => {
+      parts.metrics.openStreams.add(1);
+      void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
+    });
     try {
       const failure = await parts.gateway.stream(asked.provider, asked.request, context, stream);
       if (failure !== undefined) stream.fail(parts.presentable(failure));
       observeChat(exchange, parts);
-      await stream.taken();
-      if (failure === undefined && exchange.scope.ended === 'caller-stalled') noteStall(exchange, parts);
     } finally {
       stream.close();
-      if (stream.isOpen) parts.metrics.openStreams.add(-1);
     }
   });
 }
 
-/** A caller that stopped reading once everything was written: nobody else waits for it, so nobody else says so. */
-function noteStall(exchange: Exchange, parts: ServerParts): void {
-  const failure = scopeFailure('caller-stalled', '');
-  exchange.failure = failure;
-  if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
-}
-
 type Asked = { readonly provider: Provider; readonly request: ChatRequest };
 
-/** Runs a chat inside a place and a deadline, both given back however it ends. */
+/** Runs a chat with a place and inside a deadline. */
 async function admitted(
   exchange: Exchange,
   parts: ServerParts,
@@ -73,13 +58,7 @@ async function admitted(
   timeoutSetting: string,
   answer: (asked: Asked, context: CallContext) => Promise<void>,
 ): Promise<void> {
-  const refusal = parts.admission.enter();
-  if (refusal !== undefined) {
-    parts.metrics.refused(refusal);
-    exchange.sendFailure(new Failure('rate_limit', REFUSAL_SENTENCES[refusal], { retryAfterMs: FULL_RETRY_AFTER_MS }));
-    return;
-  }
-  parts.metrics.inFlight.add(1);
+  if (!takePlace(exchange, parts)) return;
   const deadline = setTimeout(() => exchange.scope.end('deadline'), Math.min(timeoutMs, TIMER_MS_MAX));
   try {
     const asked = (await readAsked(exchange, parts)) ?? endedWhileSending(exchange, timeoutSetting);
@@ -99,8 +78,6 @@ async function admitted(
     });
   } finally {
     clearTimeout(deadline);
-    parts.admission.leave();
-    parts.metrics.inFlight.add(-1);
   }
 }
 

@@ -10,13 +10,14 @@ import type { Delta } from '../core/chat.ts';
 import type { Failure } from '../core/failure.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
 import type { Exchange } from './exchange.ts';
+import { limitStall } from './stall.ts';
 
 const KEEP_ALIVE = ': keep-alive\n\n';
 
 export type EventStreamLimits = {
   /** 0 = no keep-alive comments. */
   readonly heartbeatIntervalMs: number;
-  /** How long a caller may take to read what waits for it, also after the last frame. */
+  /** How long a caller may take nothing of what waits for it. */
   readonly writeStallTimeoutMs: number;
 };
 
@@ -50,10 +51,6 @@ export class EventStream implements StreamSink {
     }
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
   // hot: per token
   push(delta: Delta): void {
     this.#frames += renderDeltaFrame(this.#provider, delta);
@@ -81,13 +78,6 @@ export class EventStream implements StreamSink {
       this.#exchange.sendFailure(failure);
     }
     this.close();
-  }
-
-  /** Resolves when the caller has read the last frame, or is gone, or was cut because that took too long. */
-  async taken(): Promise<void> {
-    const stallLimit = this.#startStallLimit();
-    await this.#exchange.closed;
-    clearTimeout(stallLimit);
   }
 
   /** Stops the heartbeat. Call it however the exchange ends. */
@@ -126,27 +116,19 @@ export class EventStream implements StreamSink {
     this.#onOpen();
   }
 
-  /** Waits until the caller has read what was written or the exchange ends, which it does when that takes too long. */
+  /** Waits until the caller has read what was written or the exchange ends, which it does when the caller takes nothing. */
   #drained(): Promise<void> {
     const { response, scope } = this.#exchange;
     return new Promise((resolve) => {
       const settle = (): void => {
-        clearTimeout(stallLimit);
+        stopLimit();
         response.off('drain', settle);
         scope.onEnd(undefined);
         resolve();
       };
-      const stallLimit = this.#startStallLimit();
+      const stopLimit = limitStall(this.#exchange, this.#limits.writeStallTimeoutMs);
       response.on('drain', settle);
       scope.onEnd(settle);
     });
-  }
-
-  #startStallLimit(): NodeJS.Timeout {
-    const { response, scope } = this.#exchange;
-    return setTimeout(() => {
-      scope.end('caller-stalled');
-      response.destroy();
-    }, this.#limits.writeStallTimeoutMs);
   }
 }
