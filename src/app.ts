@@ -31,6 +31,10 @@ const DETAIL_CHARS_MAX = 500;
 const MASKED_CHARS_MAX = 8 * DETAIL_CHARS_MAX;
 /** After the grace: time for the last error frames to leave. */
 const LAST_WORDS_MS = 500;
+/** The same for who does not want to wait. */
+const SHORT_LAST_WORDS_MS = 100;
+/** Once their connections are closed: time for the exchanges to be logged. */
+const REPORTS_MS = 50;
 const IDLE_CHECK_MS = 20;
 
 /** What the app takes from outside. */
@@ -52,6 +56,8 @@ export type App = {
    * true when everything finished by itself, false when the grace ended first. A second call waits for the first.
    */
   drain(): Promise<boolean>;
+  /** Ends everything, also a drain, within 200 ms: open streams get their `error` event, every exchange its log line. */
+  stop(): Promise<void>;
   /**
    * Takes over the tokens, keys and certificate of a configuration that was read again. Requests in flight keep those they
    * began with.
@@ -144,12 +150,17 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     await new Promise((resolve) => setImmediate(resolve));
     server.server.close();
     const isClean = await idle(server, config.shutdownGraceMs);
-    if (!isClean) {
-      server.endAll('shutdown');
-      await idle(server, LAST_WORDS_MS);
-    }
-    close();
+    if (isClean) close();
+    else await endAll(LAST_WORDS_MS);
     return isClean;
+  }
+
+  async function endAll(lastWordsMs: number): Promise<void> {
+    isDraining = true;
+    server.endAll('shutdown');
+    await idle(server, lastWordsMs);
+    close();
+    await idle(server, REPORTS_MS);
   }
 
   function close(): void {
@@ -162,6 +173,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   return {
     listen: () => listen(server.server, config.listen, config.tls === undefined ? 'http' : 'https'),
     drain: () => (drained ??= drainOnce()),
+    stop: () => endAll(SHORT_LAST_WORDS_MS),
     reload,
     close,
   };

@@ -104,9 +104,10 @@ export type MetricsSources = {
 export function createMetrics(sources: MetricsSources) {
   const registry = new Registry();
   const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status']);
-  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chat requests being served.', []).labels();
+  const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once: beyond `GATEWAY_MAX_CONNECTIONS`.', []).labels();
+  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats and model lists being served, until their answer was taken.', []).labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', []).labels();
-  const refused = registry.counter('gateway_requests_refused_total', 'Chats refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up).', ['reason']);
+  const refused = registry.counter('gateway_requests_refused_total', 'Chats and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up).', ['reason']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
   const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of chat requests read.', []).labels();
   const sentBytes = registry.counter('gateway_sent_bytes_total', 'Bytes of response bodies written.', []).labels();
@@ -197,6 +198,7 @@ export function createMetrics(sources: MetricsSources) {
     // hot: per request
     request: (route: string, status: number) => requests.labels(route, String(status)).add(),
     refused: (reason: string) => refused.labels(reason).add(),
+    droppedConnections,
     inFlight,
     openStreams,
     receivedBytes,

@@ -88,6 +88,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     retryAfterCapMs: 300_000,
     heartbeatIntervalMs: 15_000,
     concurrentMax: undefined,
+    connectionsMax: undefined,
     bodyBytesMax: 16_777_216,
     allowedOrigins: [],
     isMetricsEnabled: true,
@@ -211,6 +212,12 @@ const CASES: Readonly<Record<string, Cases>> = {
   },
   GATEWAY_MAX_CONCURRENT: {
     field: 'concurrentMax',
+    good: [['1', 1], ['1000000', 1_000_000]],
+    bad: ['0', '-1', '1000001', 'unlimited'],
+    expected: CONCURRENT,
+  },
+  GATEWAY_MAX_CONNECTIONS: {
+    field: 'connectionsMax',
     good: [['1', 1], ['1000000', 1_000_000]],
     bad: ['0', '-1', '1000001', 'unlimited'],
     expected: CONCURRENT,
@@ -820,7 +827,7 @@ test('renderSettingsTable has a row of four cells for every setting and every pr
 test('renderSettingsTable writes settings and providers as Markdown', () => {
   const table = renderSettingsTable(PROVIDERS);
   ok(table.includes('| `GATEWAY_MAX_RETRIES` | count | `3` | Retries after the first attempt. |\n'));
-  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chat requests in flight'));
+  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats and model lists in flight'));
   ok(table.includes('| alpha | `ALPHA_API_KEY` or `OTHER_API_KEY` | `ALPHA_BASE_URL` | https://alpha.example |\n'));
   ok(table.includes('| own | `OWN_API_KEY` (optional) | `OWN_BASE_URL` | http://localhost:11434/v1 |\n'));
   ok(table.includes('| placeless | `PLACELESS_API_KEY` | `PLACELESS_BASE_URL` | required |\n'));
