@@ -108,6 +108,7 @@ export function createMetrics(sources: MetricsSources) {
   const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats and model lists being served, until their answer was taken.', []).labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', []).labels();
   const refused = registry.counter('gateway_requests_refused_total', 'Chats and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up).', ['reason']);
+  const ignoredFields = registry.counter('gateway_request_fields_ignored_total', 'Fields of requests in formats of other makers that were left out; `field` is one of its table, or `other`.', ['dialect', 'field']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
   const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of chat requests read.', []).labels();
   const sentBytes = registry.counter('gateway_sent_bytes_total', 'Bytes of response bodies written.', []).labels();
@@ -198,6 +199,7 @@ export function createMetrics(sources: MetricsSources) {
     // hot: per request
     request: (route: string, status: number) => requests.labels(route, String(status)).add(),
     refused: (reason: string) => refused.labels(reason).add(),
+    ignoredField: (dialect: string, field: string) => ignoredFields.labels(dialect, field).add(),
     droppedConnections,
     inFlight,
     openStreams,

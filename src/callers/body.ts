@@ -16,9 +16,9 @@ export function unsupported(path: Path | undefined, complaint: string): Unsuppor
 }
 
 /** What `read` makes of a body with any fields. Failures: bad_request, and unsupported for an UnsupportedField. */
-export function decodeBody<T>(body: Buffer, read: (fields: Fields) => T): T | Failure {
+export function decodeBody<T>(body: Buffer, read: (fields: Fields, source: JsonObject) => T): T | Failure {
   const value = parseBody(body);
-  return value instanceof Failure ? value : caught(() => read(new Fields(value, undefined)));
+  return value instanceof Failure ? value : caught(() => read(new Fields(value, undefined), value));
 }
 
 /** The object that a body is. Failure: bad_request. Never throws, whatever the bytes. */

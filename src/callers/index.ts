@@ -2,6 +2,7 @@
 
 import type { CallerDialect } from '../core/dialect.ts';
 import { NATIVE } from './native/dialect.ts';
+import { OPENAI_CHAT } from './openai-chat/dialect.ts';
 
 /** The gateway's own comes first: it answers what belongs to no dialect. */
-export const DIALECTS: readonly [CallerDialect, ...CallerDialect[]] = [NATIVE];
+export const DIALECTS: readonly [CallerDialect, ...CallerDialect[]] = [NATIVE, OPENAI_CHAT];

@@ -119,6 +119,8 @@ export const SETTINGS = [
     meaning: 'Called without a proxy: hosts and their subdomains, also `host:port` and IP addresses, or `*`; separated by commas.' },
   { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
     meaning: 'Whether `provider/model` as a model asks that provider, where there is one of that name.' },
+  { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',
+    meaning: 'With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored.' },
   { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
     meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
 ] as const satisfies readonly Setting[];

@@ -70,6 +70,8 @@ export type DeltaSink = (delta: Delta) => void;
  * Emits at most one terminal delta, last; after it, frames are ignored.
  */
 export interface StreamDecoder {
+  /** The model as the provider has named it so far; undefined before it has. */
+  readonly servedModel: string | undefined;
   /** One SSE frame: its event name (empty when there is none) and its data lines joined by LF. */
   frame(event: string, data: string, sink: DeltaSink): void;
   /**

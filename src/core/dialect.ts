@@ -6,6 +6,7 @@
  * an answer travels exist once, elsewhere.
  */
 
+import type { JsonObject } from '../base/json/value.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { Failure } from './failure.ts';
 
@@ -27,6 +28,8 @@ export type DecodedRequest = {
   readonly isStream: boolean;
   /** Whether a stream is to say its usage, where the dialect leaves that to the request. */
   readonly wantsUsage: boolean;
+  /** The body as it was parsed, for a dialect that can be relayed. */
+  readonly source: JsonObject | undefined;
   /** What the request asks, of a provider that knows the model as `model`. Failures: bad_request, unsupported. */
   translate(model: string): Translation | Failure;
 };
@@ -61,6 +64,37 @@ export interface StreamFrames {
   keepAlive(): string;
 }
 
+/**
+ * How a request goes to a provider that speaks its dialect: the caller's own JSON, but for what is said here, so that
+ * whatever the maker adds works on the day it appears.
+ */
+export interface DialectRelay {
+  /** Below the provider's base URL. */
+  readonly path: string;
+  /** The caller's headers that go with it, in lower case. */
+  readonly headers: readonly string[];
+  /** The body for the provider. Failures: bad_request, unsupported. */
+  encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
+  /** A whole good answer of the provider, as its caller gets it. */
+  renderReply(raw: string, facts: AnswerFacts): string;
+  /** One event of the provider's stream, as its caller gets it: name (empty when there is none) and data. */
+  renderFrame(event: string, data: string, facts: AnswerFacts): string;
+}
+
+/** What keeps callers apart who share a provider's account. */
+export type RelayRules = {
+  /** The caller's label. */
+  readonly caller: string;
+  /** Whether what is stored at the provider may be referred to. */
+  readonly allowsStored: boolean;
+};
+
+export type RelayedBody = {
+  readonly body: string;
+  /** Where in the body something stands that was taken out. */
+  readonly ignored: readonly string[];
+};
+
 /** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
 export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
@@ -76,6 +110,8 @@ export interface CallerDialect {
   /** The names in its table of fields. Metrics count what was left out by them, all others as `other`. */
   readonly fieldNames: ReadonlySet<string>;
   readonly routes: readonly DialectRoute[];
+  /** Undefined where no provider speaks it. */
+  readonly relay: DialectRelay | undefined;
   /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
   decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure;
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */

@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer';
 import { retryAfterMs } from '../base/retry-after.ts';
 import type { Provider, UpstreamCall } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
-import type { ChatReply, ChatRequest, Delta, ModelInfo } from '../core/chat.ts';
+import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
@@ -49,9 +49,9 @@ export type CallContext = {
 export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
 
 export interface Gateway {
-  complete(provider: Provider, request: ChatRequest, context: CallContext): Promise<WholeReply | Failure>;
+  complete(provider: Provider, call: UpstreamCall, context: CallContext): Promise<WholeReply | Failure>;
   /** Pushes every delta but `failed`, which is returned; resolves when the stream is over. */
-  stream(provider: Provider, request: ChatRequest, context: CallContext, sink: StreamSink): Promise<Failure | undefined>;
+  stream(provider: Provider, call: UpstreamCall, context: CallContext, sink: StreamSink): Promise<Failure | undefined>;
   /** All pages. */
   models(provider: Provider, context: CallContext): Promise<readonly ModelInfo[] | Failure>;
 }
@@ -162,9 +162,7 @@ export function createGateway(
   }
 
   return {
-    async complete(provider, request, context) {
-      const call = provider.adapter.encodeChat(request, false);
-      if (call instanceof Failure) return call;
+    complete(provider, call, context) {
       return withRetries(provider, context, async () => {
         const raw = await readWhole(provider, call, context);
         if (raw instanceof Failure) return raw;
@@ -175,14 +173,13 @@ export function createGateway(
       }, never);
     },
 
-    async stream(provider, request, context, sink) {
-      const call = provider.adapter.encodeChat(request, true);
-      if (call instanceof Failure) return call;
+    async stream(provider, call, context, sink) {
       const startedAtMs = performance.now();
       let firstAtMs: number | undefined;
-      const pushDelta = (delta: Delta): void => {
+      const pushDelta = (delta: Delta, servedModel: string | undefined): void => {
         if (firstAtMs === undefined) {
           firstAtMs = performance.now();
+          context.record.servedModel = servedModel;
           context.record.firstDeltaMs = firstAtMs - startedAtMs;
         }
         if (delta.type === 'done') {
@@ -195,6 +192,7 @@ export function createGateway(
         const response = await send(provider, call, context, streamLimits);
         if (response instanceof Failure) return response;
         if (isJson(response)) return readErrorInsteadOfStream(provider, response);
+        sink.restart?.();
         return pipeStream(provider, response, pushDelta, sink);
       }, () => firstAtMs !== undefined);
       if (!(outcome instanceof Failure)) return undefined;

@@ -11,6 +11,10 @@ import type { UpstreamResponse } from '../upstream/transport.ts';
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
 export interface StreamSink {
   push(delta: Delta): void;
+  /** Takes an event as the provider wrote it, behind its deltas; never one that says that the stream failed. */
+  readonly relay?: ((event: string, data: string) => void) | undefined;
+  /** An attempt's first event comes next: what an earlier attempt left is to be forgotten. */
+  restart?(): void;
   flush(): void | Promise<void>;
 }
 
@@ -18,11 +22,12 @@ export interface StreamSink {
 export async function pipeStream(
   provider: Provider,
   response: UpstreamResponse,
-  push: (delta: Delta) => void,
+  push: (delta: Delta, servedModel: string | undefined) => void,
   sink: StreamSink,
 ): Promise<undefined | Failure> {
   const decoder = provider.adapter.createStreamDecoder();
   const state: { end: 'done' | Failure | undefined } = { end: undefined };
+  const isRelayed = sink.relay !== undefined;
   let isFirstFrame = true;
   // hot: per token
   const onDelta = (delta: Delta): void => {
@@ -31,7 +36,7 @@ export async function pipeStream(
       return;
     }
     if (delta.type === 'done') state.end ??= 'done';
-    push(delta);
+    push(delta, decoder.servedModel);
   };
   const frames = new SseBuffer((event, data) => {
     if (isFirstFrame) {
@@ -39,6 +44,7 @@ export async function pipeStream(
       response.startIdleLimit();
     }
     if (state.end === undefined) decoder.frame(event, data, onDelta);
+    if (isRelayed && (state.end === undefined || state.end === 'done')) sink.relay?.(event, data);
   }, REPLY_BYTES_MAX);
   let isOverflown = false;
   const cut = await response.readChunks((chunk) => {

@@ -1,9 +1,9 @@
 /** Chats, in any dialect: body → request → gateway → reply. */
 
-import type { Provider } from '../core/adapter.ts';
-import type { ChatRequest } from '../core/chat.ts';
+import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import type { ChatReply } from '../core/chat.ts';
 import { checkConversation } from '../core/conversation.ts';
-import type { AnswerFacts, DecodedRequest, DialectRoute, StreamFrames } from '../core/dialect.ts';
+import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, StreamFrames } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import type { CallContext } from '../gateway/gateway.ts';
@@ -13,6 +13,8 @@ import { EventStream } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
+import { targetOf } from './target.ts';
+import type { Target } from './target.ts';
 import { traceHeaders } from './trace.ts';
 
 /** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
@@ -32,8 +34,6 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
       return;
     }
     deadline.startFor(asked.isStream);
-    exchange.record.provider = asked.provider.name;
-    exchange.record.requestedModel = asked.decoded.model;
     const context: CallContext = {
       scope: exchange.scope,
       deadline,
@@ -47,30 +47,49 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
 }
 
 async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
-  const outcome = await parts.gateway.complete(asked.provider, asked.request, context);
-  if (outcome instanceof Failure) {
-    exchange.sendFailure(parts.presentable(outcome));
-  } else {
+  const { dialect } = exchange;
+  const outcome = await parts.gateway.complete(asked.provider, asked.call, context);
+  if (!(outcome instanceof Failure)) {
+    const facts = factsOf(exchange, asked);
     const raw = parts.config.includesRaw ? outcome.raw : undefined;
-    exchange.sendJson(200, exchange.dialect.renderReply(outcome.reply, factsOf(exchange, asked), raw));
+    exchange.sendJson(200, asked.relay?.renderReply(outcome.raw, facts) ?? dialect.renderReply(outcome.reply, facts, raw));
+  } else if (isRefusalReplied(outcome, dialect)) {
+    exchange.failure = outcome;
+    exchange.sendJson(200, dialect.renderReply(refusalReply(exchange), factsOf(exchange, asked), undefined));
+  } else {
+    exchange.sendFailure(parts.presentable(outcome));
   }
   observeChat(exchange, parts);
 }
 
 async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
-  const createFrames = (): StreamFrames => exchange.dialect.createFrames(factsOf(exchange, asked));
-  const stream = new EventStream(exchange, createFrames, parts.config, () => {
+  const { dialect } = exchange;
+  const { relay } = asked;
+  const onOpen = (): void => {
     parts.metrics.openStreams.add(1);
     void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
-  });
+  };
+  const createFrames = (): StreamFrames => dialect.createFrames(factsOf(exchange, asked));
+  const relayFrame = relay && ((event: string, data: string) => relay.renderFrame(event, data, factsOf(exchange, asked)));
+  const stream = new EventStream(exchange, createFrames, parts.config, onOpen, relayFrame);
   exchange.failStream = (failure) => stream.fail(failure);
   try {
-    const failure = await parts.gateway.stream(asked.provider, asked.request, context, stream);
-    if (failure !== undefined) stream.fail(parts.presentable(failure));
+    const failure = await parts.gateway.stream(asked.provider, asked.call, context, stream);
+    if (failure !== undefined && isRefusalReplied(failure, dialect)) stream.refuse(failure, refusalReply(exchange));
+    else if (failure !== undefined) stream.fail(parts.presentable(failure));
     observeChat(exchange, parts);
   } finally {
     stream.close();
   }
+}
+
+function isRefusalReplied(failure: Failure, dialect: CallerDialect): boolean {
+  return failure.kind === 'refusal' && dialect.repliesRefusals;
+}
+
+/** What a provider that declined without a word has said. */
+function refusalReply({ record }: Exchange): ChatReply {
+  return { id: undefined, model: record.servedModel, parts: [], thinking: '', stopReason: 'refusal', usage: record.usage };
 }
 
 function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded, provider }: Asked): AnswerFacts {
@@ -81,7 +100,9 @@ function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded, provide
 type Asked = {
   readonly decoded: DecodedRequest;
   readonly provider: Provider;
-  readonly request: ChatRequest;
+  readonly call: UpstreamCall;
+  /** Undefined where the request was translated. */
+  readonly relay: DialectRelay | undefined;
   readonly isStream: boolean;
 };
 
@@ -105,23 +126,68 @@ async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectR
   const decoded = exchange.dialect.decodeRequest(body, route);
   if (decoded instanceof Failure) return decoded;
   if (body.length >= LARGE_BODY_BYTES) await nextTurn();
-  const name = decoded.provider ?? parts.config.defaultProvider;
-  const provider = parts.providers.get(name);
-  if (provider === undefined) return unknownProvider(name);
-  const translation = decoded.translate(decoded.model);
+  const target = targetOf(exchange.dialect, decoded, singleHeader(exchange, 'x-gateway-provider'), parts.providers, parts.config);
+  if (target instanceof Failure) return target;
+  exchange.record.provider = target.provider.name;
+  exchange.record.requestedModel = decoded.model;
+  return askedOf(exchange, parts, decoded, target);
+}
+
+/** The request as its provider takes it: relayed where both speak one dialect, else translated. */
+function askedOf(exchange: Exchange, parts: ServerParts, decoded: DecodedRequest, { provider, model }: Target): Asked | Failure {
+  const { dialect } = exchange;
+  const { isStream } = decoded;
+  const relay = provider.speaks.includes(dialect.name) ? dialect.relay : undefined;
+  if (dialect.vendor !== undefined) exchange.response.setHeader('X-Gateway-Target', headerText(`${provider.name}/${model}`));
+  if (relay !== undefined) {
+    const allowsStored = parts.config.relaysStored || parts.config.callers.length === 1;
+    const relayed = relay.encode(decoded, model, { caller: exchange.caller, allowsStored });
+    if (relayed instanceof Failure) return relayed;
+    nameIgnored(exchange, parts, relayed.ignored);
+    return { decoded, provider, relay, isStream, call: relayedCall(exchange, relay, relayed.body, isStream) };
+  }
+  const translation = decoded.translate(model);
   if (translation instanceof Failure) return translation;
-  const { request } = translation;
-  return checkConversation(request.turns) ?? { decoded, provider, request, isStream: decoded.isStream };
+  const { request, ignored } = translation;
+  const breach = checkConversation(request.turns);
+  if (breach !== undefined) return breach;
+  const call = provider.adapter.encodeChat(request, isStream);
+  if (call instanceof Failure) return call;
+  nameIgnored(exchange, parts, ignored);
+  return { decoded, provider, relay, isStream, call };
+}
+
+function relayedCall(exchange: Exchange, relay: DialectRelay, body: string, isStream: boolean): UpstreamCall {
+  const headers: Record<string, string> = { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' };
+  for (const name of relay.headers) {
+    const value = singleHeader(exchange, name);
+    if (value !== undefined) headers[name] = value;
+  }
+  return { method: 'POST', path: relay.path, headers, body };
+}
+
+function singleHeader({ request }: Exchange, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Tells the caller what was left out of its request, and counts it. */
+function nameIgnored({ dialect, response }: Exchange, { metrics }: ServerParts, ignored: readonly string[]): void {
+  if (ignored.length === 0) return;
+  response.setHeader('X-Gateway-Ignored', ignored.map(headerText).join(', '));
+  for (const path of ignored) {
+    const [name = ''] = path.split(/[.[]/, 1);
+    metrics.ignoredField(dialect.name, dialect.fieldNames.has(name) ? name : 'other');
+  }
+}
+
+/** Text that a header can carry, with everything else escaped as in a URL. */
+function headerText(text: string): string {
+  return text.replace(/[^\w.[\]/:@+-]/gu, encodeURIComponent);
 }
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-/** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */
-export function unknownProvider(name: string): Failure {
-  const quote = JSON.stringify(name.slice(0, 64));
-  return new Failure('not_found', `provider: ${quote} is not registered on this gateway`, { quotes: [quote] });
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

@@ -5,7 +5,7 @@
  * status; when one heartbeat interval passes first, the stream opens with a comment.
  */
 
-import type { Delta } from '../core/chat.ts';
+import type { ChatReply, Delta } from '../core/chat.ts';
 import type { StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
@@ -42,13 +42,29 @@ export class EventStream implements StreamSink {
   #text = '';
   #isOpen = false;
   #isEnded = false;
+  #isRefused = false;
+  /** Whether the answer has begun: until then another attempt may be made, and nothing of this one is sent. */
+  #hasContent = false;
 
-  /** `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. */
-  constructor(exchange: Exchange, createFrames: () => StreamFrames, limits: EventStreamLimits, onOpen: () => void) {
+  /** For a stream that is relayed: takes the provider's own events, in place of the frames for its deltas. */
+  readonly relay: StreamSink['relay'];
+
+  /**
+   * `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. `relayFrame`
+   * gives the text for one event of a stream that is relayed.
+   */
+  constructor(
+    exchange: Exchange,
+    createFrames: () => StreamFrames,
+    limits: EventStreamLimits,
+    onOpen: () => void,
+    relayFrame?: (event: string, data: string) => string,
+  ) {
     this.#exchange = exchange;
     this.#createFrames = createFrames;
     this.#limits = limits;
     this.#onOpen = onOpen;
+    if (relayFrame !== undefined) this.relay = (event, data) => void (this.#text += relayFrame(event, data));
     if (limits.heartbeatIntervalMs > 0) {
       this.#heartbeat = setInterval(() => this.#keepAlive(), limits.heartbeatIntervalMs);
     }
@@ -57,13 +73,18 @@ export class EventStream implements StreamSink {
   // hot: per token
   push(delta: Delta): void {
     this.#frames ??= this.#createFrames();
-    this.#text += this.#frames.render(delta);
+    this.#hasContent = true;
+    if (this.relay === undefined || delta.type === 'failed' || this.#isRefused) this.#text += this.#frames.render(delta);
     if (delta.type === 'done' || delta.type === 'failed') this.#isEnded = true;
+  }
+
+  restart(): void {
+    this.#text = '';
   }
 
   /** Sends what was pushed in one write. The promise, if any, resolves when the caller has read enough. */
   flush(): void | Promise<void> {
-    if (this.#text === '') return;
+    if (this.#text === '' || !this.#hasContent) return;
     const text = withoutForeignLineEnds(this.#text);
     this.#text = '';
     const isKeepingUp = this.#write(text);
@@ -73,7 +94,7 @@ export class EventStream implements StreamSink {
 
   /** Ends a failed stream: an error body with its status while nothing was pushed or sent, else an `error` frame. */
   fail(failure: Failure): void {
-    if (this.#isOpen || this.#text !== '') {
+    if (this.#isOpen || this.#hasContent) {
       this.#exchange.failure = failure;
       this.push({ type: 'failed', failure });
       void this.flush();
@@ -81,6 +102,14 @@ export class EventStream implements StreamSink {
       this.#exchange.sendFailure(failure);
     }
     this.close();
+  }
+
+  /** Ends a stream of which the provider declined the rest, or all. */
+  refuse(failure: Failure, reply: ChatReply): void {
+    this.#isRefused = true;
+    this.push({ type: 'done', reply });
+    void this.flush();
+    this.#exchange.failure = failure;
   }
 
   /** Stops the heartbeat. Call it however the exchange ends. */

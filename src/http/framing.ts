@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import { Failure } from '../core/failure.ts';
 
 /** Headers that decide something here. Of a doubled one node:http would take the first and drop the other. */
-const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'content-encoding', 'content-length', 'expect']);
+const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'content-encoding', 'content-length', 'expect', 'x-api-key', 'x-gateway-provider']);
 
 /** Why the request is refused before anything of it is used, or undefined. The connection must not be used again then. */
 // hot: per request

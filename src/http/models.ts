@@ -2,10 +2,10 @@
 
 import { renderJson } from '../base/json/render.ts';
 import { Failure } from '../core/failure.ts';
-import { unknownProvider } from './chat.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
+import { unknownProvider } from './target.ts';
 import { traceHeaders } from './trace.ts';
 
 export async function answerProviders(exchange: Exchange, parts: ServerParts): Promise<void> {

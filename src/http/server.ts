@@ -214,10 +214,13 @@ async function answer(exchange: Exchange, parts: ServerParts, routes: ReadonlyMa
 }
 
 function callerOf(exchange: Exchange, route: Route, config: Config): string | Failure {
-  const { authorization } = exchange.request.headers;
-  if (route.token === 'caller') return authenticate(authorization, config.callers);
+  const { headers } = exchange.request;
+  if (route.token === 'caller') {
+    const apiKey = route.dialect?.takesApiKey === true ? headers['x-api-key'] : undefined;
+    return authenticate(headers.authorization, config.callers, typeof apiKey === 'string' ? apiKey : undefined);
+  }
   if (route.token === 'metrics' && config.metricsToken !== undefined) {
-    return authenticate(authorization, [metricsCaller(config.metricsToken)]);
+    return authenticate(headers.authorization, [metricsCaller(config.metricsToken)]);
   }
   return '';
 }

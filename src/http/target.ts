@@ -42,5 +42,6 @@ export function targetOf(
 
 /** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */
 export function unknownProvider(name: string): Failure {
-  return new Failure('not_found', `provider: ${JSON.stringify(name.slice(0, 64))} is not registered on this gateway`);
+  const quote = JSON.stringify(name.slice(0, 64));
+  return new Failure('not_found', `provider: ${quote} is not registered on this gateway`, { quotes: [quote] });
 }

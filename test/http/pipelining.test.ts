@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Provider } from '../../src/core/adapter.ts';
-import type { ChatRequest } from '../../src/core/chat.ts';
+import type { Provider, UpstreamCall } from '../../src/core/adapter.ts';
 import type { WholeReply } from '../../src/gateway/gateway.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody } from '../running-gateway.ts';
@@ -26,13 +25,18 @@ function replyOf(model: string, text = 'x'): WholeReply {
   return { reply: { id: 'a', model, parts: [{ type: 'text', text, state: undefined }], stopReason: 'end_turn', usage: undefined, thinking: '' }, raw: '{}' };
 }
 
+function modelOf({ body = '' }: UpstreamCall): string {
+  return (JSON.parse(body) as { model: string }).model;
+}
+
 /** A gateway whose chats are answered when a test says so. */
 class HeldChats {
   /** The models asked for, in their order. */
   readonly asked: string[] = [];
   readonly #release: (() => void)[] = [];
 
-  readonly complete = async (_provider: Provider, { model }: ChatRequest): Promise<WholeReply> => {
+  readonly complete = async (_provider: Provider, call: UpstreamCall): Promise<WholeReply> => {
+    const model = modelOf(call);
     this.asked.push(model);
     await new Promise<void>((resolve) => this.#release.push(resolve));
     return replyOf(model);
@@ -61,12 +65,12 @@ test('a hundred pipelined requests are answered in their order', async (t) => {
 test('3,000 pipelined chats are one call at a time, and each answer is that of its request', { timeout: 120_000 }, async (t) => {
   let underWay = 0;
   let mostUnderWay = 0;
-  const complete = async (_provider: Provider, { model }: ChatRequest): Promise<WholeReply> => {
+  const complete = async (_provider: Provider, call: UpstreamCall): Promise<WholeReply> => {
     underWay += 1;
     mostUnderWay = Math.max(mostUnderWay, underWay);
     await new Promise((resolve) => setImmediate(resolve));
     underWay -= 1;
-    return replyOf(model);
+    return replyOf(modelOf(call));
   };
   const server = await startServer(t, { gateway: { complete } });
   const models = Array.from({ length: 3000 }, (_, i) => `model-${i}`);

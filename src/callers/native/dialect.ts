@@ -18,6 +18,7 @@ export const NATIVE: CallerDialect = {
     { name: 'chat', path: '/v1/chat', stream: 'never' },
     { name: 'chat_stream', path: '/v1/chat/stream', stream: 'always' },
   ],
+  relay: undefined,
   decodeRequest,
   renderReply: (reply, { provider }, raw) => renderChatReply(provider, reply, raw),
   createFrames: ({ provider }) => ({
@@ -38,6 +39,7 @@ function decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Fail
     model: request.model,
     isStream: route.stream === 'always',
     wantsUsage: true,
+    source: undefined,
     translate: (model) => ({ request: model === request.model ? request : { ...request, model }, ignored: [] }),
   };
 }

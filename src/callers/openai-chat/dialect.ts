@@ -4,6 +4,7 @@ import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
 import { errorObject, retryHeaders } from './failure.ts';
 import { CHAT_FIELDS } from './fields.ts';
+import { CHAT_RELAY } from './relay.ts';
 import { CompletionChunks, renderCompletion } from './reply.ts';
 import { renderModelList } from './models.ts';
 import { decodeChatCompletions } from './request.ts';
@@ -15,6 +16,7 @@ export const OPENAI_CHAT: CallerDialect = {
   takesApiKey: true,
   fieldNames: new Set(Object.keys(CHAT_FIELDS)),
   routes: [{ name: 'chat_completions', path: '/v1/chat/completions', stream: 'asked' }],
+  relay: CHAT_RELAY,
   decodeRequest: decodeChatCompletions,
   renderReply: renderCompletion,
   createFrames: (facts) => new CompletionChunks(facts),

@@ -23,11 +23,12 @@ import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 export function decodeChatCompletions(body: Buffer): DecodedRequest | Failure {
-  return decodeBody(body, (fields) => ({
+  return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: fields.object('stream_options')?.boolean('include_usage') ?? false,
+    source,
     translate: (model) => caught(() => translate(fields, model)),
   }));
 }

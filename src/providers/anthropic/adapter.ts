@@ -26,6 +26,7 @@ export const ANTHROPIC_ROW: ProviderRow = {
   defaultBaseUrl: 'https://api.anthropic.com',
   versionSegment: 'v1',
   keyHeader: { name: 'x-api-key', prefix: '' },
+  speaks: ['anthropic'],
   createAdapter: createAnthropicAdapter,
 };
 

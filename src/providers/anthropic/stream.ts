@@ -58,6 +58,10 @@ export class AnthropicStream implements StreamDecoder {
     this.#turn = new TurnAssembly(provider);
   }
 
+  get servedModel(): string | undefined {
+    return this.#head.model;
+  }
+
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink): void {
     if (this.#isOver || event === 'ping' || isFiller(data)) return;

@@ -46,6 +46,10 @@ export class GeminiStream implements StreamDecoder {
     this.#assembly = new ReplyAssembly(provider);
   }
 
+  get servedModel(): string | undefined {
+    return this.#assembly.model;
+  }
+
   // hot: per token
   frame(_event: string, data: string, sink: DeltaSink): void {
     if (this.#isOver || isFiller(data)) return;
@@ -87,7 +91,8 @@ class ReplyAssembly {
   #thinking = '';
   #chars = 0;
   #id: string | undefined;
-  #model: string | undefined;
+  /** The model as the provider names it. */
+  model: string | undefined;
   #usage: Usage | undefined;
   #hasCandidate = false;
   #finishReason: string | undefined;
@@ -122,7 +127,7 @@ class ReplyAssembly {
     const error = field(reply, 'error');
     if (error !== undefined && error !== null) return embeddedFailure(this.#provider, error);
     this.#id = textField(reply, 'responseId') ?? this.#id;
-    this.#model = textField(reply, 'modelVersion') ?? this.#model;
+    this.model = textField(reply, 'modelVersion') ?? this.model;
     this.#usage = usageFrom(field(reply, 'usageMetadata')) ?? this.#usage;
     const feedback = field(reply, 'promptFeedback');
     this.#blockReason = blockReasonFrom(field(feedback, 'blockReason')) ?? this.#blockReason;
@@ -283,7 +288,7 @@ class ReplyAssembly {
     }
     return {
       id: this.#id,
-      model: this.#model,
+      model: this.model,
       parts: this.#parts,
       thinking: this.#thinking,
       stopReason: this.#callIds.size > 0 && ending !== 'refusal' ? 'tool_use' : ending,

@@ -56,7 +56,8 @@ export class ReplyDraft {
   readonly #calls: CallDrafts;
   readonly #details = new ReasoningDetails();
   #id: string | undefined;
-  #model: string | undefined;
+  /** The model as the provider names it. */
+  model: string | undefined;
   #text = '';
   #thinking = '';
   #thinkingField: ThinkingField | undefined;
@@ -92,7 +93,7 @@ export class ReplyDraft {
   /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */
   take(json: unknown, text: string, part: 'message' | 'delta', sink: DeltaSink): void {
     this.#id ??= textField(json, 'id');
-    this.#model ??= textField(json, 'model');
+    this.model ??= textField(json, 'model');
     const choices = listField(json, 'choices');
     const at = choices.findIndex(isFirstChoice);
     const choice = choices[at];
@@ -180,7 +181,7 @@ export class ReplyDraft {
     }
     return {
       id: this.#id,
-      model: this.#model,
+      model: this.model,
       parts,
       thinking: this.#thinking,
       stopReason: calls.length > 0 ? 'tool_use' : this.#refine(stopReason),

@@ -26,6 +26,10 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     this.#draft = new ReplyDraft(provider, profile);
   }
 
+  get servedModel(): string | undefined {
+    return this.#draft.model;
+  }
+
   frame(event: string, data: string, sink: DeltaSink): void {
     if (this.#isEnded) return;
     const word = data.trim();

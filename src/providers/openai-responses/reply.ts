@@ -84,7 +84,8 @@ export class ResponseDraft {
   #hasBrokenCall = false;
   #chars = 0;
   #id: string | undefined;
-  #model: string | undefined;
+  /** The model as the provider names it. */
+  model: string | undefined;
   #usage: Usage | undefined;
 
   constructor(provider: string) {
@@ -105,7 +106,7 @@ export class ResponseDraft {
   /** Takes what a response says about itself; a later one completes an earlier. */
   takeHead(response: unknown): void {
     this.#id = textField(response, 'id') ?? this.#id;
-    this.#model = textField(response, 'model') ?? this.#model;
+    this.model = textField(response, 'model') ?? this.model;
     this.#usage = usageFrom(field(response, 'usage')) ?? this.#usage;
   }
 
@@ -234,7 +235,7 @@ export class ResponseDraft {
     const reason = textField(field(response, 'incomplete_details'), 'reason') ?? '';
     const reply: ChatReply = {
       id: this.#id,
-      model: this.#model,
+      model: this.model,
       parts,
       thinking: this.#thinking,
       stopReason: this.#stopReason(isIncomplete, reason),

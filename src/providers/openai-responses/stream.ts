@@ -31,6 +31,10 @@ export class ResponsesStream implements StreamDecoder {
     this.#draft = new ResponseDraft(provider);
   }
 
+  get servedModel(): string | undefined {
+    return this.#draft.model;
+  }
+
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink): void {
     if (this.#isOver) return;

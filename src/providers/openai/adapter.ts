@@ -16,6 +16,7 @@ export const OPENAI_ROW: ProviderRow = {
   defaultBaseUrl: 'https://api.openai.com/v1',
   versionSegment: undefined,
   keyHeader: { name: 'authorization', prefix: 'Bearer ' },
+  speaks: ['openai-chat', 'openai-responses'],
   createAdapter: createVendorAdapter,
 };
 

@@ -45,6 +45,10 @@ class RoutedStream implements StreamDecoder {
     this.#responses = responses;
   }
 
+  get servedModel(): string | undefined {
+    return this.#decoder?.servedModel;
+  }
+
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink): void {
     this.#decoder ??= this.#decoderFor(event, data);
