@@ -36,10 +36,12 @@ export function carriedStates(text: string, budget: JsonBudget = createJsonBudge
   if (!text.startsWith(PREFIX)) return undefined;
   if (text === NOTHING_CARRIED) return [];
   const states: CarriedState[] = [];
-  for (const entry of text.slice(PREFIX.length).split(',')) {
+  const entries = text.slice(PREFIX.length).split(',', budget.valuesLeft + 1);
+  if (entries.length > budget.valuesLeft) return DAMAGED;
+  budget.valuesLeft -= entries.length;
+  for (const entry of entries) {
     const match = ENTRY.exec(entry);
-    budget.valuesLeft -= 1;
-    if (match === null || budget.valuesLeft < 0) return DAMAGED;
+    if (match === null) return DAMAGED;
     states.push({ owner: match[1] as StateOwner, state: match[2] ?? '' });
   }
   return states;
