@@ -36,7 +36,10 @@ export function readConversation(fields: Fields, ignored: Ignored): Conversation
   for (const message of messages) {
     const role = message.requiredOneOf('role', ['user', 'assistant', 'system']);
     if (role === 'assistant') {
-      if (spoken === undefined) turns.push({ role, parts: (spoken = new SpokenTurn()).parts });
+      if (spoken === undefined) {
+        spoken = new SpokenTurn();
+        turns.push({ role, parts: spoken.parts });
+      }
       readAssistantMessage(message, spoken, ignored, budget);
     } else {
       spoken?.finish();
