@@ -5,13 +5,19 @@
  * those are base64. What is read is checked as strictly as in the gateway's own format.
  */
 
-/** Whose state it is: the part that the place belongs to, or one of the turn's texts, in order. */
-export type StateOwner = 'own' | 'text';
+import { createJsonBudget } from '../base/json/parse.ts';
+import type { JsonBudget } from '../base/json/parse.ts';
+
+/** Whose state it is: the part that the place belongs to, one of the turn's texts, in order, or an empty text in this place. */
+export type StateOwner = 'own' | 'text' | 'empty';
 
 export type CarriedState = { readonly owner: StateOwner; readonly state: string };
 
 const PREFIX = 'gateway:';
-const ENTRY = /^(own|text)=([a-z-]{1,32}\.[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]*)$/;
+const ENTRY = /^(own|text|empty)=([a-z-]{1,32}\.[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]*)$/;
+
+/** For a place that must not be empty: the gateway's own, and carries no state. */
+export const NOTHING_CARRIED = PREFIX;
 
 /** A text that begins as the gateway's own and goes on as it never does. */
 export const DAMAGED = Symbol('damaged carried state');
@@ -22,11 +28,18 @@ export function carryStates(states: readonly CarriedState[]): string | undefined
   return PREFIX + states.map(({ owner, state }) => `${owner}=${state}`).join(',');
 }
 
-/** What a text carries: undefined when it is not the gateway's own, DAMAGED when it only looks so. */
-export function carriedStates(text: string): readonly CarriedState[] | undefined | typeof DAMAGED {
+/**
+ * What a text carries: undefined when it is not the gateway's own, DAMAGED when it only looks so or holds more states
+ * than the budget has values left, which the texts of a request share: 16 MiB could hold a million, in one JSON value.
+ */
+export function carriedStates(text: string, budget: JsonBudget = createJsonBudget()): readonly CarriedState[] | undefined | typeof DAMAGED {
   if (!text.startsWith(PREFIX)) return undefined;
+  if (text === NOTHING_CARRIED) return [];
   const states: CarriedState[] = [];
-  for (const entry of text.slice(PREFIX.length).split(',')) {
+  const entries = text.slice(PREFIX.length).split(',', budget.valuesLeft + 1);
+  if (entries.length > budget.valuesLeft) return DAMAGED;
+  budget.valuesLeft -= entries.length;
+  for (const entry of entries) {
     const match = ENTRY.exec(entry);
     if (match === null) return DAMAGED;
     states.push({ owner: match[1] as StateOwner, state: match[2] ?? '' });

@@ -9,6 +9,7 @@ import { renderPath } from '../base/fields.ts';
 import type { Fields, Path } from '../base/fields.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { JsonNumber } from '../base/json/value.ts';
+import { unreachable } from '../core/chat.ts';
 import { unsupported } from './body.ts';
 
 export type FieldRule =
@@ -57,4 +58,23 @@ export function applyTable(table: FieldTable, fields: Fields, ignored: Ignored):
 /** For rules: true for this very value. */
 export function isValue(expected: string | number | boolean): (value: JsonValue) => boolean {
   return (value) => (value instanceof JsonNumber ? value.value : value) === expected;
+}
+
+/** The table as markdown, for the page about its dialect. */
+export function renderFieldTable(table: FieldTable): string {
+  const rows = Object.entries(table).map(([name, rule]) => `| \`${name}\` | ${outcomeOf(rule)} |`);
+  return ['| field | what becomes of it |', '|---|---|', ...rows, ''].join('\n');
+}
+
+function outcomeOf(rule: FieldRule): string {
+  switch (rule.is) {
+    case 'mapped':
+      return rule.as;
+    case 'tolerated':
+      return `left out: ${rule.as}`;
+    case 'refused':
+      return `refused${rule.unless === undefined ? '' : ' unless its value asks for nothing'}: ${rule.as}`;
+    default:
+      return unreachable(rule);
+  }
 }

@@ -18,6 +18,7 @@ import { FAILURE_KINDS, Failure } from '../../src/core/failure.ts';
 import { encodeState } from '../../src/core/provider-state.ts';
 import { outboundPath } from '../../src/upstream/outbound.ts';
 import type { Random } from '../base/random.ts';
+import { messagesRequests, messagesStreams } from '../callers/anthropic/fuzzers.ts';
 import { decodeChunks, endOf } from '../decode-stream.ts';
 import { providerAt } from '../upstream/attempts.ts';
 import { mutateJson, mutateText, randomJson } from './mutate.ts';
@@ -27,6 +28,9 @@ import type { RequestBody, Seed } from './seeds.ts';
 export type Fuzzer = (random: Random, seeds: readonly Seed[]) => void;
 
 export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
+  messagesRequests,
+  messagesStreams,
+
   /** A caller's body is a request that every adapter can encode, or a bad_request that names the place. */
   requests(random) {
     const text = damaged(random, JSON.stringify(FULL_REQUEST));

@@ -2,7 +2,8 @@
 
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
-import { errorObject, retryHeaders } from './failure.ts';
+import { retryHeaders } from '../retry-headers.ts';
+import { errorObject } from './failure.ts';
 import { CHAT_FIELDS } from './fields.ts';
 import { CHAT_RELAY } from './relay.ts';
 import { CompletionChunks, renderCompletion } from './reply.ts';

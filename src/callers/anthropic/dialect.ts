@@ -1,0 +1,29 @@
+/** Anthropic Messages at the front: POST /v1/messages. */
+
+import { renderJson } from '../../base/json/render.ts';
+import type { CallerDialect } from '../../core/dialect.ts';
+import { retryHeaders } from '../retry-headers.ts';
+import { failureBody } from './failure.ts';
+import { MESSAGES_FIELDS } from './fields.ts';
+import { renderModelList } from './models.ts';
+import { renderMessage } from './reply.ts';
+import { decodeMessages } from './request.ts';
+import { MessageEvents } from './stream.ts';
+
+export const ANTHROPIC: CallerDialect = {
+  name: 'anthropic',
+  vendor: 'anthropic',
+  takesApiKey: true,
+  fieldNames: new Set(Object.keys(MESSAGES_FIELDS)),
+  routes: [{ name: 'messages', path: '/v1/messages', stream: 'asked' }],
+  decodeRequest: decodeMessages,
+  renderReply: renderMessage,
+  createFrames: (facts) => new MessageEvents(facts),
+  renderFailure: (failure, requestId) => ({
+    body: renderJson(failureBody(failure, requestId)),
+    headers: { 'request-id': requestId, ...retryHeaders(failure) },
+  }),
+  renderModels: renderModelList,
+  breaksFailedStreams: true,
+  repliesRefusals: true,
+};

@@ -1,0 +1,47 @@
+/**
+ * The fields of a Messages request (Anthropic, Messages API, create a message) and what becomes of each when it is
+ * translated.
+ */
+
+import { JsonArray } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import { isValue } from '../field-table.ts';
+import type { FieldTable } from '../field-table.ts';
+
+export const MESSAGES_FIELDS = {
+  model: { is: 'mapped', as: '`model`' },
+  max_tokens: { is: 'mapped', as: '`max_tokens`' },
+  system: { is: 'mapped', as: '`system`' },
+  messages: { is: 'mapped', as: '`messages`; those of role `system` before the first turn are `system` too' },
+  temperature: { is: 'mapped', as: '`temperature`' },
+  top_p: { is: 'mapped', as: '`top_p`' },
+  stop_sequences: { is: 'mapped', as: '`stop`' },
+  stream: { is: 'mapped', as: 'a stream or a whole answer' },
+  tools: { is: 'mapped', as: "`tools`; the maker's own are left out where the model may do without" },
+  tool_choice: { is: 'mapped', as: '`tool_choice`' },
+  thinking: {
+    is: 'mapped',
+    as: '`thinking`; a budget up to 5120 tokens is effort low, to 12288 medium, to 20480 high, beyond it max, where `output_config` says nothing',
+  },
+  output_config: { is: 'mapped', as: 'effort of `thinking`, `xhigh` is max; a `format` is refused' },
+  metadata: { is: 'tolerated', as: "tells the maker's own end users apart" },
+  user_profile_id: { is: 'tolerated', as: "tells the maker's own end users apart" },
+  workspace_id: { is: 'tolerated', as: "part of the maker's own accounts" },
+  cache_control: { is: 'tolerated', as: 'a hint' },
+  context_management: { is: 'tolerated', as: 'a history that the model reads whole' },
+  service_tier: { is: 'tolerated', as: "the maker's own tiers" },
+  speed: { is: 'tolerated', as: 'a wish' },
+  diagnostics: { is: 'tolerated', as: 'of use to the maker alone' },
+  betas: { is: 'tolerated', as: 'what they bring is judged where it stands' },
+  anthropic_beta: { is: 'tolerated', as: 'what they bring is judged where it stands' },
+  anthropic_version: { is: 'tolerated', as: 'the format is the same in all versions' },
+  top_k: { is: 'refused', as: 'how many tokens are drawn from cannot be asked for' },
+  container: { is: 'refused', as: "it belongs to the maker's own tools" },
+  mcp_servers: { is: 'refused', as: "they belong to the maker's own tools", unless: isEmptyList },
+  inference_geo: { is: 'refused', as: 'where the model runs cannot be promised', unless: isValue('global') },
+  output_format: { is: 'refused', as: 'only plain text can be asked for' },
+} as const satisfies FieldTable;
+
+function isEmptyList(value: JsonValue): boolean {
+  return value instanceof JsonArray && value.items.length === 0;
+}

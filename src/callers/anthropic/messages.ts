@@ -1,0 +1,234 @@
+/**
+ * The conversation of a Messages request: its system text and its turns, block by block.
+ *
+ * Messages of one role in a row are one turn to the API, which matters where an assistant's reasoning stands in another
+ * message than the call that it belongs to. An unknown field of a block is left out and named, an unknown type refused.
+ * Source: Anthropic, Messages API, create a message; tool use; vision; extended thinking.
+ */
+
+import { Fields } from '../../base/fields.ts';
+import type { Path } from '../../base/fields.ts';
+import { createJsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
+import { JsonArray, RawJson } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import type { AssistantPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
+import { unsupported } from '../body.ts';
+import { carriedStates, DAMAGED } from '../carried-state.ts';
+import type { CarriedState } from '../carried-state.ts';
+import type { Ignored } from '../field-table.ts';
+import { imageFromUrl, inlineImage } from '../image.ts';
+import { givenCallId } from './call-id.ts';
+
+export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
+
+/** Between the blocks of a system text, and between such texts. */
+const PARAGRAPH = '\n\n';
+
+/** System messages before the first turn are system text, too; a later one stays in its place, as text of the user. */
+export function readConversation(fields: Fields, ignored: Ignored): Conversation {
+  const messages = fields.list('messages', Fields.from);
+  if (messages === undefined) throw fields.problem('messages', 'required');
+  const system = fields.has('system') ? [readText(fields, 'system', PARAGRAPH, ignored)] : [];
+  const turns: Turn[] = [];
+  const budget = createJsonBudget();
+  let spoken: SpokenTurn | undefined;
+  for (const message of messages) {
+    const role = message.requiredOneOf('role', ['user', 'assistant', 'system']);
+    if (role === 'assistant') {
+      if (spoken === undefined) {
+        spoken = new SpokenTurn();
+        turns.push({ role, parts: spoken.parts });
+      }
+      readAssistantMessage(message, spoken, ignored, budget);
+    } else {
+      spoken?.finish();
+      spoken = undefined;
+      if (role === 'user') readUserMessage(message, turns, ignored);
+      else readSystemMessage(message, turns, system, ignored);
+    }
+    ignored.addUnread(message);
+  }
+  spoken?.finish();
+  if (turns.length === 0) throw fields.problem('messages', 'must hold at least one message of a user');
+  return { system: system.join(PARAGRAPH) || undefined, turns };
+}
+
+function readSystemMessage(message: Fields, turns: Turn[], system: string[], ignored: Ignored): void {
+  const text = readText(message, 'content', PARAGRAPH, ignored);
+  if (turns.length === 0) system.push(text);
+  else turns.push({ role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] });
+}
+
+function plainText(text: string): TextPart {
+  return { type: 'text', text, state: undefined };
+}
+
+/** Text that may come as a string or as text blocks, which `separator` joins. */
+function readText(fields: Fields, name: string, separator: string, ignored: Ignored): string {
+  const value = fields.any(name);
+  if (typeof value === 'string') return value;
+  return readBlocks(fields, name, value)
+    .map(({ block, type }) => {
+      if (type !== 'text') throw unsupported(block.at('type'), 'only text is taken here');
+      const text = block.requiredString('text');
+      ignored.addUnread(block);
+      return text;
+    })
+    .join(separator);
+}
+
+type Block = { readonly block: Fields; readonly type: string; readonly path: Path };
+
+/** The blocks in a field that is not a string. */
+function readBlocks(fields: Fields, name: string, value: JsonValue | undefined): readonly Block[] {
+  if (!(value instanceof JsonArray)) throw fields.problem(name, 'expected a string or an array of blocks');
+  return value.items.map((item, index) => {
+    const path = { parent: fields.at(name), key: index };
+    const block = Fields.from(item, path);
+    return { block, type: block.requiredString('type'), path };
+  });
+}
+
+/** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. */
+function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored): void {
+  const value = message.any('content');
+  if (typeof value === 'string') {
+    turns.push({ role: 'user', parts: [plainText(message.requiredText('content'))] });
+    return;
+  }
+  const results: ToolResultPart[] = [];
+  const parts: (TextPart | ImagePart)[] = [];
+  const blocks = readBlocks(message, 'content', value);
+  if (blocks.length === 0) throw message.problem('content', 'must not be empty');
+  for (const { block, type } of blocks) {
+    if (type === 'tool_result') {
+      if (parts.length > 0) throw block.problem('type', 'tool_result blocks must come first in a message');
+      results.push(readToolResult(block, ignored));
+    } else {
+      parts.push(readUserPart(block, type));
+    }
+    ignored.addUnread(block);
+  }
+  if (results.length > 0) turns.push({ role: 'tool', parts: results });
+  if (parts.length > 0) turns.push({ role: 'user', parts });
+}
+
+function readUserPart(block: Fields, type: string): TextPart | ImagePart {
+  if (type === 'text') return plainText(block.requiredText('text'));
+  if (type === 'image') return readImage(block);
+  throw unsupported(block.at('type'), 'only text, image and tool_result are taken in a message of the user');
+}
+
+function readImage(block: Fields): ImagePart {
+  const source = block.object('source');
+  if (source === undefined) throw block.problem('source', 'required');
+  const type = source.requiredString('type');
+  if (type === 'base64') return inlineImage(source.requiredString('media_type'), source.requiredString('data'), block.at('source'));
+  if (type === 'url') return imageFromUrl(source.requiredText('url'), source.at('url'));
+  throw unsupported(source.at('type'), 'only base64 and url are taken');
+}
+
+/** Texts of a result come on lines of their own: without, the end of one and the beginning of the next would be one word. */
+function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
+  return {
+    type: 'tool_result',
+    toolCallId: givenCallId(block.requiredText('tool_use_id')),
+    content: block.has('content') ? readText(block, 'content', '\n', ignored) : '',
+    isError: block.boolean('is_error') ?? false,
+  };
+}
+
+function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignored, budget: JsonBudget): void {
+  const value = message.any('content');
+  if (typeof value === 'string') {
+    turn.addText(value);
+    return;
+  }
+  for (const { block, type, path } of readBlocks(message, 'content', value)) {
+    if (type === 'text') {
+      turn.addText(block.requiredString('text'));
+    } else if (type === 'tool_use') {
+      turn.addCall(block);
+    } else if (type === 'thinking' || type === 'redacted_thinking') {
+      const states = readReasoning(block, type === 'thinking' ? 'signature' : 'data', budget);
+      if (states === undefined) {
+        ignored.add(path);
+        continue;
+      }
+      for (const state of states) turn.carry(state);
+    } else {
+      throw unsupported(block.at('type'), 'only text, tool_use and reasoning are taken in a message of the assistant');
+    }
+    ignored.addUnread(block);
+  }
+}
+
+/** What the gateway itself put into a block of reasoning; undefined for that of another maker. */
+function readReasoning(block: Fields, place: 'signature' | 'data', budget: JsonBudget): readonly CarriedState[] | undefined {
+  const states = carriedStates(block.string(place) ?? '', budget);
+  if (states === DAMAGED) throw block.problem(place, 'damaged, or not made by this gateway');
+  // Its text is the provider's to repeat, in the state.
+  block.any('thinking');
+  return states;
+}
+
+/** An assistant's turn in the making, with what was carried for its parts. */
+class SpokenTurn {
+  readonly parts: AssistantPart[] = [];
+  /** For the part that comes next. */
+  #own: string | undefined;
+  readonly #ofTexts: string[] = [];
+
+  carry({ owner, state }: CarriedState): void {
+    if (owner === 'text') {
+      this.#ofTexts.push(state);
+      return;
+    }
+    this.#settle();
+    if (owner === 'own') this.#own = state;
+    else this.parts.push({ type: 'text', text: '', state });
+  }
+
+  /** An empty text says nothing. */
+  addText(text: string): void {
+    if (text !== '') this.parts.push({ type: 'text', text, state: this.#takeOwn() });
+  }
+
+  addCall(block: Fields): void {
+    this.parts.push({
+      type: 'tool_call',
+      id: givenCallId(block.requiredText('id')),
+      name: block.requiredText('name'),
+      arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
+      state: this.#takeOwn(),
+    });
+  }
+
+  /** Call once, when no block will follow. */
+  finish(): void {
+    this.#settle();
+    let next = 0;
+    let afterTexts = 0;
+    for (const [index, part] of this.parts.entries()) {
+      if (part.type !== 'text') continue;
+      afterTexts = index + 1;
+      if (part.state === undefined && next < this.#ofTexts.length) this.parts[index] = { ...part, state: this.#ofTexts[next++] };
+    }
+    // What belongs to texts that were one text with others, or that the client did not keep.
+    const rest = this.#ofTexts.slice(next).map((state): TextPart => ({ type: 'text', text: '', state }));
+    this.parts.splice(afterTexts, 0, ...rest);
+  }
+
+  #takeOwn(): string | undefined {
+    const own = this.#own;
+    this.#own = undefined;
+    return own;
+  }
+
+  /** What belongs to a part that the client did not keep still belongs to the turn. */
+  #settle(): void {
+    const state = this.#takeOwn();
+    if (state !== undefined) this.parts.push({ type: 'text', text: '', state });
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Answers in the form of the Messages API: a whole one, and what whole and streamed ones have in common.
+ *
+ * Every field that any of the common clients needs is always there. What a provider wants back rides in blocks of
+ * reasoning, which all of them bring back in their places: in the signature of disclosed reasoning, else in a redacted block.
+ * Source: Anthropic, Messages API, create a message; extended thinking.
+ */
+
+import { renderJson } from '../../base/json/render.ts';
+import type { JsonOutObject } from '../../base/json/value.ts';
+import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
+import type { AnswerFacts } from '../../core/dialect.ts';
+import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
+import type { CarriedState } from '../carried-state.ts';
+import { shownCallId } from './call-id.ts';
+
+/** The body of a good answer. */
+// hot: per request
+export function renderMessage(reply: ChatReply, facts: AnswerFacts): string {
+  return renderJson({
+    ...messageHead(facts, reply.id),
+    content: contentFrom(reply),
+    ...endingFrom(reply),
+    usage: usageFrom(reply.usage),
+  });
+}
+
+/**
+ * What a message says before its content. The model is what the caller asked for: its most used client drops the
+ * reasoning of an answer that names another.
+ */
+export function messageHead({ requestId, request }: AnswerFacts, id: string | undefined): JsonOutObject {
+  return { id: id?.startsWith('msg_') === true ? id : `msg_${requestId}`, type: 'message', role: 'assistant', model: request.model };
+}
+
+const STOP_REASONS: Readonly<Record<StopReason, string>> = {
+  end_turn: 'end_turn',
+  max_tokens: 'max_tokens',
+  tool_use: 'tool_use',
+  stop_sequence: 'stop_sequence',
+  refusal: 'refusal',
+  unknown: 'end_turn',
+};
+
+/** Which of the sequences stopped it, no provider is asked. */
+export function endingFrom(reply: ChatReply): JsonOutObject {
+  return { stop_reason: STOP_REASONS[reply.stopReason], stop_sequence: null };
+}
+
+/**
+ * Input without what a cache served or stored, as this format counts. Clients read the two sums as numbers or raise, so
+ * a usage that was not reported is 0, which no real one is.
+ */
+export function usageFrom(usage: Usage | undefined): JsonOutObject {
+  if (usage === undefined) return { input_tokens: 0, output_tokens: 0 };
+  const { inputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    input_tokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cacheReadTokens,
+    output_tokens: usage.outputTokens,
+    output_tokens_details: reasoningTokens === 0 ? undefined : { thinking_tokens: reasoningTokens },
+  };
+}
+
+/** The turn's blocks, each behind the reasoning that carries its state. Disclosed reasoning is one text and comes first. */
+function contentFrom(reply: ChatReply): readonly JsonOutObject[] {
+  const content: JsonOutObject[] = [];
+  let { thinking } = reply;
+  let states: CarriedState[] = [];
+  const addReasoning = (): void => {
+    const block = reasoningBlock(thinking, states);
+    if (block !== undefined) content.push(block);
+    thinking = '';
+    states = [];
+  };
+  for (const part of reply.parts) {
+    const isSilent = isSilentText(part);
+    if (part.state !== undefined) states.push({ owner: isSilent ? 'empty' : 'own', state: part.state });
+    if (isSilent) continue;
+    addReasoning();
+    content.push(part.type === 'text' ? { type: 'text', text: part.text } : { ...callBlock(part), input: part.arguments });
+  }
+  addReasoning();
+  return content;
+}
+
+/** A text without a word, which this format does not take back. */
+export function isSilentText(part: AssistantPart): boolean {
+  return part.type === 'text' && part.text === '';
+}
+
+/** A `tool_use` without its input. */
+export function callBlock(call: ToolCallPart): JsonOutObject {
+  return { type: 'tool_use', id: shownCallId(call.id), name: call.name };
+}
+
+/** The block for disclosed reasoning and for the states of what follows it; undefined where there is neither. */
+export function reasoningBlock(thinking: string, states: readonly CarriedState[]): JsonOutObject | undefined {
+  if (thinking !== '') return { type: 'thinking', thinking, signature: signatureOf(states) };
+  return states.length === 0 ? undefined : { type: 'redacted_thinking', data: signatureOf(states) };
+}
+
+/** Never empty, so that it is known for the gateway's own wherever the history goes. */
+export function signatureOf(states: readonly CarriedState[]): string {
+  return carryStates(states) ?? NOTHING_CARRIED;
+}

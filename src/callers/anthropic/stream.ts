@@ -1,0 +1,140 @@
+/**
+ * One streamed answer as the events of the Messages API (Anthropic, streaming messages).
+ *
+ * Blocks come one after another, each with its place in the content for an index. Calls are sent when all of the turn is
+ * known: what a provider wants back with a text is known only then, and has to stand before something that the clients
+ * keep, so it rides in a block of reasoning before the first call.
+ */
+
+import { renderJson } from '../../base/json/render.ts';
+import type { JsonOutObject } from '../../base/json/value.ts';
+import { unreachable } from '../../core/chat.ts';
+import type { ChatReply, Delta, ToolCallPart } from '../../core/chat.ts';
+import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
+import type { CarriedState } from '../carried-state.ts';
+import { failureBody } from './failure.ts';
+import { callBlock, endingFrom, isSilentText, messageHead, reasoningBlock, signatureOf, usageFrom } from './reply.ts';
+
+/** Its clients know it, and some of them know no comments. */
+const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
+
+type SpokenType = 'thinking' | 'text';
+
+export class MessageEvents implements StreamFrames {
+  readonly #facts: AnswerFacts;
+  #isBegun = false;
+  /** The block that deltas go to, the last one that was started; undefined when it is closed. */
+  #open: SpokenType | undefined;
+  /** Of the block that is open, else of the next one. */
+  #index = 0;
+  /** A delta of the open block up to its text, so that a token is one concatenation. */
+  #deltaHead = '';
+
+  constructor(facts: AnswerFacts) {
+    this.#facts = facts;
+  }
+
+  keepAlive(): string {
+    return this.#isBegun ? PING : ': keep-alive\n\n';
+  }
+
+  // hot: per token
+  render(delta: Delta): string {
+    switch (delta.type) {
+      case 'text':
+      case 'thinking':
+        return this.#begin() + this.#speak(delta.type, delta.text);
+      case 'tool_call':
+        return this.#begin();
+      case 'done':
+        return this.#begin() + this.#end(delta.reply);
+      case 'failed':
+        return frame(failureBody(delta.failure, this.#facts.requestId));
+      default:
+        return unreachable(delta);
+    }
+  }
+
+  /** The counts are not known yet; the last event says them all. */
+  #begin(): string {
+    if (this.#isBegun) return '';
+    this.#isBegun = true;
+    const message = { ...messageHead(this.#facts, undefined), content: [], stop_reason: null, stop_sequence: null, usage: usageFrom(undefined) };
+    return frame({ type: 'message_start', message });
+  }
+
+  // hot: per token
+  #speak(type: SpokenType, text: string): string {
+    if (text === '') return '';
+    const start = this.#open === type ? '' : this.#close([]) + this.#start(type);
+    return `${start}${this.#deltaHead}${JSON.stringify(text)}}}\n\n`;
+  }
+
+  #start(type: SpokenType): string {
+    this.#open = type;
+    this.#deltaHead =
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},` +
+      `"delta":{"type":"${type}_delta","${type}":`;
+    return this.#blockStart(type === 'text' ? { type, text: '' } : { type, thinking: '', signature: '' });
+  }
+
+  /** Closes the block that is open. Open reasoning takes the states for its signature; else they are a block of their own. */
+  #close(states: readonly CarriedState[]): string {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === 'thinking') return this.#blockDelta({ type: 'signature_delta', signature: signatureOf(states) }) + this.#blockStop();
+    const closed = open === undefined ? '' : this.#blockStop();
+    const block = reasoningBlock('', states);
+    return block === undefined ? closed : closed + this.#blockStart(block) + this.#blockStop();
+  }
+
+  #end(reply: ChatReply): string {
+    let events = '';
+    let states: CarriedState[] = textStates(reply);
+    for (const part of reply.parts) {
+      if (part.type === 'text') {
+        if (part.state !== undefined && isSilentText(part)) states.push({ owner: 'empty', state: part.state });
+        continue;
+      }
+      if (part.state !== undefined) states.push({ owner: 'own', state: part.state });
+      events += this.#close(states) + this.#call(part);
+      states = [];
+    }
+    events += this.#close(states);
+    events += frame({ type: 'message_delta', delta: endingFrom(reply), usage: usageFrom(reply.usage) });
+    return events + frame({ type: 'message_stop' });
+  }
+
+  #call(call: ToolCallPart): string {
+    const start = this.#blockStart({ ...callBlock(call), input: {} });
+    return start + this.#blockDelta({ type: 'input_json_delta', partial_json: call.arguments.text }) + this.#blockStop();
+  }
+
+  #blockStart(block: JsonOutObject): string {
+    return frame({ type: 'content_block_start', index: this.#index, content_block: block });
+  }
+
+  #blockDelta(delta: JsonOutObject): string {
+    return frame({ type: 'content_block_delta', index: this.#index, delta });
+  }
+
+  #blockStop(): string {
+    const stop = frame({ type: 'content_block_stop', index: this.#index });
+    this.#index += 1;
+    return stop;
+  }
+}
+
+/** What belongs to texts that were sent before it was known. */
+function textStates(reply: ChatReply): CarriedState[] {
+  const states: CarriedState[] = [];
+  for (const part of reply.parts) {
+    if (part.type === 'text' && part.state !== undefined && !isSilentText(part)) states.push({ owner: 'text', state: part.state });
+  }
+  return states;
+}
+
+/** One event: its line has to equal the type of its data. */
+function frame(data: { readonly type: string } & JsonOutObject): string {
+  return `event: ${data.type}\ndata: ${renderJson(data)}\n\n`;
+}

@@ -1,0 +1,35 @@
+import { deepEqual, equal } from 'node:assert/strict';
+import test from 'node:test';
+import { createJsonBudget } from '../../src/base/json/parse.ts';
+import { carriedStates, carryStates, DAMAGED, NOTHING_CARRIED } from '../../src/callers/carried-state.ts';
+
+test('what carryStates writes, carriedStates reads', () => {
+  const states = [
+    { owner: 'own', state: 'anthropic.acme.e30' },
+    { owner: 'text', state: 'openai-chat.A_b-1.e_-' },
+    { owner: 'empty', state: 'gemini.gemini.' },
+  ] as const;
+  const text = carryStates(states);
+  equal(text, 'gateway:own=anthropic.acme.e30,text=openai-chat.A_b-1.e_-,empty=gemini.gemini.');
+  deepEqual(carriedStates(text), states);
+});
+
+test('no states are no text, or one that carries nothing', () => {
+  equal(carryStates([]), undefined);
+  deepEqual(carriedStates(NOTHING_CARRIED), []);
+});
+
+for (const text of ['', 'EqQBCkYIBRgCKkD', 'gateway', 'Gateway:own=a.b.', ' gateway:']) {
+  test(`${JSON.stringify(text)} is of another maker`, () => equal(carriedStates(text), undefined));
+}
+
+for (const text of ['gateway:x', 'gateway:own', 'gateway:own=a.b', 'gateway:own=a.b.c.d', 'gateway:own=a.b.=', 'gateway:,', 'gateway:own=a.b.,', 'gateway:own=a.b.\n']) {
+  test(`${JSON.stringify(text)} is damaged`, () => equal(carriedStates(text), DAMAGED));
+}
+
+test('texts that share a budget hold no more states together than it has values', () => {
+  const budget = createJsonBudget();
+  budget.valuesLeft = 3;
+  equal(carriedStates('gateway:own=a.b.,text=a.b.', budget)?.valueOf().constructor, Array);
+  equal(carriedStates('gateway:own=a.b.,text=a.b.', budget), DAMAGED);
+});
