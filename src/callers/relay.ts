@@ -1,14 +1,75 @@
 /**
- * What the relays of all dialects have in common: the caller's own JSON with a few values replaced, and names of end users and
- * of caches that one caller cannot guess for another.
+ * What the relays of all dialects have in common: the caller's own JSON with a few values replaced, names of end users and of
+ * caches that one caller cannot guess for another, and references to what another caller may have stored.
  */
 
 import { createHash } from 'node:crypto';
+import { renderPath } from '../base/fields.ts';
+import type { Path } from '../base/fields.ts';
 import { outFrom } from '../base/json/merge.ts';
 import { renderJson } from '../base/json/render.ts';
-import type { JsonObject, JsonOut } from '../base/json/value.ts';
+import { JsonArray, JsonObject } from '../base/json/value.ts';
+import type { JsonOut, JsonValue } from '../base/json/value.ts';
+import type { DecodedRequest, RelayRules } from '../core/dialect.ts';
+import { Failure } from '../core/failure.ts';
 
-/** The object as text, with these members replaced in place and, where undefined, taken out. Without changes its own text. */
+/** What is to be put in the place of an object's members; undefined = taken out. */
+export type Changes = Map<string, JsonOut | undefined>;
+
+/** What a dialect says of its own fields. */
+export type RelayFields = {
+  /** Top-level texts that name an end user or a cache. */
+  readonly hashed: Readonly<Record<string, 'user' | 'cache'>>;
+  /** Members, anywhere, that refer by a text or a list of texts to what is stored at the provider. */
+  readonly stored: ReadonlySet<string>;
+};
+
+/** Objects that are a tool's or a schema's own, whatever their members are called. */
+const OPAQUE = new Set(['input_schema', 'parameters', 'schema', 'arguments']);
+
+/** What every relay replaces in a request, or the failure for what no request may ask. */
+export function commonChanges(request: DecodedRequest, source: JsonObject, model: string, rules: RelayRules, fields: RelayFields): Changes | Failure {
+  const stored = rules.allowsStored ? undefined : storedReference(source, undefined, fields.stored);
+  if (stored !== undefined) return unsupportedAt(stored, 'refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)');
+  if (source.entries.get('background') === true) return unsupportedAt({ parent: undefined, key: 'background' }, 'an answer in the background cannot be waited for');
+  const changes: Changes = new Map();
+  if (request.model !== model) changes.set('model', model);
+  for (const [name, kind] of Object.entries(fields.hashed)) {
+    const value = source.entries.get(name);
+    if (typeof value === 'string') changes.set(name, hashedName(kind, rules.caller, value));
+  }
+  return changes;
+}
+
+/** A request whose dialect keeps no source cannot be relayed: a bug. */
+export function sourceOf({ source }: DecodedRequest): JsonObject {
+  if (source === undefined) throw new Error('a request without its source is relayed');
+  return source;
+}
+
+function unsupportedAt(path: Path, complaint: string): Failure {
+  return new Failure('unsupported', `${renderPath(path)}: ${complaint}`);
+}
+
+/** The first place that refers to something stored. Takes time linear in the number of values, which a body bounds. */
+function storedReference(value: JsonValue, path: Path | undefined, names: ReadonlySet<string>): Path | undefined {
+  if (value instanceof JsonArray) {
+    for (const [index, item] of value.items.entries()) {
+      const found = storedReference(item, { parent: path, key: index }, names);
+      if (found !== undefined) return found;
+    }
+  } else if (value instanceof JsonObject) {
+    for (const [key, member] of value.entries) {
+      const place = { parent: path, key };
+      if (names.has(key) && (typeof member === 'string' || member instanceof JsonArray)) return place;
+      const found = OPAQUE.has(key) ? undefined : storedReference(member, place, names);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/** The object as text, with these members replaced in place or taken out. Without changes its own text. */
 export function withMembers(object: JsonObject, changes: ReadonlyMap<string, JsonOut | undefined>): string {
   if (changes.size === 0) return object.raw.text;
   const members = new Map<string, JsonOut>();
@@ -19,6 +80,11 @@ export function withMembers(object: JsonObject, changes: ReadonlyMap<string, Jso
   return renderJson(members);
 }
 
+/** A member of an object; undefined for anything else. */
+export function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return value instanceof JsonObject ? value.entries.get(name) : undefined;
+}
+
 /**
  * The name under which a provider gets to know one caller's end user or cache: SHA-256, in hex, of a JSON text that no two
  * of them share.
@@ -27,7 +93,7 @@ export function hashedName(kind: 'user' | 'cache', caller: string, name: string)
   return createHash('sha256').update(JSON.stringify([kind, caller, name])).digest('hex');
 }
 
-/** One event as a server-sent event again; a provider's data has no line ends but those that the reader joined. */
+/** One event as a server-sent event again. */
 export function renderEvent(event: string, data: string): string {
   const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data;
   return event === '' ? `data: ${lines}\n\n` : `event: ${event}\ndata: ${lines}\n\n`;

@@ -71,8 +71,8 @@ export interface StreamFrames {
 export interface DialectRelay {
   /** Below the provider's base URL. */
   readonly path: string;
-  /** The caller's headers that go with it, in lower case. */
-  readonly headers: readonly string[];
+  /** The caller's headers that go with it, in lower case, each with what stands in where the caller sent none. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
   /** The body for the provider. Failures: bad_request, unsupported. */
   encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
   /** A whole good answer of the provider, as its caller gets it. */

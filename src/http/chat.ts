@@ -159,8 +159,8 @@ function askedOf(exchange: Exchange, parts: ServerParts, decoded: DecodedRequest
 
 function relayedCall(exchange: Exchange, relay: DialectRelay, body: string, isStream: boolean): UpstreamCall {
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' };
-  for (const name of relay.headers) {
-    const value = singleHeader(exchange, name);
+  for (const name of Object.keys(relay.headers)) {
+    const value = singleHeader(exchange, name) ?? relay.headers[name];
     if (value !== undefined) headers[name] = value;
   }
   return { method: 'POST', path: relay.path, headers, body };

@@ -6,6 +6,7 @@ import { retryHeaders } from '../retry-headers.ts';
 import { failureBody } from './failure.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { renderModelList } from './models.ts';
+import { MESSAGES_RELAY } from './relay.ts';
 import { renderMessage } from './reply.ts';
 import { decodeMessages } from './request.ts';
 import { MessageEvents } from './stream.ts';
@@ -13,9 +14,11 @@ import { MessageEvents } from './stream.ts';
 export const ANTHROPIC: CallerDialect = {
   name: 'anthropic',
   vendor: 'anthropic',
+  takesModelPrefixes: true,
   takesApiKey: true,
   fieldNames: new Set(Object.keys(MESSAGES_FIELDS)),
   routes: [{ name: 'messages', path: '/v1/messages', stream: 'asked' }],
+  relay: MESSAGES_RELAY,
   decodeRequest: decodeMessages,
   renderReply: renderMessage,
   createFrames: (facts) => new MessageEvents(facts),

@@ -18,11 +18,12 @@ import { readConversation } from './messages.ts';
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 // hot: per request
 export function decodeMessages(body: Buffer): DecodedRequest | Failure {
-  return decodeBody(body, (fields) => ({
+  return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: true,
+    source,
     translate: (model) => caught(() => translate(fields, model)),
   }));
 }

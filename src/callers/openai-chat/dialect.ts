@@ -2,12 +2,12 @@
 
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
+import { errorObject } from '../openai-common/failure.ts';
+import { renderModelList } from '../openai-common/models.ts';
 import { retryHeaders } from '../retry-headers.ts';
-import { errorObject } from './failure.ts';
 import { CHAT_FIELDS } from './fields.ts';
 import { CHAT_RELAY } from './relay.ts';
 import { CompletionChunks, renderCompletion } from './reply.ts';
-import { renderModelList } from './models.ts';
 import { decodeChatCompletions } from './request.ts';
 
 export const OPENAI_CHAT: CallerDialect = {

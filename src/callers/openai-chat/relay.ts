@@ -6,34 +6,33 @@
  */
 
 import { outFrom } from '../../base/json/merge.ts';
-import { JsonArray, JsonObject } from '../../base/json/value.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
-import { RawJson } from '../../base/json/value.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { carriedStates } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { hashedName, renderEvent, withMembers } from '../relay.ts';
+import { commonChanges, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
+import type { Changes } from '../relay.ts';
+
+const FIELDS = {
+  hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
+  stored: new Set(['file_id']),
+} as const;
 
 export const CHAT_RELAY: DialectRelay = {
   path: '/chat/completions',
-  headers: ['openai-beta'],
-  encode: relayedBody,
+  headers: { 'openai-beta': undefined },
+  encode,
   renderReply: (raw) => raw,
   renderFrame: renderEvent,
 };
 
-const HASHED = { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' } as const;
-
-function relayedBody({ source }: DecodedRequest, model: string, { caller }: RelayRules): RelayedBody | Failure {
-  if (source === undefined) return new Failure('unknown', 'the gateway failed to relay this request', { status: 500 });
+function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
+  const source = sourceOf(request);
+  const changes = commonChanges(request, source, model, rules, FIELDS);
+  if (changes instanceof Failure) return changes;
   const ignored = new Ignored();
-  const changes = new Map<string, JsonOut | undefined>();
-  if (source.entries.get('model') !== model) changes.set('model', model);
-  for (const [name, kind] of Object.entries(HASHED)) {
-    const value = source.entries.get(name);
-    if (typeof value === 'string') changes.set(name, hashedName(kind, caller, value));
-  }
   const messages = source.entries.get('messages');
   if (messages instanceof JsonArray) {
     const cleaned = messages.items.map((message, index) => withoutOwnState(message, index, ignored));
@@ -46,7 +45,7 @@ function relayedBody({ source }: DecodedRequest, model: string, { caller }: Rela
 function withoutOwnState(message: JsonValue, index: number, ignored: Ignored): JsonOut {
   if (!(message instanceof JsonObject)) return outFrom(message);
   const path = { parent: { parent: undefined, key: 'messages' }, key: index };
-  const changes = new Map<string, JsonOut | undefined>();
+  const changes: Changes = new Map();
   if (holdsOwnState(message)) {
     ignored.add({ parent: path, key: 'extra_content' });
     changes.set('extra_content', undefined);
@@ -64,11 +63,6 @@ function withoutOwnState(message: JsonValue, index: number, ignored: Ignored): J
 }
 
 function holdsOwnState(value: JsonValue): boolean {
-  const google = memberOf(memberOf(value, 'extra_content'), 'google');
-  const signature = memberOf(google, 'thought_signature');
+  const signature = memberOf(memberOf(memberOf(value, 'extra_content'), 'google'), 'thought_signature');
   return typeof signature === 'string' && carriedStates(signature) !== undefined;
-}
-
-function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.entries.get(name) : undefined;
 }

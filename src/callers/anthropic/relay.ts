@@ -1,0 +1,75 @@
+/**
+ * Messages passed on to a provider that speaks them as their maker does.
+ *
+ * Changed are only: the model's name where a prefix was cut off, which the answer then echoes; the name of the end user; and
+ * thinking blocks that the gateway itself put into the history for another provider.
+ */
+
+import { outFrom } from '../../base/json/merge.ts';
+import { parseUncounted } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import type { JsonOut, JsonValue } from '../../base/json/value.ts';
+import type { AnswerFacts, DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
+import { Failure } from '../../core/failure.ts';
+import { carriedStates } from '../carried-state.ts';
+import { Ignored } from '../field-table.ts';
+import { commonChanges, hashedName, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
+
+const FIELDS = { hashed: {}, stored: new Set(['file_id', 'container', 'container_id']) } as const;
+
+export const MESSAGES_RELAY: DialectRelay = {
+  path: '/messages',
+  headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': undefined },
+  encode,
+  renderReply: (raw, facts) => echoed(parseUncounted(raw), facts) ?? raw,
+  renderFrame: (event, data, facts) => renderEvent(event, event === 'message_start' ? echoedStart(data, facts) : data),
+};
+
+function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
+  const source = sourceOf(request);
+  const changes = commonChanges(request, source, model, rules, FIELDS);
+  if (changes instanceof Failure) return changes;
+  const metadata = source.entries.get('metadata');
+  const user = memberOf(metadata, 'user_id');
+  if (metadata instanceof JsonObject && typeof user === 'string') {
+    changes.set('metadata', new RawJson(withMembers(metadata, new Map([['user_id', hashedName('user', rules.caller, user)]]))));
+  }
+  const ignored = new Ignored();
+  const messages = source.entries.get('messages');
+  if (messages instanceof JsonArray) {
+    const cleaned = messages.items.map((message, index) => withoutOwnThinking(message, index, ignored));
+    if (ignored.paths.length > 0) changes.set('messages', cleaned);
+  }
+  return { body: withMembers(source, changes), ignored: ignored.paths };
+}
+
+function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored): JsonOut {
+  const content = memberOf(message, 'content');
+  if (!(message instanceof JsonObject) || !(content instanceof JsonArray) || !content.items.some(isOwnThinking)) return outFrom(message);
+  const path = { parent: { parent: { parent: undefined, key: 'messages' }, key: index }, key: 'content' };
+  const kept = content.items.filter((block, at) => {
+    if (!isOwnThinking(block)) return true;
+    ignored.add({ parent: path, key: at });
+    return false;
+  });
+  return new RawJson(withMembers(message, new Map([['content', kept.map(outFrom)]])));
+}
+
+function isOwnThinking(block: JsonValue): boolean {
+  const type = memberOf(block, 'type');
+  const sealed = memberOf(block, type === 'redacted_thinking' ? 'data' : 'signature');
+  return (type === 'thinking' || type === 'redacted_thinking') && typeof sealed === 'string' && carriedStates(sealed) !== undefined;
+}
+
+/** The message with the model as its caller named it; undefined where it says so already. */
+function echoed(message: JsonValue | object, { request }: AnswerFacts): string | undefined {
+  if (!(message instanceof JsonObject) || message.entries.get('model') === request.model) return undefined;
+  return withMembers(message, new Map([['model', request.model]]));
+}
+
+function echoedStart(data: string, facts: AnswerFacts): string {
+  const event = parseUncounted(data);
+  const message = event instanceof JsonObject ? event.entries.get('message') : undefined;
+  const text = message instanceof JsonObject ? echoed(message, facts) : undefined;
+  return text === undefined || !(event instanceof JsonObject) ? data : withMembers(event, new Map([['message', new RawJson(text)]]));
+}

@@ -1,0 +1,113 @@
+/** POST /v1/messages, relayed to the provider that speaks it and translated for the others. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startGateway, TOKEN } from '../running-gateway.ts';
+import { brokenText, PROVIDERS } from './dialect-clients.ts';
+
+const PATH = '/v1/messages';
+const HI = [{ role: 'user', content: 'hi' }];
+const TOOLS = [{ name: 'weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }];
+const NO_RETRIES = { GATEWAY_MAX_RETRIES: '0' };
+
+type Block = { readonly type: string; readonly text?: string; readonly id?: string };
+type Message = { readonly type: string; readonly model: string; readonly content: readonly Block[]; readonly stop_reason: string; readonly usage: Readonly<Record<string, number>> };
+type Event = { readonly type: string; readonly message?: Message; readonly delta?: { readonly text?: string; readonly stop_reason?: string }; readonly error?: { readonly type: string } };
+
+/** Every event of a stream's text; each has the name that its data says. */
+function eventsOf(text: string): readonly Event[] {
+  const records = text.split('\n\n').filter((record) => record.startsWith('event: '));
+  return records.map((record) => {
+    const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(record) ?? assert.fail(`not an event: ${record}`);
+    const event = JSON.parse(data ?? '') as Event;
+    assert.equal(event.type, name);
+    return event;
+  });
+}
+
+test('a whole answer echoes the model that was asked for, whoever serves it', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const provider of PROVIDERS) {
+    const response = await gateway.post(PATH, { model: `${provider}/fake-chat`, max_tokens: 100, messages: HI });
+    const message = (await response.json()) as Message;
+    assert.equal(response.status, 200, JSON.stringify(message));
+    assert.deepEqual([message.type, message.model, message.stop_reason], ['message', `${provider}/fake-chat`, 'end_turn']);
+    assert.match(message.content[0]?.text ?? '', /^Hello from fake-chat! You wrote: hi/);
+    assert.ok((message.usage['input_tokens'] ?? 0) > 0 && (message.usage['output_tokens'] ?? 0) > 0);
+    assert.equal(response.headers.get('x-gateway-target'), `${provider}/fake-chat`);
+  }
+});
+
+test('a stream begins with one message_start that echoes the model and ends with message_stop', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const provider of PROVIDERS) {
+    const events = eventsOf(await (await gateway.post(PATH, { model: `${provider}/fake-chat`, max_tokens: 100, messages: HI, stream: true })).text());
+    const types = events.map(({ type }) => type);
+    assert.deepEqual([types[0], types.at(-1), types.filter((type) => type === 'message_start').length], ['message_start', 'message_stop', 1], provider);
+    assert.equal(events[0]?.message?.model, `${provider}/fake-chat`);
+    assert.match(events.map(({ delta }) => delta?.text ?? '').join(''), /^Hello from fake-chat! You wrote: hi/);
+  }
+});
+
+test('a tool loop works with the content appended and nothing else, on every provider', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const provider of PROVIDERS) {
+    const messages: object[] = [{ role: 'user', content: 'weather?' }];
+    let rounds = 0;
+    for (; rounds < 6; rounds += 1) {
+      const response = await gateway.post(PATH, { model: `${provider}/fake-tool-loop`, max_tokens: 100, messages, tools: TOOLS });
+      const message = (await response.json()) as Message;
+      assert.equal(response.status, 200, `${provider}: ${JSON.stringify(message)}`);
+      if (message.stop_reason !== 'tool_use') break;
+      const calls = message.content.filter(({ type }) => type === 'tool_use');
+      messages.push({ role: 'assistant', content: message.content });
+      messages.push({ role: 'user', content: calls.map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: '14 degrees' })) });
+    }
+    assert.ok(rounds >= 1, `${provider}: ${rounds} rounds`);
+  }
+});
+
+test('a cut stream carries an error event, no message_stop, and a broken connection', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const provider of PROVIDERS) {
+    for (const model of ['fake-truncate', 'fake-reset-mid', 'fake-error-mid']) {
+      const events = eventsOf(await brokenText(await gateway.post(PATH, { model: `${provider}/${model}`, max_tokens: 100, messages: HI, stream: true })));
+      assert.equal(events.at(-1)?.type, 'error', `${provider} ${model}`);
+      assert.ok(!events.some(({ type }) => type === 'message_stop'));
+    }
+  }
+});
+
+test('a failure has its status, the body of this format and the request id in its header', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  const response = await fetch(gateway.url + PATH, { method: 'POST', headers: { 'x-api-key': 'wrong' }, body: '{}' });
+  const body = (await response.json()) as { type: string; error: { type: string }; request_id: string };
+  assert.deepEqual([response.status, body.type, body.error.type], [401, 'error', 'authentication_error']);
+  assert.equal(response.headers.get('request-id'), body.request_id);
+});
+
+test("a relayed request keeps the maker's own fields, blocks and headers, and names end users apart", async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  const rest = '"max_tokens":100,"system":[{"type":"text","text":"be","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":"hi"}]';
+  const response = await fetch(`${gateway.url}${PATH}?beta=true`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'anthropic-version': '2023-06-01', 'anthropic-beta': 'some-beta-2026-01-01' },
+    body: `{"model":"anthropic/fake-chat",${rest},"metadata":{"user_id":"me"}}`,
+  });
+  assert.equal(response.status, 200, await response.text());
+  const [call] = gateway.sandbox.calls;
+  assert.ok(call?.body?.startsWith(`{"model":"fake-chat",${rest},"metadata":{"user_id":"`));
+  assert.match(call?.body ?? '', /"user_id":"[0-9a-f]{64}"\}\}$/);
+  assert.equal(call?.headers['anthropic-beta'], 'some-beta-2026-01-01');
+});
+
+test('what another caller may have stored is refused where there are several, and let through where the operator says so', async (t) => {
+  const body = { model: 'anthropic/fake-chat', max_tokens: 10, messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'file_1' } }] }] };
+  const several = { ...NO_RETRIES, GATEWAY_AUTH_TOKENS: 'other:another-token-of-callers' };
+  const response = await (await startGateway(t, several)).post(PATH, body);
+  assert.equal(response.status, 400);
+  assert.match(await response.text(), /messages\[0\]\.content\[0\]\.source\.file_id: refers to what is stored/);
+  const open = await startGateway(t, { ...several, GATEWAY_RELAY_STORED: 'true' });
+  await open.post(PATH, body);
+  assert.equal(open.sandbox.calls.length, 1);
+});

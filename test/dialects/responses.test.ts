@@ -1,0 +1,88 @@
+/** POST /v1/responses, relayed to the provider that speaks it and translated for the others. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startGateway } from '../running-gateway.ts';
+import { brokenText, PROVIDERS } from './dialect-clients.ts';
+
+const PATH = '/v1/responses';
+const TOOLS = [{ type: 'function', name: 'weather', strict: false, parameters: { type: 'object', properties: { city: { type: 'string' } } } }];
+const SETTINGS = { GATEWAY_MAX_RETRIES: '0', OPENAI_API: 'responses' };
+
+type Item = { readonly type: string; readonly call_id?: string; readonly content?: readonly { readonly text?: string }[] };
+type Reply = { readonly id: string; readonly status: string; readonly model: string; readonly output: readonly Item[]; readonly usage: { readonly total_tokens: number } };
+type Event = { readonly type: string; readonly delta?: string; readonly response?: Reply; readonly error?: object; readonly code?: string };
+
+function eventsOf(text: string): readonly Event[] {
+  const records = text.split('\n\n').filter((record) => record.startsWith('event: '));
+  return records.map((record) => {
+    const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(record) ?? assert.fail(`not an event: ${record}`);
+    const event = JSON.parse(data ?? '') as Event;
+    assert.equal(event.type, name);
+    return event;
+  });
+}
+
+test('a whole answer has its text, its model and its usage, whoever serves it', async (t) => {
+  const gateway = await startGateway(t, SETTINGS);
+  for (const provider of PROVIDERS) {
+    const response = await gateway.post(PATH, { model: `${provider}/fake-chat`, input: 'hi', store: false });
+    const reply = (await response.json()) as Reply;
+    assert.equal(response.status, 200, JSON.stringify(reply));
+    assert.deepEqual([reply.status, reply.model], ['completed', 'fake-chat'], provider);
+    const message = reply.output.find(({ type }) => type === 'message');
+    assert.match(message?.content?.[0]?.text ?? '', /^Hello from fake-chat! You wrote: hi/);
+    assert.ok(reply.usage.total_tokens > 0);
+    assert.equal(response.headers.get('x-gateway-target'), `${provider}/fake-chat`);
+  }
+});
+
+test('a stream keeps one id from created to completed, and its text is that of the whole answer', async (t) => {
+  const gateway = await startGateway(t, SETTINGS);
+  for (const provider of PROVIDERS) {
+    const events = eventsOf(await (await gateway.post(PATH, { model: `${provider}/fake-chat`, input: 'hi', stream: true })).text());
+    assert.deepEqual([events[0]?.type, events.at(-1)?.type], ['response.created', 'response.completed'], provider);
+    assert.equal(events[0]?.response?.id, events.at(-1)?.response?.id);
+    const text = events.filter(({ type }) => type === 'response.output_text.delta').map(({ delta }) => delta ?? '').join('');
+    assert.match(text, /^Hello from fake-chat! You wrote: hi/);
+  }
+});
+
+test('a tool loop works with the output appended and nothing else, on every provider', async (t) => {
+  const gateway = await startGateway(t, SETTINGS);
+  for (const provider of PROVIDERS) {
+    const input: object[] = [{ role: 'user', content: 'weather?' }];
+    let rounds = 0;
+    for (; rounds < 6; rounds += 1) {
+      const response = await gateway.post(PATH, { model: `${provider}/fake-tool-loop`, input, tools: TOOLS, store: false });
+      const reply = (await response.json()) as Reply;
+      assert.equal(response.status, 200, `${provider}: ${JSON.stringify(reply)}`);
+      const calls = reply.output.filter(({ type }) => type === 'function_call');
+      if (calls.length === 0) break;
+      input.push(...reply.output, ...calls.map((call) => ({ type: 'function_call_output', call_id: call.call_id, output: '14 degrees' })));
+    }
+    assert.ok(rounds >= 1, `${provider}: ${rounds} rounds`);
+  }
+});
+
+test('a cut stream ends with response.failed and an error event, and a broken connection', async (t) => {
+  const gateway = await startGateway(t, SETTINGS);
+  for (const provider of PROVIDERS) {
+    for (const model of ['fake-truncate', 'fake-reset-mid', 'fake-error-mid']) {
+      const events = eventsOf(await brokenText(await gateway.post(PATH, { model: `${provider}/${model}`, input: 'hi', stream: true })));
+      assert.deepEqual(events.slice(-2).map(({ type }) => type), ['response.failed', 'error'], `${provider} ${model}`);
+      assert.ok(events.at(-1)?.error !== undefined && events.at(-1)?.code !== undefined);
+      assert.ok(!events.some(({ type }) => type === 'response.completed'));
+    }
+  }
+});
+
+test('an answer in the background, and what another caller may have stored, are refused', async (t) => {
+  const gateway = await startGateway(t, { ...SETTINGS, GATEWAY_AUTH_TOKENS: 'other:another-token-of-callers' });
+  const refused = [{ background: true }, { previous_response_id: 'resp_1' }, { conversation: { id: 'conv_1' } }, { input: [{ type: 'item_reference', id: 'rs_1' }] }];
+  for (const fields of refused) {
+    const response = await gateway.post(PATH, { model: 'openai/fake-chat', input: 'hi', ...fields });
+    assert.equal(response.status, 400, JSON.stringify(fields));
+  }
+  assert.equal(gateway.sandbox.calls.length, 0);
+});
