@@ -54,7 +54,7 @@ test('a tool loop works with the output appended and nothing else, on every prov
     const input: object[] = [{ role: 'user', content: 'weather?' }];
     let rounds = 0;
     for (; rounds < 6; rounds += 1) {
-      const response = await gateway.post(PATH, { model: `${provider}/fake-tool-loop`, input, tools: TOOLS, store: false });
+      const response = await gateway.post(PATH, { model: `${provider}/fake-tool-loop`, input, tools: TOOLS, store: false, include: ['reasoning.encrypted_content'] });
       const reply = (await response.json()) as Reply;
       assert.equal(response.status, 200, `${provider}: ${JSON.stringify(reply)}`);
       const calls = reply.output.filter(({ type }) => type === 'function_call');
