@@ -11,6 +11,7 @@ import { createLog } from './base/log.ts';
 import { loadConfig } from './config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
+import { VERSION } from './version.ts';
 
 /** A pause between pieces, so that a stream can be seen arriving. */
 const TOKEN_DELAY_MS = 40;
@@ -68,7 +69,7 @@ async function show(): Promise<void> {
     isColoured: process.stderr.isTTY === true,
     write: (line) => writer.write(line),
   });
-  const surroundings = { log, version: 'demo', fetch: undefined, logLinesDropped: () => writer.dropped };
+  const surroundings = { log, version: VERSION, fetch: undefined, logLinesDropped: () => writer.dropped };
   let app = createApp(config, surroundings);
   const address = await app.listen().catch(() => {
     // Somebody else has the usual port: any other will do for a demonstration.

@@ -20,9 +20,10 @@ const ALLOWED: Readonly<Record<string, { readonly values: readonly string[]; rea
   gateway: { values: ['base', 'core', 'metrics.ts', 'upstream'] },
   http: { values: ['base', 'core', 'callers', 'gateway'], types: ['config', 'metrics.ts'] },
   sandbox: { values: ['base'] },
+  'version.ts': { values: [] },
   'app.ts': { values: ['base', 'core', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'] },
-  'main.ts': { values: ['app.ts', 'config', 'base', 'http', 'providers'] },
-  'demo.ts': { values: ['app.ts', 'config', 'base', 'providers', 'sandbox'] },
+  'main.ts': { values: ['app.ts', 'config', 'base', 'http', 'providers', 'version.ts'] },
+  'demo.ts': { values: ['app.ts', 'config', 'base', 'providers', 'sandbox', 'version.ts'] },
 };
 
 type Import = { readonly from: string; readonly specifier: string; readonly isType: boolean };
