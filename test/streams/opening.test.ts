@@ -51,8 +51,9 @@ test('events without content open nothing: a role, a ping, an empty piece', asyn
 
 test('after one interval without content the answer is 200, and a failure then is an error frame', async (t) => {
   let provider: Socket | undefined;
-  const { gateway } = await startRawGateway(t, { onRequest: (socket) => (provider = socket) }, { ...SOON, GATEWAY_MAX_RETRIES: '0' });
+  const { gateway, upstream } = await startRawGateway(t, { onRequest: (socket) => (provider = socket) }, { ...SOON, GATEWAY_MAX_RETRIES: '0' });
   const caller = new Caller(t, gateway.url).ask(ASK);
+  await upstream.arrived(1);
   await caller.until(({ comments }) => comments > 0);
   assert.equal(caller.status, 200);
   provider?.write(CHUNKED_HEAD + chunkOf(OVERLOADED) + LAST_CHUNK);
@@ -64,6 +65,7 @@ test('comments go on while an attempt fails and another is made, which the calle
   const providers: Socket[] = [];
   const { gateway, upstream } = await startRawGateway(t, { onRequest: (socket) => providers.push(socket) }, SOON);
   const caller = new Caller(t, gateway.url).ask(ASK);
+  await upstream.arrived(1);
   await caller.until(({ comments }) => comments > 1);
   providers[0]?.write('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
   await upstream.arrived(2);
