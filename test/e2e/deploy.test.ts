@@ -11,7 +11,10 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { RawCaller } from '../http/raw-caller.ts';
 import { framesOf, PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
-import { MAIN, ROOT, RunningProcess } from './running-process.ts';
+import { buildProgram } from './built-program.ts';
+import { ROOT, RunningProcess } from './running-process.ts';
+
+const MAIN = join(buildProgram(), 'dist/main.js');
 
 type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 
@@ -20,7 +23,7 @@ type Started = { readonly sandbox: Sandbox; readonly running: RunningProcess; re
 async function start(t: TestContext, environment: Readonly<Record<string, string>>, before: readonly string[] = []): Promise<Started> {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [...before, process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), ...environment });
+  const running = new RunningProcess(t, [...before, process.execPath, MAIN], { ...sandboxEnvironment(sandbox), ...environment });
   return { sandbox, running, address: await running.address() };
 }
 
