@@ -23,7 +23,7 @@ function renderFailure({ name, file, line, details }, errors) {
   const thrown = details.error?.cause ?? details.error;
   const written = errors.get(file) ?? errors.get(name) ?? '';
   errors.delete(file);
-  return `\nnot ok - ${name}\n  at ${file ?? name}:${line ?? 1}\n${indent((typeof thrown === 'string' ? thrown : inspect(thrown)).replaceAll(NODE_FRAME, ''))}\n${written}\n`;
+  return `\nnot ok - ${name}\n  at ${file ?? name}:${line ?? 1}\n${indent((thrown?.stack ?? (typeof thrown === 'string' ? thrown : inspect(thrown))).replaceAll(NODE_FRAME, ''))}\n${written}\n`;
 }
 
 function indent(text) {
