@@ -53,7 +53,7 @@ function check(loaded: LoadedConfig): number {
 function start(loaded: LoadedConfig): void {
   if (loaded.config === undefined) {
     for (const problem of loaded.problems) process.stderr.write(`${problem}\n`);
-    process.stderr.write('Not started. `gateway --help` lists every setting.\n');
+    process.stderr.write('Not started. --help lists every setting.\n');
     process.exitCode = FAILED;
     return;
   }

@@ -19,8 +19,7 @@ for (const path of Object.keys(PAGES)) {
 /** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(page: string): readonly string[] {
   const prose = page.replaceAll(/^```[^]*?^```$/gm, '');
-  const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading.toLowerCase().replaceAll(/[^\w -]/g, '').replaceAll(' ', '-'));
-  return [...headings, ...[...prose.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
+  return [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading.toLowerCase().replaceAll(/[^\w -]/g, '').replaceAll(' ', '-'));
 }
 
 test('every link of a page leads somewhere', () => {
