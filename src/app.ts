@@ -8,6 +8,7 @@ import type { Log } from './base/log.ts';
 import type { ProxyAddress } from './base/proxy-address.ts';
 import { bounded, createRedactor } from './base/redact.ts';
 import type { Secret } from './base/secret.ts';
+import { DIALECTS } from './callers/index.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import type { Failure } from './core/failure.ts';
@@ -109,6 +110,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
     return {
       config: current,
+      dialects: DIALECTS,
       providers: new Map<string, Provider>(current.providers.map((provider) => [provider.name, provider])),
       gateway,
       metrics,

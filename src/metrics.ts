@@ -29,8 +29,11 @@ const OVERHEAD_BOUNDS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 
 
 const CHAT_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', 'gen_ai_response_model'];
 
-/** Why a chat failed: the failure's kind, or how the exchange ended before it could. Empty = it did not fail. */
-type ErrorType = FailureKind | 'caller_gone' | 'caller_stalled' | 'deadline' | 'shutdown' | '';
+/**
+ * Why a chat failed: the failure's kind, or how the exchange ended before it could, or `gateway` where the failure is the
+ * gateway's own doing. Empty = it did not fail.
+ */
+type ErrorType = FailureKind | 'caller_gone' | 'caller_stalled' | 'deadline' | 'shutdown' | 'gateway' | '';
 
 const ENDED_AS: Readonly<Record<ScopeEnd, ErrorType>> = {
   'caller-gone': 'caller_gone',
@@ -41,7 +44,8 @@ const ENDED_AS: Readonly<Record<ScopeEnd, ErrorType>> = {
 
 /** A caller that hung up or a limit of ours is not the provider's failure, whatever failure it led to. */
 function errorTypeFrom(failure: Failure | undefined, ended: ScopeEnd | undefined): ErrorType {
-  return ended === undefined ? (failure?.kind ?? '') : ENDED_AS[ended];
+  if (ended !== undefined) return ENDED_AS[ended];
+  return failure?.isOwn === true ? 'gateway' : (failure?.kind ?? '');
 }
 
 /** One finished chat that a provider was asked for, streamed or not. */
@@ -103,7 +107,7 @@ export function createMetrics(sources: MetricsSources) {
   );
   const attempts = registry.counter(
     'gateway_upstream_attempts_total',
-    'Attempts made on providers: `success`, the kind of failure, or how the exchange ended meanwhile.',
+    'Attempts made on providers: `success`, the kind of failure, `gateway` for a failure of its own, or how the exchange ended meanwhile.',
     ['provider', 'outcome'],
   );
   const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of failure before.', ['provider', 'kind']);

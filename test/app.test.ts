@@ -70,3 +70,32 @@ test('the credentials of a proxy are masked in whatever a provider says', async 
   assert.match(lines, /you are \[key\], or Basic \[key\]/);
   assert.ok(!lines.includes('canary') && !lines.includes(authorization));
 });
+
+test("a shortage of descriptors is the gateway's own limit: asked once, 429 with Retry-After, not counted against the provider", async (t) => {
+  const { config } = loadConfig(
+    { GATEWAY_ADDR: '127.0.0.1:0', GATEWAY_DRAIN_DELAY: '0', GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_API_KEY: 'a-key' },
+    PROVIDER_ROWS,
+    compatRow,
+    () => '',
+  );
+  if (config === undefined) throw new Error('no configuration');
+  let calls = 0;
+  const shortOfDescriptors = (): Promise<Response> => {
+    calls += 1;
+    return Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'EMFILE' }) }));
+  };
+  const log = createLog({ level: 'error', format: 'json', write: () => undefined });
+  const app = createApp(config, { log, version: 'test', logLinesDropped: () => 0, fetch: shortOfDescriptors });
+  const url = await app.listen();
+  t.after(() => app.close());
+  for (const path of ['/v1/chat', '/v1/chat/stream']) {
+    const response = await fetch(url + path, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` }, body: JSON.stringify(HELLO) });
+    const { kind, error } = (await response.json()) as { kind: string; error: string };
+    assert.deepEqual([response.status, kind, response.headers.get('retry-after')], [429, 'rate_limit', '1']);
+    assert.equal(error, 'the gateway has no file descriptor left for a connection to openai (EMFILE)');
+  }
+  assert.equal(calls, 2);
+  const page = await (await fetch(`${url}/metrics`)).text();
+  assert.match(page, /^gateway_upstream_attempts_total\{provider="openai",outcome="gateway"\} 2$/m);
+  assert.doesNotMatch(page, /^gateway_upstream_retry_refusals_total\{/m);
+});

@@ -65,14 +65,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   gateway: { is: 'the one attempt loop: complete, stream, models', values: ['base', 'core', 'metrics.ts', 'upstream'], touches: [] },
   http: {
     is: 'inbound HTTP: routes, tokens, bodies, event streams',
-    values: ['base', 'core', 'callers', 'gateway'],
+    values: ['base', 'core', 'gateway'],
     types: ['config', 'metrics.ts'],
     touches: ['files', 'sockets', 'secrets'],
   },
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
-    values: ['base', 'core', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'],
+    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'],
     touches: ['secrets'],
   },
   'main.ts': {

@@ -145,6 +145,18 @@ test('Metrics counts what ended an exchange early as that, not as the failure it
   }
 });
 
+test("Metrics counts a failure of the gateway's own doing as `gateway`, unless the exchange ended first", () => {
+  const own = new Failure('rate_limit', 'no descriptor left', { isOwn: true });
+  for (const [ended, errorType] of [[undefined, 'gateway'], ['caller-gone', 'caller_gone']] as const) {
+    const metrics = newMetrics();
+    metrics.chatEnded('team-a', 'p', own, ended);
+    metrics.attempt('p', own, ended);
+    const page = metrics.renderPage();
+    assert.equal(valueOf(page, 'gateway_chats_total', { caller: 'team-a', provider: 'p', error_type: errorType }), 1);
+    assert.equal(valueOf(page, 'gateway_upstream_attempts_total', { provider: 'p', outcome: errorType }), 1);
+  }
+});
+
 test('Metrics counts an attempt that succeeded as a success even when the caller is gone by then', () => {
   const metrics = newMetrics();
   metrics.attempt('p', undefined, 'caller-gone');

@@ -90,6 +90,16 @@ export class Fields {
     return (this.#object.entries.get(name) ?? undefined) !== undefined;
   }
 
+  /** A value of any type, undefined when absent or null. */
+  any(name: string): Exclude<JsonValue, null> | undefined {
+    return this.#take(name);
+  }
+
+  /** The fields that no read has asked for, but those that are null, in the order of the text. */
+  unread(): readonly (readonly [name: string, value: JsonValue])[] {
+    return [...this.#object.entries].filter(([name, value]) => value !== null && !this.#known.includes(name));
+  }
+
   problem(name: string, complaint: string): FieldProblem {
     return new FieldProblem(this.at(name), complaint);
   }

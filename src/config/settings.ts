@@ -109,6 +109,8 @@ export const SETTINGS = [
   { variable: 'NO_PROXY', field: 'noProxy', type: HOSTS, default: '',
     alternative: { variable: 'no_proxy', type: HOSTS },
     meaning: 'Called without a proxy: hosts and their subdomains, also `host:port` and IP addresses, or `*`; separated by commas.' },
+  { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
+    meaning: 'Whether `provider/model` as a model asks that provider, where there is one of that name.' },
   { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
     meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
 ] as const satisfies readonly Setting[];
@@ -140,6 +142,8 @@ export type Config = Omit<Settings, Ingredient> & {
   readonly providers: readonly Provider[];
   /** The name of one of them. */
   readonly defaultProvider: string;
+  /** Whether the operator chose it, rather than the alphabet. */
+  readonly isDefaultChosen: boolean;
   /** In PEM, and a pair that OpenSSL takes; undefined = plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: Secret } | undefined;
   readonly proxy: {
@@ -185,10 +189,12 @@ export function loadConfig(
     callers,
     providers,
     defaultProvider: defaultProviderFrom(environment, defaultProvider, providers),
+    isDefaultChosen: defaultProvider !== undefined,
     tls: tlsFrom(environment, tlsCertFile, tlsKeyFile),
     proxy: { httpsProxy, httpProxy, noProxy },
   };
   checkTogether(environment, config);
+  checkVerification(environment, variables);
   return {
     config: environment.problems.length === 0 ? config : undefined,
     problems: environment.problems,
@@ -287,7 +293,7 @@ function readProvider(environment: Environment, row: ProviderRow, settings: Adap
     environment.warnings.push(`${row.baseUrlVariable}: keys and prompts travel to ${root.host} unencrypted; use https`);
   }
   const baseUrl = withVersion(root, row.versionSegment);
-  return { name: row.name, adapter: row.createAdapter(row.name, settings), baseUrl, key, keyHeader: row.keyHeader };
+  return { name: row.name, adapter: row.createAdapter(row.name, settings), baseUrl, key, keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
 }
 
 function withVersion(root: URL, versionSegment: string | undefined): URL {
@@ -370,6 +376,14 @@ function checkTogether(environment: Environment, config: Config): void {
       warnings.push('GATEWAY_TRANSPORT: fetch does not use HTTPS_PROXY and HTTP_PROXY');
     }
   }
+}
+
+/** Node's own variable, which it obeys wherever nothing else is said; `fetch` has no way of saying it. */
+function checkVerification(environment: Environment, variables: Readonly<Record<string, string | undefined>>): void {
+  if (variables['NODE_TLS_REJECT_UNAUTHORIZED']?.trim() !== '0') return;
+  environment.problems.push(
+    'NODE_TLS_REJECT_UNAUTHORIZED: 0 would hand keys to whoever answers; remove it, and name the authority of a private certificate in NODE_EXTRA_CA_CERTS',
+  );
 }
 
 function unknownVariables(environment: Environment): string[] {

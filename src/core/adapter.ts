@@ -32,6 +32,8 @@ export type Provider = {
   readonly key: Secret | undefined;
   /** How the key travels: header `name`, value `prefix` + key. */
   readonly keyHeader: { readonly name: string; readonly prefix: string };
+  /** The dialects of callers that it speaks as their maker does. */
+  readonly speaks: readonly string[];
 };
 
 /** What settings tell a codec. */
@@ -54,6 +56,8 @@ export type ProviderRow = {
   /** Added to the base URL's path unless that already ends in a version, e.g. `v1beta`. Undefined = used as it is. */
   readonly versionSegment: string | undefined;
   readonly keyHeader: { readonly name: string; readonly prefix: string };
+  /** The dialects of callers that it speaks as their maker does; absent = none. */
+  readonly speaks?: readonly string[];
   /** The codec, for a provider registered under this name; without settings, by their defaults. */
   readonly createAdapter: (name: string, settings?: AdapterSettings) => Adapter;
 };

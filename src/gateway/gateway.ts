@@ -252,11 +252,21 @@ async function readErrorInsteadOfStream(provider: Provider, response: UpstreamRe
 
 async function readFailure(provider: Provider, response: UpstreamResponse): Promise<Failure> {
   const body = await readFailureBody(response);
-  const failure = provider.adapter.decodeFailure(response.status, response.headers, body instanceof Failure ? '' : body);
+  const said = provider.adapter.decodeFailure(response.status, response.headers, body instanceof Failure ? '' : body);
+  const failure = forbidsRetry(response) ? said.with({ isRetried: false }) : said;
   if (failure.retryAfterMs !== undefined) return failure;
   const waitMs = retryAfterMs(response.headers, Date.now());
   // An absurd wait goes out as a hint too, and has to be a number that a header can carry.
   return waitMs === undefined ? failure : failure.with({ retryAfterMs: Math.min(waitMs, TIMER_MS_MAX) });
+}
+
+/**
+ * Whether the provider asks not to be tried again. That it would like to be is not heard: what is wrong with a request or
+ * a key stays wrong, and of the rest the kind says it already.
+ */
+function forbidsRetry(response: UpstreamResponse): boolean {
+  const advice = response.headers['x-should-retry'];
+  return typeof advice === 'string' && advice.trim().toLowerCase() === 'false';
 }
 
 /** What of an error's body has come when it ends or its time is over. */

@@ -6,7 +6,6 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { renderFailureBody } from '../callers/native/reply.ts';
 import { Failure } from '../core/failure.ts';
 import { DISCARD_MS_MAX } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
@@ -53,7 +52,7 @@ function refuse(failure: Failure, socket: Duplex, parts: ServerParts): void {
     socket.destroy();
     return;
   }
-  const body = renderFailureBody(failure);
+  const { body } = parts.dialects[0].renderFailure(failure, requestId);
   socket.on('error', () => socket.destroy());
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +

@@ -1,16 +1,15 @@
-/** POST /v1/chat and POST /v1/chat/stream: body → request → gateway → reply. */
+/** Chats, in any dialect: body → request → gateway → reply. */
 
-import { renderChatReply } from '../callers/native/reply.ts';
-import { decodeChatRequest } from '../callers/native/request.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import { checkConversation } from '../core/conversation.ts';
+import type { AnswerFacts, DecodedRequest, DialectRoute, StreamFrames } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
-import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { CallContext } from '../gateway/gateway.ts';
 import type { Refusal } from './admission.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
+import { Deadline } from './deadline.ts';
 import { EventStream } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
@@ -27,33 +26,71 @@ const REFUSAL_SENTENCES: Readonly<Record<Refusal, string>> = {
 /** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
 const LARGE_BODY_BYTES = 512 * 1024;
 
-export function answerChat(exchange: Exchange, parts: ServerParts): Promise<void> {
-  return admitted(exchange, parts, parts.config.requestTimeoutMs, 'GATEWAY_REQUEST_TIMEOUT', async (asked, context) => {
-    const outcome = await parts.gateway.complete(asked.provider, asked.request, context);
-    if (outcome instanceof Failure) {
-      exchange.sendFailure(parts.presentable(outcome));
-    } else {
-      const raw = parts.config.includesRaw ? outcome.raw : undefined;
-      exchange.sendJson(200, renderChatReply(asked.provider.name, outcome.reply, raw));
+/** Answers a chat on one of its dialect's paths. */
+export async function answerChat(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<void> {
+  exchange.isChat = true;
+  const refusal = parts.admission.enter();
+  if (refusal !== undefined) {
+    parts.metrics.refused(refusal);
+    exchange.sendFailure(new Failure('rate_limit', REFUSAL_SENTENCES[refusal], { retryAfterMs: FULL_RETRY_AFTER_MS }));
+    return;
+  }
+  parts.metrics.inFlight.add(1);
+  const deadline = new Deadline(exchange, parts.config, route.stream === 'always');
+  try {
+    const asked = (await readAsked(exchange, parts, route)) ?? endedWhileSending(exchange, deadline.setting);
+    if (asked === undefined) return;
+    if (asked instanceof Failure) {
+      if (asked.limit !== undefined) parts.metrics.limit(asked.limit);
+      exchange.sendFailure(asked);
+      return;
     }
-    observeChat(exchange, parts);
-  });
+    deadline.startFor(asked.isStream);
+    exchange.record.provider = asked.provider.name;
+    exchange.record.requestedModel = asked.decoded.model;
+    const context: CallContext = {
+      scope: exchange.scope,
+      deadline,
+      record: exchange.record,
+      extraHeaders: parts.config.propagatesTrace ? traceHeaders(exchange.trace) : undefined,
+    };
+    await (asked.isStream ? answerStreamed(exchange, parts, asked, context) : answerWhole(exchange, parts, asked, context));
+  } finally {
+    deadline.clear();
+    parts.admission.leave();
+    parts.metrics.inFlight.add(-1);
+  }
 }
 
-export function answerChatStream(exchange: Exchange, parts: ServerParts): Promise<void> {
-  return admitted(exchange, parts, parts.config.streamTimeoutMs, 'GATEWAY_STREAM_TIMEOUT', async (asked, context) => {
-    const stream = new EventStream(exchange, asked.provider.name, parts.config, () => parts.metrics.openStreams.add(1));
-    try {
-      const failure = await parts.gateway.stream(asked.provider, asked.request, context, stream);
-      if (failure !== undefined) stream.fail(parts.presentable(failure));
-      observeChat(exchange, parts);
-      await stream.taken();
-      if (failure === undefined && exchange.scope.ended === 'caller-stalled') noteStall(exchange, parts);
-    } finally {
-      stream.close();
-      if (stream.isOpen) parts.metrics.openStreams.add(-1);
-    }
-  });
+async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
+  const outcome = await parts.gateway.complete(asked.provider, asked.request, context);
+  if (outcome instanceof Failure) {
+    exchange.sendFailure(parts.presentable(outcome));
+  } else {
+    const raw = parts.config.includesRaw ? outcome.raw : undefined;
+    exchange.sendJson(200, exchange.dialect.renderReply(outcome.reply, factsOf(exchange, asked), raw));
+  }
+  observeChat(exchange, parts);
+}
+
+async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
+  const createFrames = (): StreamFrames => exchange.dialect.createFrames(factsOf(exchange, asked));
+  const stream = new EventStream(exchange, createFrames, parts.config, () => parts.metrics.openStreams.add(1));
+  exchange.failStream = (failure) => stream.fail(failure);
+  try {
+    const failure = await parts.gateway.stream(asked.provider, asked.request, context, stream);
+    if (failure !== undefined) stream.fail(parts.presentable(failure));
+    observeChat(exchange, parts);
+    await stream.taken();
+    if (failure === undefined && exchange.scope.ended === 'caller-stalled') noteStall(exchange, parts);
+  } finally {
+    stream.close();
+    if (stream.isOpen) parts.metrics.openStreams.add(-1);
+  }
+}
+
+function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded, provider }: Asked): AnswerFacts {
+  return { request: decoded, requestId, provider: provider.name, servedModel: record.servedModel, createdAtS: arrivedAtS };
 }
 
 /** A caller that stopped reading once everything was written: nobody else waits for it, so nobody else says so. */
@@ -63,46 +100,13 @@ function noteStall(exchange: Exchange, parts: ServerParts): void {
   if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
 }
 
-type Asked = { readonly provider: Provider; readonly request: ChatRequest };
-
-/** Runs a chat inside a place and a deadline, both given back however it ends. */
-async function admitted(
-  exchange: Exchange,
-  parts: ServerParts,
-  timeoutMs: number,
-  timeoutSetting: string,
-  answer: (asked: Asked, context: CallContext) => Promise<void>,
-): Promise<void> {
-  const refusal = parts.admission.enter();
-  if (refusal !== undefined) {
-    parts.metrics.refused(refusal);
-    exchange.sendFailure(new Failure('rate_limit', REFUSAL_SENTENCES[refusal], { retryAfterMs: FULL_RETRY_AFTER_MS }));
-    return;
-  }
-  parts.metrics.inFlight.add(1);
-  const deadline = setTimeout(() => exchange.scope.end('deadline'), Math.min(timeoutMs, TIMER_MS_MAX));
-  try {
-    const asked = (await readAsked(exchange, parts)) ?? endedWhileSending(exchange, timeoutSetting);
-    if (asked === undefined) return;
-    if (asked instanceof Failure) {
-      if (asked.limit !== undefined) parts.metrics.limit(asked.limit);
-      exchange.sendFailure(asked);
-      return;
-    }
-    exchange.record.provider = asked.provider.name;
-    exchange.record.requestedModel = asked.request.model;
-    await answer(asked, {
-      scope: exchange.scope,
-      deadline: { atMs: exchange.startedAtMs + timeoutMs, setting: timeoutSetting },
-      record: exchange.record,
-      extraHeaders: parts.config.propagatesTrace ? traceHeaders(exchange.trace) : undefined,
-    });
-  } finally {
-    clearTimeout(deadline);
-    parts.admission.leave();
-    parts.metrics.inFlight.add(-1);
-  }
-}
+/** A chat that a provider can be asked for. */
+type Asked = {
+  readonly decoded: DecodedRequest;
+  readonly provider: Provider;
+  readonly request: ChatRequest;
+  readonly isStream: boolean;
+};
 
 /** What a caller is told whose time was over before its body had come. */
 function endedWhileSending(exchange: Exchange, timeoutSetting: string): Failure | undefined {
@@ -111,7 +115,7 @@ function endedWhileSending(exchange: Exchange, timeoutSetting: string): Failure 
 }
 
 /** What the caller asks, once everything about it was checked; undefined when the exchange ended while it was sending. */
-async function readAsked(exchange: Exchange, parts: ServerParts): Promise<Asked | Failure | undefined> {
+async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Asked | Failure | undefined> {
   const refusal = checkBodyHeaders(exchange.request, parts.config.bodyBytesMax);
   if (refusal !== undefined) return refusal;
   if (exchange.expectsContinue) exchange.response.writeContinue();
@@ -121,13 +125,16 @@ async function readAsked(exchange: Exchange, parts: ServerParts): Promise<Asked 
   if (body.length >= LARGE_BODY_BYTES) await nextTurn();
   exchange.receivedBytes = body.length;
   parts.metrics.receivedBytes.add(body.length);
-  const request = decodeChatRequest(body);
-  if (request instanceof Failure) return request;
+  const decoded = exchange.dialect.decodeRequest(body, route);
+  if (decoded instanceof Failure) return decoded;
   if (body.length >= LARGE_BODY_BYTES) await nextTurn();
-  const name = request.provider ?? parts.config.defaultProvider;
+  const name = decoded.provider ?? parts.config.defaultProvider;
   const provider = parts.providers.get(name);
   if (provider === undefined) return unknownProvider(name);
-  return checkConversation(request.turns) ?? { provider, request };
+  const translation = decoded.translate(decoded.model);
+  if (translation instanceof Failure) return translation;
+  const { request } = translation;
+  return checkConversation(request.turns) ?? { decoded, provider, request, isStream: decoded.isStream };
 }
 
 function nextTurn(): Promise<void> {

@@ -5,12 +5,13 @@
  * status; when one heartbeat interval passes first, the stream opens with a comment.
  */
 
-import { renderDeltaFrame } from '../callers/native/reply.ts';
 import type { Delta } from '../core/chat.ts';
+import type { StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
 import type { Exchange } from './exchange.ts';
 
+/** Before the first frame: a comment, which every reader of event streams skips. */
 const KEEP_ALIVE = ': keep-alive\n\n';
 
 export type EventStreamLimits = {
@@ -31,18 +32,20 @@ function withoutForeignLineEnds(frames: string): string {
 
 export class EventStream implements StreamSink {
   readonly #exchange: Exchange;
-  readonly #provider: string;
+  readonly #createFrames: () => StreamFrames;
   readonly #limits: EventStreamLimits;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   readonly #onOpen: () => void;
-  #frames = '';
+  #frames: StreamFrames | undefined;
+  /** Frames that were rendered and not sent yet. */
+  #text = '';
   #isOpen = false;
   #isEnded = false;
 
-  /** `onOpen` is called once, when the status line goes out. */
-  constructor(exchange: Exchange, provider: string, limits: EventStreamLimits, onOpen: () => void) {
+  /** `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. */
+  constructor(exchange: Exchange, createFrames: () => StreamFrames, limits: EventStreamLimits, onOpen: () => void) {
     this.#exchange = exchange;
-    this.#provider = provider;
+    this.#createFrames = createFrames;
     this.#limits = limits;
     this.#onOpen = onOpen;
     if (limits.heartbeatIntervalMs > 0) {
@@ -56,26 +59,26 @@ export class EventStream implements StreamSink {
 
   // hot: per token
   push(delta: Delta): void {
-    this.#frames += renderDeltaFrame(this.#provider, delta);
-    if (delta.type === 'done') this.#isEnded = true;
+    this.#frames ??= this.#createFrames();
+    this.#text += this.#frames.render(delta);
+    if (delta.type === 'done' || delta.type === 'failed') this.#isEnded = true;
   }
 
   /** Sends what was pushed in one write. The promise, if any, resolves when the caller has read enough. */
   flush(): void | Promise<void> {
-    if (this.#frames === '') return;
-    const frames = withoutForeignLineEnds(this.#frames);
-    this.#frames = '';
-    const isKeepingUp = this.#write(frames);
+    if (this.#text === '') return;
+    const text = withoutForeignLineEnds(this.#text);
+    this.#text = '';
+    const isKeepingUp = this.#write(text);
     if (this.#isEnded) this.#end();
     else if (!isKeepingUp) return this.#drained();
   }
 
   /** Ends a failed stream: an error body with its status while nothing was pushed or sent, else an `error` frame. */
   fail(failure: Failure): void {
-    if (this.#isOpen || this.#frames !== '') {
+    if (this.#isOpen || this.#text !== '') {
       this.#exchange.failure = failure;
-      this.#isEnded = true;
-      this.#frames += renderDeltaFrame(this.#provider, { type: 'failed', failure });
+      this.push({ type: 'failed', failure });
       void this.flush();
     } else {
       this.#exchange.sendFailure(failure);
@@ -97,13 +100,15 @@ export class EventStream implements StreamSink {
 
   #end(): void {
     this.close();
-    this.#exchange.response.end();
+    const { response, dialect, failure } = this.#exchange;
+    if (failure === undefined || !dialect.breaksFailedStreams) response.end();
+    else response.write('', () => response.destroy());
   }
 
   #keepAlive(): void {
     // A caller that is behind gets no comment on top of what waits for it.
     if (this.#isEnded || this.#exchange.response.writableNeedDrain) return;
-    this.#write(KEEP_ALIVE);
+    this.#write(this.#frames?.keepAlive() ?? KEEP_ALIVE);
   }
 
   #write(text: string): boolean {

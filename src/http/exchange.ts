@@ -6,8 +6,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
-import { renderFailureBody } from '../callers/native/reply.ts';
-import { Failure } from '../core/failure.ts';
+import type { CallerDialect } from '../core/dialect.ts';
+import type { Failure } from '../core/failure.ts';
 import { Scope } from '../core/scope.ts';
 import { createCallRecord } from '../gateway/call-record.ts';
 import type { CallRecord } from '../gateway/call-record.ts';
@@ -26,6 +26,8 @@ export class Exchange {
   /** The trace that the caller says this request belongs to. */
   readonly trace: Trace | undefined;
   readonly startedAtMs = performance.now();
+  /** In seconds since 1970, for answers that say when. */
+  readonly arrivedAtS = Math.floor(Date.now() / 1000);
   readonly scope = new Scope();
   /** The path without its query. */
   readonly path: string;
@@ -34,8 +36,14 @@ export class Exchange {
   readonly expectsContinue: boolean;
   /** Resolves when the response is over, however it ended. */
   readonly closed: Promise<void>;
+  /** What its caller speaks; the gateway's own format until its path says otherwise. */
+  dialect: CallerDialect;
   /** A route's name, a closed set for logs and metrics. */
   route = 'none';
+  /** Whether it asks for a chat, in any dialect. */
+  isChat = false;
+  /** How its stream says that it failed, once there is a stream. */
+  failStream: ((failure: Failure) => void) | undefined;
   /** The caller's label once its token was accepted. */
   caller = '';
   status = 0;
@@ -49,10 +57,11 @@ export class Exchange {
   #isAnswered = false;
   #resolveClosed: () => void = ignore;
 
-  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, dialect: CallerDialect) {
     this.request = request;
     this.response = response;
     this.expectsContinue = expectsContinue;
+    this.dialect = dialect;
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     this.path = mark === -1 ? target : target.slice(0, mark);
@@ -127,7 +136,9 @@ export class Exchange {
     if (failure.status === 429 && failure.retryAfterMs !== undefined) {
       this.response.setHeader('Retry-After', String(Math.ceil(failure.retryAfterMs / 1000)));
     }
-    this.sendJson(failure.status, renderFailureBody(failure));
+    const { body, headers } = this.dialect.renderFailure(failure, this.requestId);
+    for (const name of Object.keys(headers)) this.response.setHeader(name, headers[name] ?? '');
+    this.sendJson(failure.status, body);
   }
 }
 

@@ -32,11 +32,5 @@ export async function answerModels(exchange: Exchange, parts: ServerParts): Prom
     exchange.sendFailure(parts.presentable(models));
     return;
   }
-  const rows = models.map((model) => ({
-    id: model.id,
-    display_name: model.displayName,
-    context_window: model.contextWindow,
-    max_output_tokens: model.outputTokensMax,
-  }));
-  exchange.sendJson(200, renderJson({ provider: name, models: rows }));
+  exchange.sendJson(200, exchange.dialect.renderModels(name, models));
 }

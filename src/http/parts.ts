@@ -3,6 +3,7 @@
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config/settings.ts';
 import type { Provider } from '../core/adapter.ts';
+import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Metrics } from '../metrics.ts';
@@ -12,6 +13,8 @@ import type { Admission } from './admission.ts';
 export type ServerParts = {
   readonly config: Config;
   readonly providers: ReadonlyMap<string, Provider>;
+  /** What callers may speak; the first answers what belongs to none of them. */
+  readonly dialects: readonly [CallerDialect, ...CallerDialect[]];
   readonly gateway: Gateway;
   readonly metrics: Metrics;
   readonly admission: Admission;

@@ -13,7 +13,6 @@ const MODEL_CHARS_MAX = 128;
 
 /** Asked for every few seconds by machines; their lines would drown the others. */
 const OPS_ROUTES: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
-const CHAT_ROUTES: ReadonlySet<string> = new Set(['chat', 'chat_stream']);
 
 /** Counts an exchange that is over and logs it. */
 // hot: per request
@@ -24,7 +23,7 @@ export function report(exchange: Exchange, parts: ServerParts): void {
   metrics.request(exchange.route, status);
   metrics.sentBytes.add(exchange.sentBytes);
   if (ended === 'caller-gone') metrics.disconnect(exchange.route);
-  if (CHAT_ROUTES.has(exchange.route) && exchange.caller !== '') {
+  if (exchange.isChat && exchange.caller !== '') {
     metrics.chatEnded(exchange.caller, exchange.record.provider ?? '', exchange.failure, ended);
   }
   const level = levelOf(exchange);

@@ -1,6 +1,7 @@
-/** Every path the gateway answers. A new endpoint is a row here and a handler. */
+/** Every path the gateway answers. A new endpoint is a row here and a handler; chats are the rows of the dialects. */
 
-import { answerChat, answerChatStream } from './chat.ts';
+import type { CallerDialect } from '../core/dialect.ts';
+import { answerChat } from './chat.ts';
 import type { Exchange } from './exchange.ts';
 import { answerModels, answerProviders } from './models.ts';
 import { answerHealth, answerMetrics, answerReady } from './ops.ts';
@@ -12,18 +13,30 @@ export type Route = {
   readonly method: 'GET' | 'POST';
   /** Whose token it asks for. */
   readonly token: 'caller' | 'metrics' | 'none';
+  /** What its callers speak; undefined = whatever answers what belongs to no dialect. */
+  readonly dialect?: CallerDialect;
   readonly answer: (exchange: Exchange, parts: ServerParts) => Promise<void>;
 };
 
-export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/v1/chat', { name: 'chat', method: 'POST', token: 'caller', answer: answerChat }],
-  ['/v1/chat/stream', { name: 'chat_stream', method: 'POST', token: 'caller', answer: answerChatStream }],
+const ROUTES: readonly (readonly [path: string, Route])[] = [
   ['/v1/providers', { name: 'providers', method: 'GET', token: 'caller', answer: answerProviders }],
   ['/v1/models', { name: 'models', method: 'GET', token: 'caller', answer: answerModels }],
   ['/healthz', { name: 'healthz', method: 'GET', token: 'none', answer: answerHealth }],
   ['/readyz', { name: 'readyz', method: 'GET', token: 'none', answer: answerReady }],
   ['/metrics', { name: 'metrics', method: 'GET', token: 'metrics', answer: answerMetrics }],
-]);
+];
+
+/** The routes by their paths. */
+export function routesOf(dialects: readonly CallerDialect[]): ReadonlyMap<string, Route> {
+  const routes = new Map(ROUTES);
+  for (const dialect of dialects) {
+    for (const row of dialect.routes) {
+      const answer: Route['answer'] = (exchange, parts) => answerChat(exchange, parts, row);
+      routes.set(row.path, { name: row.name, method: 'POST', token: 'caller', dialect, answer });
+    }
+  }
+  return routes;
+}
 
 /** The methods a route takes, for `Allow`. */
 export function allowedMethods(route: Route): string {

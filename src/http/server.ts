@@ -9,7 +9,6 @@ import { createServer as createHttpsServer, Server as HttpsServer } from 'node:h
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Secret } from '../base/secret.ts';
-import { renderDeltaFrame } from '../callers/native/reply.ts';
 import type { Config } from '../config/settings.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
@@ -21,7 +20,7 @@ import { Exchange } from './exchange.ts';
 import { checkFraming } from './framing.ts';
 import type { ServerParts } from './parts.ts';
 import { report } from './report.ts';
-import { allowedMethods, ROUTES } from './routes.ts';
+import { allowedMethods, routesOf } from './routes.ts';
 import type { Route } from './routes.ts';
 
 /** How long a connection may take, and how often that is looked at. */
@@ -68,20 +67,21 @@ export type GatewayServer = {
 export function createServer(currentParts: () => ServerParts, limits = CONNECTION_LIMITS): GatewayServer {
   /** What is in flight on each connection that ever had a request, oldest first: with pipelining there can be several. */
   const connections = new Map<Duplex, Set<Exchange>>();
+  const routes = routesOf(currentParts().dialects);
   let inFlight = 0;
   /** Why everything was ended; for what comes after it, too. */
   let end: ScopeEnd | undefined;
 
   const handle = async (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> => {
     const parts = currentParts();
-    const exchange = new Exchange(request, response, expectsContinue);
+    const exchange = new Exchange(request, response, expectsContinue, parts.dialects[0]);
     const onConnection = exchangesOn(request.socket);
     onConnection.add(exchange);
     inFlight += 1;
     try {
       if (parts.isDraining()) response.setHeader('Connection', 'close');
       if (end !== undefined) exchange.scope.end(end);
-      await answer(exchange, parts);
+      await answer(exchange, parts, routes);
     } catch (thrown) {
       reportCrash(exchange, parts, thrown);
     } finally {
@@ -177,7 +177,7 @@ function pemOf({ cert, key }: NonNullable<Config['tls']>): { cert: string; key: 
 }
 
 /** Path, method, token, handler: in this order, so that nothing of a body is read for a stranger. */
-async function answer(exchange: Exchange, parts: ServerParts): Promise<void> {
+async function answer(exchange: Exchange, parts: ServerParts, routes: ReadonlyMap<string, Route>): Promise<void> {
   const refusal = checkFraming(exchange.request);
   if (refusal !== undefined) {
     exchange.response.setHeader('Connection', 'close');
@@ -185,12 +185,13 @@ async function answer(exchange: Exchange, parts: ServerParts): Promise<void> {
     return;
   }
   const isCrossOrigin = allowOrigin(exchange, parts.config.allowedOrigins);
-  const route = ROUTES.get(exchange.path);
+  const route = routes.get(exchange.path);
   if (route === undefined || (route.name === 'metrics' && !parts.config.isMetricsEnabled)) {
     exchange.sendFailure(new Failure('not_found', 'no such path'));
     return;
   }
   exchange.route = route.name;
+  if (route.dialect !== undefined) exchange.dialect = route.dialect;
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (method === 'OPTIONS' && isCrossOrigin) {
     answerPreflight(exchange, route);
@@ -268,8 +269,8 @@ function reportCrash(exchange: Exchange, parts: ServerParts, thrown: unknown): v
   const failure = new Failure('unknown', 'the gateway failed to handle this request', { status: 500 });
   exchange.failure = failure;
   const { response } = exchange;
-  if (!response.headersSent) exchange.sendFailure(failure);
-  else if (exchange.route === 'chat_stream') response.end(renderDeltaFrame('', { type: 'failed', failure }));
+  if (exchange.failStream !== undefined) exchange.failStream(failure);
+  else if (!response.headersSent) exchange.sendFailure(failure);
   else response.destroy();
 }
 

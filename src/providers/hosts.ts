@@ -47,38 +47,50 @@ export const HOST_ROWS: readonly ProviderRow[] = [
     thinking: 'thinking type',
     reasoningContent: 'returned',
     lostReasoning: '',
+    userTurns: 'merged',
   }),
   hostedRow('fireworks', 'FIREWORKS_API_KEY', 'https://api.fireworks.ai/inference/v1', {}),
   hostedRow('groq', 'GROQ_API_KEY', 'https://api.groq.com/openai/v1', { maxTokensField: 'max_completion_tokens', thinking: 'groq' }),
-  hostedRow('huggingface', 'HF_TOKEN', 'https://router.huggingface.co/v1', {}),
-  ownRow('llamacpp', 'LLAMACPP', 'http://localhost:8080/v1', { thinking: 'chat template', namedToolChoice: 'narrowed' }),
+  hostedRow('huggingface', 'HF_TOKEN', 'https://router.huggingface.co/v1', { userTurns: 'merged' }),
+  ownRow('llamacpp', 'LLAMACPP', 'http://localhost:8080/v1', {
+    thinking: 'chat template',
+    namedToolChoice: 'narrowed',
+    userTurns: 'merged',
+  }),
   hostedRow('mistral', 'MISTRAL_API_KEY', 'https://api.mistral.ai/v1', {
     thinking: 'mistral',
     // Usage comes unasked, and unknown fields are refused.
     sendsStreamOptions: false,
     callIds: { accepted: /^[A-Za-z0-9]{9}$/, length: 9 },
+    emptyTurns: 'dropped',
   }),
   hostedRow('moonshot', 'MOONSHOT_API_KEY', 'https://api.moonshot.ai/v1', {
     thinking: 'moonshot',
     reasoningContent: 'returned',
     // An empty one counts as missing.
     lostReasoning: ' ',
+    userTurns: 'merged',
+    emptyTurns: 'dropped',
   }),
-  hostedRow('nvidia', 'NVIDIA_API_KEY', 'https://integrate.api.nvidia.com/v1', { thinking: 'chat template' }),
+  hostedRow('nvidia', 'NVIDIA_API_KEY', 'https://integrate.api.nvidia.com/v1', { thinking: 'chat template', userTurns: 'merged' }),
   ownRow('ollama', 'OLLAMA', 'http://localhost:11434/v1', {}),
   hostedRow('openrouter', 'OPENROUTER_API_KEY', 'https://openrouter.ai/api/v1', { thinking: 'openrouter', returnsReasoningDetails: true }),
-  hostedRow('perplexity', 'PERPLEXITY_API_KEY', 'https://api.perplexity.ai', {}),
+  hostedRow('perplexity', 'PERPLEXITY_API_KEY', 'https://api.perplexity.ai', { userTurns: 'merged' }),
   hostedRow('together', 'TOGETHER_API_KEY', 'https://api.together.ai/v1', { thinking: 'together' }),
   hostedRow('vercel', 'AI_GATEWAY_API_KEY', 'https://ai-gateway.vercel.sh/v1', { thinking: 'openrouter', returnsReasoningDetails: true }),
-  ownRow('vllm', 'VLLM', 'http://localhost:8000/v1', { thinking: 'chat template' }),
+  ownRow('vllm', 'VLLM', 'http://localhost:8000/v1', { thinking: 'chat template', userTurns: 'merged' }),
   // Its Responses API is the recommended one; Chat Completions, deprecated, still serves every model, without sealed reasoning.
   hostedRow('xai', 'XAI_API_KEY', 'https://api.x.ai/v1', { thinking: 'xai' }),
   hostedRow('zai', 'ZAI_API_KEY', 'https://api.z.ai/api/paas/v4', { thinking: 'thinking type', reasoningContent: 'returned' }),
 ];
 
-/** The operator's own host under a name of the operator's choice. It gets back whatever it sent for that purpose. */
+/**
+ * The operator's own host under a name of the operator's choice. It gets back whatever it sent for that purpose, and user
+ * turns in a row as one, since its chat template may refuse them otherwise.
+ */
 export function compatRow(name: string): ProviderRow {
   return ownRow(name, 'GATEWAY_COMPAT', undefined, {
+    userTurns: 'merged',
     reasoningContent: 'returned',
     returnsReasoningDetails: true,
     returnsThoughtSignature: true,

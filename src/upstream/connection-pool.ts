@@ -6,7 +6,7 @@
 
 import http from 'node:http';
 import https from 'node:https';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
@@ -26,7 +26,16 @@ const AGENT_SETTINGS = {
   timeout: 50_000,
   // Node gives each address of a host 250 ms by default, which distant networks exceed whatever the connect limit is.
   autoSelectFamilyAttemptTimeout: 1000,
+  // Said, because what is not said is what NODE_TLS_REJECT_UNAUTHORIZED says.
+  rejectUnauthorized: true,
 } as const;
+
+/** What all connections of a transport have in common. */
+export type ConnectionSettings = {
+  readonly lookup: LookupFunction;
+  /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
+  readonly ca: string | undefined;
+};
 
 /** The connections to one provider. */
 export class ConnectionPool {
@@ -43,14 +52,14 @@ export class ConnectionPool {
   #isClosed = false;
 
   /** `proxy`: the one on the way to `baseUrl`, if any. */
-  constructor(baseUrl: URL, proxy: ProxyAddress | undefined) {
+  constructor(baseUrl: URL, proxy: ProxyAddress | undefined, settings: ConnectionSettings) {
     this.forwardProxy = baseUrl.protocol === 'http:' ? proxy : undefined;
     const { protocol, hostname, port } = this.forwardProxy ?? { protocol: baseUrl.protocol, hostname: hostnameOf(baseUrl), port: baseUrl.port };
     this.protocol = protocol;
     this.hostname = hostname;
     this.port = port;
-    this.kept = createAgent(baseUrl.protocol, proxy, AGENT_SETTINGS);
-    this.fresh = createAgent(baseUrl.protocol, proxy, { ...AGENT_SETTINGS, keepAlive: false });
+    this.kept = createAgent(baseUrl.protocol, proxy, { ...AGENT_SETTINGS, ...settings });
+    this.fresh = createAgent(baseUrl.protocol, proxy, { ...AGENT_SETTINGS, ...settings, keepAlive: false });
     this.#guardIdleSockets();
   }
 

@@ -2,8 +2,9 @@
  * The transport over `fetch`: the global one, or one that an embedder brings with its own proxy, mock or client.
  *
  * What `fetch` does not let out stays unseen: the moment of connecting (so the connect limit cannot be told from the
- * attempt's), and whether a socket was kept. The built-in one gives up after 300 s without headers or without
- * a chunk, whatever the limits are.
+ * attempt's), and whether a socket was kept. The built-in one gives up after 10 s without a connection, and after 300 s
+ * without headers or without a chunk, whatever the limits are. It takes no lookup of ours, so that a silent name server stops
+ * every provider; and looking a name up before it would be wrong wherever a proxy does that, which `fetch` does not show either.
  */
 
 import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';

@@ -14,6 +14,9 @@ import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { ConnectionPool } from './connection-pool.ts';
+import type { ConnectionSettings } from './connection-pool.ts';
+import { NameLookup } from './name-lookup.ts';
+import type { NameSource } from './name-lookup.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
@@ -26,6 +29,10 @@ export type HttpTransportSettings = {
   readonly proxyFor?: (baseUrl: URL) => ProxyAddress | undefined;
   /** Told when a call is sent a second time because its kept socket had been closed by the provider meanwhile. */
   readonly onStaleRetry?: (provider: string) => void;
+  /** Whom host names are asked of; undefined = the platform. */
+  readonly nameSource?: NameSource;
+  /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
+  readonly ca?: string;
 };
 
 /** The transport with a pool of kept connections for each provider. */
@@ -38,10 +45,12 @@ const RESPONSE_HEAD_BYTES_MAX = 64 * 1024;
 
 class HttpTransport implements Transport {
   readonly #settings: HttpTransportSettings;
+  readonly #connections: ConnectionSettings;
   readonly #pools = new Map<string, ConnectionPool>();
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
+    this.#connections = { lookup: new NameLookup(settings.nameSource).lookup, ca: settings.ca };
   }
 
   send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {
@@ -65,7 +74,7 @@ class HttpTransport implements Transport {
   #poolOf(provider: Provider): ConnectionPool {
     let pool = this.#pools.get(provider.name);
     if (pool === undefined) {
-      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl));
+      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections);
       this.#pools.set(provider.name, pool);
     }
     return pool;

@@ -13,7 +13,7 @@ export type RetryPolicy = {
   readonly baseDelayMs: number;
   /** Upper bound of every wait that the provider did not ask for. */
   readonly maxDelayMs: number;
-  /** The longest wait that a provider may ask for. */
+  /** The longest wait that a provider may ask for, before the jitter. */
   readonly retryAfterCapMs: number;
 };
 
@@ -28,9 +28,14 @@ export type RetryRefusal =
   /** The wait would last until the request's deadline or beyond. */
   | 'deadline';
 
+/** A wait that was asked for is lengthened by up to this share of it: all who were told the same come back one by one. */
+const ASKED_JITTER_SHARE = 0.25;
+/** Of a short wait that share would spread nobody. */
+const ASKED_JITTER_MS_MIN = 250;
+
 /**
  * How long to wait before the next attempt, or why not to. Full jitter: uniform in [0, min(max, base · 2^retriesDone)];
- * a longer wait that the provider asked for wins. `random` gives a number in [0, 1).
+ * a longer wait that the provider asked for, and a jitter on top of it, wins. `random` gives a number in [0, 1).
  */
 export function retryWaitMs(
   failure: Failure,
@@ -43,9 +48,13 @@ export function retryWaitMs(
   if (retriesDone >= policy.retriesMax) return 'exhausted';
   const askedMs = failure.retryAfterMs ?? 0;
   if (askedMs > policy.retryAfterCapMs) return 'retry-after-too-long';
-  const jitterMs = random() * Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** retriesDone);
-  const waitMs = Math.max(jitterMs, askedMs);
+  const ownMs = random() * Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** retriesDone);
+  const waitMs = askedMs > 0 ? Math.max(ownMs, askedMs + askedJitterMs(askedMs, random)) : ownMs;
   return waitMs < msUntilDeadline ? waitMs : 'deadline';
+}
+
+function askedJitterMs(askedMs: number, random: () => number): number {
+  return random() * Math.max(ASKED_JITTER_MS_MIN, askedMs * ASKED_JITTER_SHARE);
 }
 
 const TOKENS_MAX = 500;

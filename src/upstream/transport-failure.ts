@@ -52,9 +52,19 @@ const PHRASES: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'has a host name that could not be looked up',
 };
 
-/** No response, because of `error`. */
+/** The process, or the machine, may open no more files and sockets. */
+const SHORTAGE_CODES: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE']);
+/** Descriptors come back with the end of any connection. */
+const SHORTAGE_RETRY_AFTER_MS = 1000;
+
+/** No response, because of `error`. Of kind rate_limit where the gateway itself is at its limit. */
 export function connectionFailure(provider: string, error: unknown): Failure {
   if (error instanceof ProxyError) return tunnelFailure(provider, error);
+  const shortage = shortageFrom(error);
+  if (shortage !== undefined) {
+    const sentence = `the gateway has no file descriptor left for a connection to ${provider} (${shortage})`;
+    return new Failure('rate_limit', sentence, { isOwn: true, retryAfterMs: SHORTAGE_RETRY_AFTER_MS });
+  }
   const code = codeFrom(error);
   if (code === undefined) return new Failure('unknown', `${provider} could not be reached`);
   if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`);
@@ -63,6 +73,14 @@ export function connectionFailure(provider: string, error: unknown): Failure {
   }
   const phrase = Object.hasOwn(PHRASES, code) ? PHRASES[code] : 'could not be reached';
   return new Failure('unknown', `${provider} ${phrase} (${code})`);
+}
+
+/** The code when a connection failed for want of descriptors, at whichever of a host's addresses. */
+function shortageFrom(error: unknown): string | undefined {
+  const code = codeFrom(error);
+  if (SHORTAGE_CODES.has(code)) return code;
+  if (error instanceof AggregateError) return error.errors.map(codeFrom).find((inner) => SHORTAGE_CODES.has(inner));
+  return error instanceof Error ? shortageFrom(error.cause) : undefined;
 }
 
 /** What a sentence calls the proxy on the way to a provider. */

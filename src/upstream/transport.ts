@@ -23,7 +23,8 @@ export interface Transport {
   /**
    * Makes one attempt; resolves when the response headers are in, whatever the status. Redirects are returned, never
    * followed. Failures: unknown (no answer: refused, reset, name lookup, TLS, a limit, the exchange ended), server (an
-   * answer that is not HTTP). The caller of `send` reads the response or discards it.
+   * answer that is not HTTP), rate_limit (the gateway's own: no descriptor is left). The caller of `send` reads the response
+   * or discards it.
    */
   send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure>;
   /** Closes idle sockets, and the others as soon as their responses have ended. */

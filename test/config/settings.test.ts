@@ -633,6 +633,15 @@ test('a key with a passphrase is a problem', () => {
   ]);
 });
 
+test('NODE_TLS_REJECT_UNAUTHORIZED as Node obeys it is a problem that names the way out', () => {
+  for (const text of ['0', ' 0 ']) {
+    deepEqual(problemsWith({ NODE_TLS_REJECT_UNAUTHORIZED: text }), [
+      'NODE_TLS_REJECT_UNAUTHORIZED: 0 would hand keys to whoever answers; remove it, and name the authority of a private certificate in NODE_EXTRA_CA_CERTS',
+    ]);
+  }
+  for (const text of ['1', '', undefined]) deepEqual(problemsWith({ NODE_TLS_REJECT_UNAUTHORIZED: text }), []);
+});
+
 test('the key of another certificate is a problem', () => {
   deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': createCertificate().key }), [
     'GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE',

@@ -77,6 +77,15 @@ test('NODE_EXTRA_CA_CERTS makes a provider with a private certificate trusted; w
   assert.equal(sandbox.calls.length, 1);
 });
 
+test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused at start and under --check, whichever transport is chosen', async (t) => {
+  const environment = { GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_API_KEY: 'sk-canary-0123456789', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  for (const [words, transport] of [[[], 'http'], [[], 'fetch'], [['--check'], 'fetch']] as const) {
+    const { code, err } = await new RunningProcess(t, [...GATEWAY, ...words], { ...environment, GATEWAY_TRANSPORT: transport }).exited;
+    assert.equal(code, 1);
+    assert.match(err, /^NODE_TLS_REJECT_UNAUTHORIZED: 0 would hand keys .* NODE_EXTRA_CA_CERTS$/m);
+  }
+});
+
 test('providers are reached through the proxies of the environment, but for the hosts of NO_PROXY', async (t) => {
   const sandbox = await startSandboxFor(t);
   const tlsPort = await startTlsFront(t, sandbox, CERTIFICATE);

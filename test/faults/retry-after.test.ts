@@ -68,9 +68,9 @@ test('a wait beyond the deadline is handed on at once, even below the cap', asyn
   }
 });
 
-test('with every time set to its longest, the longest wait is waited for, and ends with its caller', async (t) => {
+test('with every time set to its longest, a wait that nears it with its jitter is waited for, and ends with its caller', async (t) => {
   const warnings = watchWarnings(t);
-  const upstream = await startUpstream(t, (response) => answerJson(response, 429, '{}', { 'retry-after': '2145500' }));
+  const upstream = await startUpstream(t, (response) => answerJson(response, 429, '{}', { 'retry-after': '1700000' }));
   const longest = Object.fromEntries(
     ['REQUEST_TIMEOUT', 'ATTEMPT_TIMEOUT', 'CONNECT_TIMEOUT', 'STREAM_IDLE_TIMEOUT', 'STREAM_TIMEOUT', 'RETRY_MAX_DELAY', 'RETRY_AFTER_CAP',
       'HEARTBEAT_INTERVAL', 'WRITE_STALL_TIMEOUT'].map((name) => [`GATEWAY_${name}`, '596h']),
@@ -124,6 +124,37 @@ for (const path of PATHS) {
       const response = await gateway.post(path, { provider, model: 'm', messages: [user(`stop ${index}`)] });
       const body = (await response.json()) as { kind: string };
       assert.deepEqual([index, response.status, body.kind, upstream.calls() - before], [index, answered, kind, 1]);
+    }
+  });
+}
+
+/** Status and advice of the provider, and how many calls it gets with one retry allowed. */
+const ADVICE: readonly (readonly [status: number, advice: string | string[], calls: number])[] = [
+  [500, 'false', 1],
+  [503, ' False ', 1],
+  [529, 'false', 1],
+  [429, 'false', 1],
+  [429, 'true', 2],
+  [500, 'no', 2],
+  [500, ['false', 'true'], 2],
+  [400, 'true', 1],
+  [401, 'true', 1],
+];
+
+for (const path of PATHS) {
+  test(`${path} obeys x-should-retry: false from every provider, and no other value`, async (t) => {
+    const upstream = await startUpstream(t, (response, _request, body) => {
+      const [status, advice] = ADVICE[Number(/advice (\d+)/.exec(body)?.[1])] ?? [418, 'missing'];
+      answerJson(response, status, '{}', { 'x-should-retry': advice });
+    });
+    const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_COMPAT_BASE_URL: upstream.origin, GATEWAY_MAX_RETRIES: '1' });
+    for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) {
+      for (const [index, [, , calls]] of ADVICE.entries()) {
+        const before = upstream.calls();
+        const response = await gateway.post(path, { provider, model: 'm', messages: [user(`advice ${index}`)] });
+        await response.body?.cancel();
+        assert.deepEqual([provider, index, upstream.calls() - before], [provider, index, calls]);
+      }
     }
   });
 }

@@ -3,6 +3,7 @@
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createLog } from '../../src/base/log.ts';
+import { DIALECTS } from '../../src/callers/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
@@ -51,6 +52,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     isDraining: () => false,
     presentable: <T>(failure: T) => failure,
     redacted: (text: string) => text,
+    dialects: DIALECTS,
   };
   const server = createServer(() => parts, settings.limits);
   await new Promise<void>((resolve) => server.server.listen(0, '127.0.0.1', resolve));

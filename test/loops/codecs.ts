@@ -85,9 +85,16 @@ export function piecesOf(dialect: string, body: string): string[] {
     // Blocks may be added to a message of the other two formats; here a message or item is whole at once.
     const isWhole = !(blocks instanceof JsonArray) || !canGrow;
     if (!isWhole) for (const block of blocks.items) pieces.push(`${String(entryOf(message, ['role']))} ${textOf(block)}`);
-    else pieces.push(textOf(message));
+    else pieces.push(...growingTexts(dialect, message));
   }
   return pieces;
+}
+
+/** A message's text; by paragraphs for a user's of Chat Completions, to which some hosts' codecs add the next turn's. */
+function growingTexts(dialect: string, message: unknown): string[] {
+  const content = entryOf(message, ['content']);
+  const canGrow = dialect === 'openai-chat' && entryOf(message, ['role']) === 'user' && typeof content === 'string';
+  return canGrow ? content.split('\n\n').map((paragraph) => `user ${paragraph}`) : [textOf(message)];
 }
 
 function entryOf(value: unknown, names: readonly string[]): unknown {

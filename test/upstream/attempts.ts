@@ -1,6 +1,7 @@
 /** What the transport tests share: a provider, calls, limits, and readers of outcomes. */
 
 import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
 import { Secret } from '../../src/base/secret.ts';
 import type { Adapter, Provider, UpstreamCall } from '../../src/core/adapter.ts';
 import { Failure } from '../../src/core/failure.ts';
@@ -19,6 +20,7 @@ export function providerAt(baseUrl: URL, fields: Partial<Provider> = {}): Provid
     baseUrl,
     key: new Secret('sk-test-0123456789'),
     keyHeader: { name: 'authorization', prefix: 'Bearer ' },
+    speaks: [],
     ...fields,
   };
 }
@@ -44,6 +46,12 @@ export async function bodyText(result: UpstreamResponse | Failure): Promise<stri
   const body = await responseFrom(result).readBody(BODY_BYTES_MAX);
   if (body instanceof Failure) assert.fail(`failed: ${body.message}`);
   return body.toString();
+}
+
+/** Until the test ends, Node takes any certificate of which nobody says otherwise. */
+export function trustAnyone(t: TestContext): void {
+  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+  t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
 }
 
 /** A promise and the function that resolves it. */

@@ -8,15 +8,18 @@ import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
+import type { HttpTransportSettings } from '../../src/upstream/http.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
-import { BODY_BYTES_MAX, GET_CALL, LIMITS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom } from './attempts.ts';
+import { BODY_BYTES_MAX, GET_CALL, LIMITS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { CHUNKED_HEAD, LAST_CHUNK, chunkOf, okResponse, startRawServer } from './raw-server.ts';
 
-/** A transport, and the names of the providers whose stale sockets it met. */
-function openTransport(t: TestContext): { readonly transport: Transport; readonly staleRetries: string[] } {
+const CERTIFICATE = createCertificate();
+
+/** A transport that trusts the certificate above, and the names of the providers whose stale sockets it met. */
+function openTransport(t: TestContext, settings: HttpTransportSettings = {}): { readonly transport: Transport; readonly staleRetries: string[] } {
   const staleRetries: string[] = [];
-  const transport = createHttpTransport({ onStaleRetry: (provider) => staleRetries.push(provider) });
+  const transport = createHttpTransport({ ...settings, ca: CERTIFICATE.cert, onStaleRetry: (provider) => staleRetries.push(provider) });
   t.after(() => transport.close());
   return { transport, staleRetries };
 }
@@ -35,10 +38,9 @@ describe('http: a kept socket that the provider closed', () => {
   for (const [how, certificate, cut] of [
     ['by a reset', undefined, (socket: Socket) => socket.resetAndDestroy()],
     ['in order', undefined, (socket: Socket) => socket.end()],
-    ['in order over TLS', createCertificate(), (socket: Socket) => socket.end()],
+    ['in order over TLS', CERTIFICATE, (socket: Socket) => socket.end()],
   ] as const) {
     test(`${how} is replaced unseen: 300 calls, no failure`, async (t) => {
-      trustAnyone(t);
       const server = await startRawServer(t, {
         onRequest: (socket, { body, numberOnConnection }) => {
           if (numberOnConnection === 1) socket.write(okResponse(body));
@@ -263,9 +265,8 @@ describe('http: the limits on a reused socket', () => {
     assert.equal(server.connections(), 1);
   });
 
-  for (const [how, certificate] of [['TCP', undefined], ['TLS', createCertificate()]] as const) {
+  for (const [how, certificate] of [['TCP', undefined], ['TLS', CERTIFICATE]] as const) {
     test(`end the connect limit with the connection over ${how}`, async (t) => {
-      trustAnyone(t);
       const server = await startRawServer(t, {
         onRequest: (socket) => void setTimeout(() => socket.write(okResponse('{"late":1}')), 450),
         ...(certificate === undefined ? {} : { certificate }),
@@ -283,6 +284,16 @@ describe('http: the limits on a reused socket', () => {
     const failure = failureFrom(await transport.send(provider, postCall(), new Scope(), { ...LIMITS, attemptMs: 100 }));
     assert.equal(failure.limit, 'GATEWAY_ATTEMPT_TIMEOUT');
   });
+});
+
+test('http: a provider is verified even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async (t) => {
+  const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}')), certificate: CERTIFICATE });
+  const transport = createHttpTransport();
+  t.after(() => transport.close());
+  trustAnyone(t);
+  const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+  assert.equal(failure.message, 'the TLS certificate of acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
+  assert.equal(server.requests.length, 0);
 });
 
 describe('http: sockets', () => {
@@ -406,9 +417,3 @@ describe('http: close', () => {
     await server.closed(1);
   });
 });
-
-/** Lets the test's own certificate pass until the test ends. */
-function trustAnyone(t: TestContext): void {
-  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-  t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
-}

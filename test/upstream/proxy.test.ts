@@ -13,15 +13,16 @@ import { proxyAddressFrom } from '../../src/base/proxy-address.ts';
 import type { ProxyAddress } from '../../src/base/proxy-address.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
+import type { HttpTransportSettings } from '../../src/upstream/http.ts';
 import { proxyFor } from '../../src/upstream/proxy.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
-import { GET_CALL, LIMITS, bodyText, failureFrom, postCall, providerAt, responseFrom } from './attempts.ts';
+import { GET_CALL, LIMITS, bodyText, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { startConnectProxy } from './connect-proxy.ts';
 import { closedBaseUrl, okResponse, startRawServer } from './raw-server.ts';
 import type { RawServer } from './raw-server.ts';
 
-const CERTIFICATE = createCertificate();
+const CERTIFICATE = createCertificate('localhost', 'provider.test');
 const CREDENTIALS = 'someone:p%40ss-canary-1234';
 /** base64 of `someone:p@ss-canary-1234`. */
 const BASIC = 'Basic c29tZW9uZTpwQHNzLWNhbmFyeS0xMjM0';
@@ -36,9 +37,16 @@ function withCredentials(url: URL): URL {
   return new URL(url.href.replace('//', `//${CREDENTIALS}@`));
 }
 
-/** A transport that takes this proxy to every provider. */
-function openTransport(t: TestContext, proxy: URL, onStaleRetry: () => void = () => undefined): Transport {
-  const transport = createHttpTransport({ proxyFor: () => addressOf(proxy), onStaleRetry });
+/** A transport that takes this proxy to every provider, and trusts the certificate above. */
+function openTransport(t: TestContext, proxy: URL, settings: HttpTransportSettings = {}): Transport {
+  const transport = createHttpTransport({ ca: CERTIFICATE.cert, proxyFor: () => addressOf(proxy), ...settings });
+  t.after(() => transport.close());
+  return transport;
+}
+
+/** The same with Node's own authorities, of whom none knows the certificate. */
+function openWaryTransport(t: TestContext, proxy: URL): Transport {
+  const transport = createHttpTransport({ proxyFor: () => addressOf(proxy) });
   t.after(() => transport.close());
   return transport;
 }
@@ -55,12 +63,6 @@ function named(server: RawServer): URL {
   const url = new URL(server.baseUrl);
   url.hostname = 'provider.test';
   return url;
-}
-
-/** No certificate of these tests is signed by anybody. */
-function trustAnyone(t: TestContext): void {
-  process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-  t.after(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
 }
 
 describe('proxyFor', () => {
@@ -111,7 +113,6 @@ describe('proxyFor', () => {
 
 describe('a provider over https', () => {
   test('is reached through one tunnel for several calls, of which the proxy sees the host only', async (t) => {
-    trustAnyone(t);
     const server = await startEcho(t, true);
     const proxy = await startConnectProxy(t);
     const transport = openTransport(t, proxy.url);
@@ -134,7 +135,6 @@ describe('a provider over https', () => {
   });
 
   test('gets a new tunnel when the kept one was closed, unseen', async (t) => {
-    trustAnyone(t);
     const server = await startRawServer(t, {
       onRequest: (socket, { body, numberOnConnection }) => {
         if (numberOnConnection === 1) socket.write(okResponse(body));
@@ -144,7 +144,7 @@ describe('a provider over https', () => {
     });
     const proxy = await startConnectProxy(t);
     let staleRetries = 0;
-    const transport = openTransport(t, proxy.url, () => (staleRetries += 1));
+    const transport = openTransport(t, proxy.url, { onStaleRetry: () => (staleRetries += 1) });
     const provider = providerAt(named(server));
     for (const body of ['{"n":1}', '{"n":2}']) {
       assert.equal(await bodyText(await transport.send(provider, postCall(body), new Scope(), LIMITS)), body);
@@ -157,12 +157,21 @@ describe('a provider over https', () => {
   test('whose certificate is rejected fails as without a proxy: the cause named, not retried', async (t) => {
     const server = await startEcho(t, true);
     const proxy = await startConnectProxy(t);
-    const failure = failureFrom(await openTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+    const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
     assert.equal(failure.kind, 'unknown');
     assert.equal(failure.message, 'the TLS certificate of acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
     assert.equal(failure.isRetried, false);
     assert.equal(server.requests.length, 0);
   });
+});
+
+test('a provider at the end of a tunnel is verified even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async (t) => {
+  const server = await startEcho(t, true);
+  const proxy = await startConnectProxy(t);
+  trustAnyone(t);
+  const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+  assert.equal(failure.message, 'the TLS certificate of acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
+  assert.equal(server.requests.length, 0);
 });
 
 describe('a provider over http', () => {
@@ -184,7 +193,6 @@ for (const isTls of [true, false]) {
   const scheme = isTls ? 'https' : 'http';
   describe(`the proxy to a provider over ${scheme}`, () => {
     test('gets the credentials of its URL, and the provider does not', async (t) => {
-      trustAnyone(t);
       const server = await startEcho(t, isTls);
       const proxy = await startConnectProxy(t);
       const transport = openTransport(t, withCredentials(proxy.url));
@@ -194,7 +202,6 @@ for (const isTls of [true, false]) {
     });
 
     test('may speak TLS itself, under its own name', async (t) => {
-      trustAnyone(t);
       const server = await startEcho(t, isTls);
       const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
       const transport = openTransport(t, proxy.url);
@@ -205,9 +212,18 @@ for (const isTls of [true, false]) {
     test('is named when its certificate is rejected', async (t) => {
       const server = await startEcho(t, isTls);
       const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
-      const failure = failureFrom(await openTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+      const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
       assert.equal(failure.message, 'the TLS certificate of the proxy to acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
       assert.equal(failure.isRetried, false);
+    });
+
+    test('is verified even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async (t) => {
+      const server = await startEcho(t, isTls);
+      const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
+      trustAnyone(t);
+      const failure = failureFrom(await openWaryTransport(t, withCredentials(proxy.url)).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+      assert.equal(failure.message, 'the TLS certificate of the proxy to acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
+      assert.deepEqual(proxy.requests, []);
     });
 
     test('is named when it cannot be reached', async (t) => {
@@ -282,7 +298,6 @@ test('a caller who hangs up ends a tunnel that is being opened', async (t) => {
 const tinyproxyAbsent = spawnSync('tinyproxy', ['-v']).error !== undefined && 'tinyproxy is not installed';
 
 test('tinyproxy lets both forms through with the right password only', { skip: tinyproxyAbsent }, async (t) => {
-  trustAnyone(t);
   const proxy = await startTinyproxy(t);
   for (const isTls of [true, false]) {
     const server = await startEcho(t, isTls);

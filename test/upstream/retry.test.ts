@@ -28,17 +28,37 @@ describe('retryWaitMs', () => {
     assert.equal(retryWaitMs(SERVER, 0, POLICY, FAR_MS, () => 0), 0);
   });
 
-  test('waits as long as the provider asked when that is longer', () => {
-    assert.equal(retryWaitMs(rateLimitAfter(2000), 0, POLICY, FAR_MS, half), 2000);
+  test('waits at least as long as the provider asked when that is longer', () => {
+    assert.equal(retryWaitMs(rateLimitAfter(2000), 0, POLICY, FAR_MS, () => 0), 2000);
+  });
+
+  test('adds up to a quarter of what the provider asked', () => {
+    assert.equal(retryWaitMs(rateLimitAfter(2000), 0, POLICY, FAR_MS, half), 2250);
+    assert.equal(retryWaitMs(rateLimitAfter(2000), 0, POLICY, FAR_MS, () => 0.998), 2499);
+    assert.equal(retryWaitMs(rateLimitAfter(40_000), 0, POLICY, FAR_MS, half), 45_000);
+  });
+
+  test('adds up to 250 ms where a quarter is less', () => {
+    assert.equal(retryWaitMs(rateLimitAfter(400), 0, POLICY, FAR_MS, half), 525);
+    assert.equal(retryWaitMs(rateLimitAfter(1), 0, POLICY, FAR_MS, () => 0), 1);
   });
 
   test('keeps its own wait when the provider asked for less', () => {
-    assert.equal(retryWaitMs(rateLimitAfter(0), 0, POLICY, FAR_MS, half), 250);
-    assert.equal(retryWaitMs(rateLimitAfter(249), 0, POLICY, FAR_MS, half), 250);
+    const draws = [0.5, 0];
+    assert.equal(retryWaitMs(rateLimitAfter(249), 0, POLICY, FAR_MS, () => draws.shift() ?? NaN), 250);
   });
 
-  test('waits exactly the cap when the provider asked for that', () => {
-    assert.equal(retryWaitMs(rateLimitAfter(60_000), 0, POLICY, FAR_MS, half), 60_000);
+  test('adds nothing where the provider asked for no wait', () => {
+    assert.equal(retryWaitMs(rateLimitAfter(0), 0, POLICY, FAR_MS, half), 250);
+  });
+
+  test('takes the cap for what the provider asked, not for the jitter on top', () => {
+    assert.equal(retryWaitMs(rateLimitAfter(60_000), 0, POLICY, FAR_MS, half), 67_500);
+  });
+
+  test('takes the deadline for the whole wait', () => {
+    assert.equal(retryWaitMs(rateLimitAfter(2000), 0, POLICY, 2250, half), 'deadline');
+    assert.equal(retryWaitMs(rateLimitAfter(2000), 0, POLICY, 2251, half), 2250);
   });
 
   test('refuses when the provider asked for more than the cap', () => {
@@ -68,6 +88,10 @@ describe('retryWaitMs', () => {
       assert.equal(retryWaitMs(new Failure(kind, 'x'), 0, POLICY, FAR_MS, half), 250);
     });
   }
+
+  test("does not retry a failure of the gateway's own doing", () => {
+    assert.equal(retryWaitMs(new Failure('server', 'x', { isOwn: true }), 0, POLICY, FAR_MS, half), 'not-retryable');
+  });
 
   test('does not retry a failure that forbids it, whatever its kind', () => {
     const quota = new Failure('rate_limit', 'x', { isRetried: false, retryAfterMs: 5 });

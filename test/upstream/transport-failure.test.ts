@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { ProxyError } from '../../src/upstream/proxy.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure } from '../../src/upstream/transport-failure.ts';
 
 function errorWith(code: unknown, message = 'connect to 10.0.0.1:443 with sk-secret'): Error {
@@ -7,6 +8,25 @@ function errorWith(code: unknown, message = 'connect to 10.0.0.1:443 with sk-sec
 }
 
 describe('connectionFailure', () => {
+  for (const [how, error, code] of [
+    ['a socket', errorWith('EMFILE'), 'EMFILE'],
+    ['the whole machine', errorWith('ENFILE'), 'ENFILE'],
+    ['fetch', new TypeError('fetch failed', { cause: errorWith('EMFILE') }), 'EMFILE'],
+    ['one of several addresses', Object.assign(new AggregateError([errorWith('ECONNREFUSED'), errorWith('EMFILE')]), { code: 'ECONNREFUSED' }), 'EMFILE'],
+  ] as const) {
+    test(`is the gateway's own where ${how} had no descriptor: not retried, a limit of its own`, () => {
+      const failure = connectionFailure('acme', error);
+      assert.deepEqual([failure.kind, failure.status, failure.isOwn, failure.isRetried, failure.retryAfterMs], ['rate_limit', 429, true, false, 1000]);
+      assert.equal(failure.message, `the gateway has no file descriptor left for a connection to acme (${code})`);
+    });
+  }
+
+  test("is the gateway's own where it was a proxy that there was no descriptor for", () => {
+    const failure = connectionFailure('acme', new ProxyError(undefined, errorWith('EMFILE')));
+    assert.equal(failure.message, 'the gateway has no file descriptor left for a connection to the proxy to acme (EMFILE)');
+    assert.equal(failure.isOwn, true);
+  });
+
   for (const [code, kind, isRetried, message] of [
     ['ECONNREFUSED', 'unknown', true, 'acme refused the connection (ECONNREFUSED)'],
     ['ECONNRESET', 'unknown', true, 'acme closed the connection without an answer (ECONNRESET)'],

@@ -8,12 +8,10 @@
  * repeats at most a key, because sentences end up in logs.
  */
 
-import { isUtf8 } from 'node:buffer';
 import { FieldProblem, Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { parseJson } from '../../base/json/parse.ts';
-import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
+import { RawJson } from '../../base/json/value.ts';
+import type { JsonObject, JsonValue } from '../../base/json/value.ts';
 import { EFFORTS, unreachable } from '../../core/chat.ts';
 import type {
   AssistantPart,
@@ -27,30 +25,15 @@ import type {
   Turn,
   UserTurn,
 } from '../../core/chat.ts';
-import { Failure } from '../../core/failure.ts';
-
-/** Longest model identifier, in UTF-16 units. Real ones stay under 100; it also travels in URLs and log lines. */
-const MODEL_CHARS_MAX = 256;
+import type { Failure } from '../../core/failure.ts';
+import { decodeBody } from '../body.ts';
+import { isBase64, isImageType, isWebUrl } from '../image.ts';
+import { readModel } from '../model.ts';
 
 /** Decodes one body. Every failure is a bad_request (400). Never throws, whatever the bytes. */
 // hot: per request
 export function decodeChatRequest(body: Buffer): ChatRequest | Failure {
-  if (!isUtf8(body)) return new Failure('bad_request', 'the body is not valid JSON: it is not UTF-8');
-  const value = parseJson(body.toString('utf8', startsWithByteOrderMark(body) ? 3 : 0));
-  if (value instanceof JsonProblem) {
-    return new Failure('bad_request', `the body is not valid JSON: ${value.reason} at character ${value.offset + 1}`);
-  }
-  if (!(value instanceof JsonObject)) return new Failure('bad_request', 'the body must be a JSON object');
-  try {
-    return readRequest(new Fields(value, undefined));
-  } catch (thrown) {
-    if (thrown instanceof FieldProblem) return new Failure('bad_request', thrown.message);
-    throw thrown;
-  }
-}
-
-function startsWithByteOrderMark(body: Buffer): boolean {
-  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+  return decodeBody(body, readRequest);
 }
 
 function readRequest(fields: Fields): ChatRequest {
@@ -76,18 +59,6 @@ function readProvider(fields: Fields): string | undefined {
   const name = fields.string('provider');
   if (name === '') throw fields.problem('provider', 'must not be empty');
   return name;
-}
-
-/** Any name the provider may know, but nothing that could break a header, a log line or the encoding of a URL. */
-function readModel(fields: Fields): string {
-  const model = fields.requiredText('model');
-  if (model.length > MODEL_CHARS_MAX) {
-    throw fields.problem('model', `must not be longer than ${MODEL_CHARS_MAX} characters`);
-  }
-  if (/[\p{Cc}\p{Cs}]/u.test(model)) {
-    throw fields.problem('model', 'must not contain control characters or unpaired surrogates');
-  }
-  return model;
 }
 
 function readTurns(fields: Fields): readonly Turn[] {
@@ -224,34 +195,6 @@ function readImage(fields: Fields): ImagePart {
     return { type: 'image', source: { type: 'url', url } };
   }
   throw new FieldProblem(fields.path, 'an image needs either media_type and data, or url');
-}
-
-/** A media type without parameters, its subtype a restricted name of RFC 6838, section 4.2. */
-function isImageType(text: string): boolean {
-  return /^image\/[A-Za-z0-9][\w!#$&^.+-]{0,126}$/.test(text);
-}
-
-/** A multiple of 4, so that no group of base64 is cut. */
-const BASE64_PIECE_CHARS = 64 * 1024;
-
-/**
- * True for canonical base64 of at least one byte. There is one such text for given bytes, so a text is canonical
- * when decoding and encoding gives it back. Piece by piece, so that no copy of the whole is made: 16 MB take 3 to
- * 14 ms, where a loop over characters takes 41 ms and a regular expression 82 ms.
- */
-function isBase64(text: string): boolean {
-  const padding = text.indexOf('=');
-  if (text === '' || (padding !== -1 && padding < text.length - 2)) return false;
-  for (let at = 0; at < text.length; at += BASE64_PIECE_CHARS) {
-    const piece = text.slice(at, at + BASE64_PIECE_CHARS);
-    if (Buffer.from(piece, 'base64').toString('base64') !== piece) return false;
-  }
-  return true;
-}
-
-/** The URL parser also takes `http:host`, and drops tabs and line feeds; what travels on is the text itself. */
-function isWebUrl(text: string): boolean {
-  return /^https?:\/\//i.test(text) && !/[\0-\x20\x7f]/.test(text) && URL.canParse(text);
 }
 
 function readToolCall(fields: Fields): AssistantPart {

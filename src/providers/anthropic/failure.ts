@@ -8,7 +8,6 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, stringField, textField } from '../../base/loose.ts';
-import type { UpstreamHeaders } from '../../core/adapter.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
 
@@ -16,12 +15,10 @@ import type { Failure, FailureKind } from '../../core/failure.ts';
 export function decodeAnthropicFailure(
   provider: string,
   status: number,
-  headers: UpstreamHeaders,
   body: string,
 ): Failure {
   const json = parseLenient(body);
-  const isFinal = headers['x-should-retry'] === 'false';
-  return failureFrom(provider, { status, error: field(json, 'error') ?? json, prose: body, isFinal });
+  return failureFrom(provider, { status, error: field(json, 'error') ?? json, prose: body });
 }
 
 /** The failure that a 200 carries inside, in a body or an event of a stream; undefined when it carries none. */
@@ -29,7 +26,7 @@ export function failureInside(provider: string, json: unknown): Failure | undefi
   const error = field(json, 'error');
   const hasError = isObject(error) || (typeof error === 'string' && error !== '');
   return hasError || field(json, 'type') === 'error'
-    ? failureFrom(provider, { status: 200, error, prose: undefined, isFinal: false })
+    ? failureFrom(provider, { status: 200, error, prose: undefined })
     : undefined;
 }
 
@@ -38,8 +35,6 @@ type ErrorReport = {
   readonly error: unknown;
   /** The detail when the error has no message. */
   readonly prose: string | undefined;
-  /** The provider itself advises against another attempt. */
-  readonly isFinal: boolean;
 };
 
 function failureFrom(provider: string, report: ErrorReport): Failure {
@@ -55,7 +50,7 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     code: errorCode ?? type,
     param: /^([a-z_]+(?:\.[\w-]+)*): /.exec(message)?.[1],
     detail: message || report.prose,
-    ...(report.isFinal || isSpent ? { isRetried: false } : {}),
+    ...(isSpent ? { isRetried: false } : {}),
     ...(FOREIGN_THINKING.test(message) ? { hint: 'a provider_state belongs to another conversation or account' } : {}),
   });
 }

@@ -39,10 +39,10 @@ function supportOf(profile: HostProfile): SupportTable {
           ? 'first message, role `developer`; before reasoning models `system`'
           : 'first message, role `system`',
     },
-    'user text': { is: 'sent', as: '`content`' },
+    'user text': { is: 'sent', as: profile.userTurns === 'merged' ? '`content`; turns in a row go out as one' : '`content`' },
     'user image (inline)': { is: 'sent', as: '`image_url` with a data URL' },
     'user image (url)': { is: 'sent', as: '`image_url`' },
-    'assistant text': { is: 'sent', as: '`content`' },
+    'assistant text': { is: 'sent', as: profile.emptyTurns === 'dropped' ? '`content`; an empty turn is left out' : '`content`' },
     'assistant tool_call': callSupport(profile),
     'assistant provider_state': stateSupport(profile),
     tool_result: { is: 'sent', as: 'a message of role `tool` each' },

@@ -6,17 +6,17 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
-import { parseJson } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import { makeCallId } from '../../core/call-id.ts';
+import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply } from '../../core/failure.ts';
-import { rawAt } from './raw.ts';
-import type { Place } from './raw.ts';
+import { parseUncounted } from './raw.ts';
+import type { MessageSource } from './raw.ts';
 
-/** Most calls in one answer; OpenAI lets a request offer as many tools. */
-export const CALLS_MAX = 128;
+/** What a call counts for beside its text, so that a flood of empty ones is bounded too: some 32,000 in one answer. */
+const CALL_CHARS = 1024;
 
 export type WholeCall = {
   readonly id: string;
@@ -41,14 +41,12 @@ export class CallDrafts {
   readonly #provider: string;
   readonly #calls: CallDraft[] = [];
   readonly #byIndex = new Map<number, CallDraft>();
+  /** The first call with an id. */
+  readonly #byId = new Map<string, CallDraft>();
   #keptChars = 0;
 
   constructor(provider: string) {
     this.#provider = provider;
-  }
-
-  get count(): number {
-    return this.#calls.length;
   }
 
   /** Characters kept so far. */
@@ -57,55 +55,65 @@ export class CallDrafts {
   }
 
   /** Takes a message's `tool_calls`, or the pieces of them in a delta. */
-  take(entries: readonly unknown[], place: Place): void {
+  take(entries: readonly unknown[], source: MessageSource): void {
     const touched = new Set<CallDraft>();
     for (const [at, entry] of entries.entries()) {
-      if (!isObject(entry) || this.#calls.length > CALLS_MAX) continue;
+      if (!isObject(entry)) continue;
+      if (this.#keptChars > REPLY_CHARS_MAX) return;
       const body = isObject(field(entry, 'custom')) ? 'custom' : 'function';
-      const call = this.#callFor(entry, textField(field(entry, body), 'name') ?? '', place.isWhole, touched);
+      const call = this.#callFor(entry, textField(field(entry, body), 'name') ?? '', source.isWhole, touched);
       touched.add(call);
       call.isCustom = body === 'custom';
       const argument = call.isCustom ? 'input' : 'arguments';
-      this.#extend(call, field(entry, body), argument, () => rawAt(place, 'tool_calls', at, body, argument));
-      call.thoughtSignature ??= textField(field(field(entry, 'extra_content'), 'google'), 'thought_signature');
+      this.#extend(call, field(entry, body), argument, source, ['tool_calls', at, body, argument]);
+      const signature = textField(field(field(entry, 'extra_content'), 'google'), 'thought_signature');
+      if (call.thoughtSignature === undefined && signature !== undefined) {
+        call.thoughtSignature = signature;
+        this.#keptChars += signature.length;
+      }
     }
   }
 
   /** Takes the `function_call` that preceded `tool_calls`: one call, without an id. */
-  takeLegacy(body: unknown, place: Place): void {
+  takeLegacy(body: unknown, source: MessageSource): void {
     if (!isObject(body)) return;
-    const call = this.#calls[0] ?? this.#start('');
-    this.#extend(call, body, 'arguments', () => rawAt(place, 'function_call', 'arguments'));
+    const call = this.#calls[0] ?? this.#start();
+    this.#extend(call, body, 'arguments', source, ['function_call', 'arguments']);
   }
 
   #callFor(entry: unknown, name: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
     const id = textField(entry, 'id') ?? '';
-    if (isWhole) return this.#start(id);
     const index = field(entry, 'index');
-    const known = typeof index === 'number' ? this.#byIndex.get(index) : this.#withoutIndex(id);
-    const call = known === undefined || isAnother(known, id, name, touched.has(known)) ? this.#start(id) : known;
-    if (call.id === '') call.id = id;
+    let call: CallDraft | undefined;
+    if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : (this.#byId.get(id) ?? this.#calls.at(-1));
+    if (call === undefined || isAnother(call, id, name, touched.has(call))) call = this.#start();
     if (typeof index === 'number') this.#byIndex.set(index, call);
+    if (id !== '' && call.id === '') {
+      call.id = id;
+      this.#keptChars += id.length;
+      if (!this.#byId.has(id)) this.#byId.set(id, call);
+    }
     return call;
   }
 
-  #withoutIndex(id: string): CallDraft | undefined {
-    return (id === '' ? undefined : this.#calls.find((call) => call.id === id)) ?? this.#calls.at(-1);
-  }
-
-  #start(id: string): CallDraft {
-    const call = { id, name: '', arguments: '', thoughtSignature: undefined, isCustom: false };
+  #start(): CallDraft {
+    const call = { id: '', name: '', arguments: '', thoughtSignature: undefined, isCustom: false };
     this.#calls.push(call);
+    this.#keptChars += CALL_CHARS;
     return call;
   }
 
-  #extend(call: CallDraft, body: unknown, key: string, raw: () => RawJson | undefined): void {
-    if (call.name === '') call.name = textField(body, 'name') ?? '';
+  #extend(call: CallDraft, body: unknown, key: string, source: MessageSource, path: readonly (string | number)[]): void {
+    const name = textField(body, 'name');
+    if (call.name === '' && name !== undefined) {
+      call.name = name;
+      this.#keptChars += name.length;
+    }
     const piece = field(body, key);
     if (piece === undefined || piece === null) return;
     const before = call.arguments.length;
     // Anything but a string came whole. What cannot be read strictly is kept as what it is: no arguments.
-    call.arguments = typeof piece === 'string' ? call.arguments + piece : (raw()?.text ?? UNREADABLE);
+    call.arguments = typeof piece === 'string' ? call.arguments + piece : (source.rawAt(...path)?.text ?? UNREADABLE);
     this.#keptChars += call.arguments.length - before;
   }
 
@@ -142,6 +150,6 @@ function wholeArguments(call: CallDraft, isCut: boolean): RawJson | undefined {
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
-  const parsed = parseJson(text);
+  const parsed = parseUncounted(text);
   return parsed instanceof JsonObject ? parsed.raw : undefined;
 }

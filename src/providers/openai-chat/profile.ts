@@ -21,6 +21,10 @@ export type HostProfile = {
   readonly callIds: CallIdForm | undefined;
   /** `narrowed`: a named tool choice is not honoured, so that tool alone is offered, and required. */
   readonly namedToolChoice: 'sent' | 'narrowed';
+  /** `merged`: user turns in a row are refused, by the host or by its model's chat template, so they go out as one. */
+  readonly userTurns: 'sent' | 'merged';
+  /** `dropped`: an assistant turn with neither text nor calls is refused. */
+  readonly emptyTurns: 'sent' | 'dropped';
   /** Whether reasoning text goes back on turns that made calls. */
   readonly reasoningContent: 'dropped' | 'returned';
   /** What takes its place where the caller lost it, for hosts that refuse such a turn without any. */
@@ -39,6 +43,8 @@ export const PLAIN_HOST: HostProfile = {
   sendsStreamOptions: true,
   callIds: undefined,
   namedToolChoice: 'sent',
+  userTurns: 'sent',
+  emptyTurns: 'sent',
   reasoningContent: 'dropped',
   lostReasoning: undefined,
   returnsReasoningDetails: false,

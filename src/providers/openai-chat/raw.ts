@@ -2,34 +2,64 @@
 
 import { parseJson } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
-import { JsonArray, JsonNumber, JsonObject, RawJson } from '../../base/json/value.ts';
+import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 
-/** Where a message stands in the text of a body or frame. */
-export type Place = {
-  readonly text: string;
-  readonly path: readonly (string | number)[];
-  /** A whole message, not a stream's delta. */
-  readonly isWhole: boolean;
-};
+type Path = readonly (string | number)[];
 
-/** The text of the value at a path below a place; undefined when there is none. Parses strictly, so keep it off the common path. */
-export function rawAt(place: Place, ...path: readonly (string | number)[]): RawJson | undefined {
-  let value: JsonValue | undefined = valueOf(place.text);
-  for (const key of [...place.path, ...path]) {
+/**
+ * A host's text read strictly; a JsonProblem when that cannot be. Its values are not counted, since it is bounded by its
+ * bytes: a reply of 600 tokens with 20 log probabilities each has more of them than a caller may send.
+ */
+export function parseUncounted(text: string): JsonValue | JsonProblem {
+  return parseJson(text, { valuesLeft: text.length });
+}
+
+/** A message, or a stream's delta of one, in the text of a body or frame. */
+export class MessageSource {
+  /** A whole message, not a delta. */
+  readonly isWhole: boolean;
+  readonly #text: string;
+  readonly #choiceAt: number;
+  #message: JsonValue | undefined;
+  #isRead = false;
+
+  /** The `message` (whole) or `delta` of the choice at this place in the list. */
+  constructor(text: string, choiceAt: number, isWhole: boolean) {
+    this.#text = text;
+    this.#choiceAt = choiceAt;
+    this.isWhole = isWhole;
+  }
+
+  /**
+   * The text of the value at a path below the message; undefined when there is none, or when the whole cannot be read
+   * strictly. The first call parses the text, the others only look up: a frame may hold thousands of such values.
+   */
+  rawAt(...path: Path): RawJson | undefined {
+    if (!this.#isRead) {
+      const root = parseUncounted(this.#text);
+      const part = this.isWhole ? 'message' : 'delta';
+      this.#message = root instanceof JsonProblem ? undefined : valueAt(root, ['choices', this.#choiceAt, part]);
+      this.#isRead = true;
+    }
+    const value = valueAt(this.#message, path);
+    return value === undefined ? undefined : this.#rawOf(value);
+  }
+
+  #rawOf(value: JsonValue): RawJson {
+    if (value instanceof JsonNumber) return new RawJson(value.text);
+    if (!(value instanceof JsonObject || value instanceof JsonArray)) return new RawJson(renderJson(value));
+    // A slice of a frame would keep the whole frame in memory for as long as the stream lasts.
+    return this.isWhole ? value.raw : new RawJson(Buffer.from(value.raw.text, 'utf16le').toString('utf16le'));
+  }
+}
+
+function valueAt(root: JsonValue | undefined, path: Path): JsonValue | undefined {
+  let value = root;
+  for (const key of path) {
     if (value instanceof JsonArray && typeof key === 'number') value = value.items[key];
     else if (value instanceof JsonObject && typeof key === 'string') value = value.entries.get(key);
     else return undefined;
   }
-  if (value instanceof JsonObject || value instanceof JsonArray) return value.raw;
-  if (value instanceof JsonNumber) return new RawJson(value.text);
-  return value === undefined ? undefined : new RawJson(renderJson(value));
-}
-
-function valueOf(text: string): JsonValue | undefined {
-  const parsed = parseJson(text);
-  const isValue =
-    parsed === null || typeof parsed !== 'object' ||
-    parsed instanceof JsonObject || parsed instanceof JsonArray || parsed instanceof JsonNumber;
-  return isValue ? parsed : undefined;
+  return value;
 }

@@ -8,25 +8,27 @@
 import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import { isObject } from '../../base/loose.ts';
-import { rawAt } from './raw.ts';
-import type { Place } from './raw.ts';
+import { REPLY_CHARS_MAX } from '../../core/chat.ts';
+import type { MessageSource } from './raw.ts';
 
 /** What grows from piece to piece; everything else is replaced by what comes later. */
 const GROWING_FIELDS: ReadonlySet<string> = new Set(['text', 'summary', 'data']);
 
-/** Most items in one answer. Each piece is compared with them all; good answers have a handful. */
-export const DETAILS_MAX = 1024;
+/** What an item, and a field of one, count for beside their text, so that a flood of empty ones is bounded too. */
+const ITEM_CHARS = 1024;
+const FIELD_CHARS = 256;
 
+type Piece = Readonly<Record<string, unknown>>;
 type Item = Map<string, string | RawJson>;
+
+/** The items of one type and index. The first may still be without an id, which a later piece can bring. */
+type Family = { readonly first: Item; readonly byId: Map<string, Item> };
 
 export class ReasoningDetails {
   readonly #items: Item[] = [];
+  readonly #families = new Map<string, Family>();
   #whole: RawJson | undefined;
   #keptChars = 0;
-
-  get count(): number {
-    return this.#items.length;
-  }
 
   /** Characters kept so far. */
   get keptChars(): number {
@@ -39,40 +41,62 @@ export class ReasoningDetails {
   }
 
   /** Takes a message's details as they are, or the pieces of them in a delta. */
-  take(details: readonly unknown[], place: Place): void {
+  take(details: readonly unknown[], source: MessageSource): void {
     if (details.length === 0) return;
-    if (place.isWhole) {
-      if (details.every(isObject)) this.#whole = rawAt(place, 'reasoning_details');
+    if (source.isWhole) {
+      if (details.every(isObject)) this.#whole = source.rawAt('reasoning_details');
       return;
     }
     for (const [at, piece] of details.entries()) {
-      if (isObject(piece)) this.#extend(piece, (key) => rawAt(place, 'reasoning_details', at, key));
+      if (this.#keptChars > REPLY_CHARS_MAX) return;
+      if (isObject(piece)) this.#extend(this.#itemFor(piece), piece, at, source);
     }
   }
 
-  #extend(piece: Readonly<Record<string, unknown>>, rawValue: (key: string) => RawJson | undefined): void {
-    let item = this.#items.find((candidate) => isContinuedBy(candidate, piece));
-    if (item === undefined) this.#items.push((item = new Map()));
+  #itemFor({ type, index, id }: Piece): Item {
+    const familyName = `${typeof index === 'number' ? index : ''} ${typeof type === 'string' ? type : ''}`;
+    const family = this.#families.get(familyName);
+    if (family === undefined) {
+      const first = this.#start();
+      this.#families.set(familyName, { first, byId: new Map(typeof id === 'string' ? [[id, first]] : []) });
+      return first;
+    }
+    if (typeof id !== 'string') return family.first;
+    let item = family.byId.get(id);
+    if (item === undefined) {
+      item = family.byId.size === 0 ? family.first : this.#start();
+      family.byId.set(id, item);
+    }
+    return item;
+  }
+
+  #start(): Item {
+    const item: Item = new Map();
+    this.#items.push(item);
+    this.#keptChars += ITEM_CHARS;
+    return item;
+  }
+
+  #extend(item: Item, piece: Piece, at: number, source: MessageSource): void {
     for (const [key, value] of Object.entries(piece)) {
       const before = item.get(key);
-      if (typeof value === 'string') {
-        this.#keptChars += value.length;
-        item.set(key, GROWING_FIELDS.has(key) && typeof before === 'string' ? before + value : value);
-      } else if (value !== null || before === undefined) {
-        // The index comes with every piece; reading it strictly would parse each frame twice.
-        const raw = key === 'index' && Number.isSafeInteger(value) ? new RawJson(String(value)) : rawValue(key);
-        this.#keptChars += raw?.text.length ?? 0;
-        if (raw !== undefined) item.set(key, raw);
-      }
+      if (value === null && before !== undefined) continue;
+      const after = valueAfter(before, key, value) ?? source.rawAt('reasoning_details', at, key);
+      if (after === undefined) continue;
+      item.set(key, after);
+      this.#keptChars += before === undefined ? key.length + FIELD_CHARS : -charsOf(before);
+      this.#keptChars += charsOf(after);
     }
   }
 }
 
-function isContinuedBy(item: Item, piece: Readonly<Record<string, unknown>>): boolean {
-  const { type, index, id } = piece;
-  const itemId = item.get('id');
-  const itemIndex = item.get('index');
-  const isOther = typeof id === 'string' && typeof itemId === 'string' && id !== itemId;
-  const isSameIndex = (itemIndex instanceof RawJson ? itemIndex.text : '') === (typeof index === 'number' ? String(index) : '');
-  return item.get('type') === type && isSameIndex && !isOther;
+/** A field with what a piece says of it; undefined for what has to be read strictly. */
+function valueAfter(before: string | RawJson | undefined, key: string, value: unknown): string | RawJson | undefined {
+  if (typeof value === 'string') return GROWING_FIELDS.has(key) && typeof before === 'string' ? before + value : value;
+  // The index comes with every piece; reading it strictly would parse each frame twice.
+  return key === 'index' && Number.isSafeInteger(value) ? new RawJson(String(value)) : undefined;
+}
+
+function charsOf(value: string | RawJson): number {
+  return value instanceof RawJson ? value.text.length : value.length;
 }

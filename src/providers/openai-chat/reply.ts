@@ -13,11 +13,10 @@ import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/chat.ts';
 import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
-import { CALLS_MAX, CallDrafts } from './calls.ts';
+import { CallDrafts } from './calls.ts';
 import type { HostProfile } from './profile.ts';
-import { rawAt } from './raw.ts';
-import type { Place } from './raw.ts';
-import { DETAILS_MAX, ReasoningDetails } from './reasoning-details.ts';
+import { MessageSource } from './raw.ts';
+import { ReasoningDetails } from './reasoning-details.ts';
 import { NO_TURN_STATE, partState } from './state.ts';
 import type { TurnState } from './state.ts';
 
@@ -41,7 +40,8 @@ export function decodeChatBody(provider: string, profile: HostProfile, body: str
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile);
   draft.take(json, body, 'message', () => {});
-  if (draft.isOverfull) return malformedReply(provider, 200, 'the body holds more than any answer');
+  const { overflow } = draft;
+  if (overflow !== undefined) return overflow;
   return draft.hasMessage ? draft.finish() : malformedReply(provider, 200, 'the body holds no message');
 }
 
@@ -82,10 +82,12 @@ export class ReplyDraft {
     return this.#finishReason !== undefined;
   }
 
-  /** Whether more has come than is kept. */
-  get isOverfull(): boolean {
+  /** The failure once more has come than is kept. The limit is the gateway's own, so the same again would end the same. */
+  get overflow(): Failure | undefined {
     const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
-    return chars > REPLY_CHARS_MAX || this.#calls.count > CALLS_MAX || this.#details.count > DETAILS_MAX;
+    if (chars <= REPLY_CHARS_MAX) return undefined;
+    const what = `the reply is longer than ${REPLY_CHARS_MAX} characters`;
+    return malformedReply(this.#provider, 200, what).with({ isOwn: true, isRetried: false });
   }
 
   /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */
@@ -101,35 +103,35 @@ export class ReplyDraft {
       usageFrom(field(choice, 'usage')) ??
       this.#usage;
     const message = field(choice, part);
-    if (isObject(message)) this.#takeMessage(message, { text, path: ['choices', at, part], isWhole: part === 'message' }, sink);
+    if (isObject(message)) this.#takeMessage(message, new MessageSource(text, at, part === 'message'), sink);
     const reason = field(choice, 'finish_reason');
     if ((typeof reason === 'string' && reason !== '') || typeof reason === 'number') this.#finishReason = String(reason);
     // vLLM names the stop string that matched; a number there is a token.
     if (textField(choice, 'stop_reason') !== undefined) this.#isStopMatched = true;
   }
 
-  #takeMessage(message: unknown, place: Place, sink: DeltaSink): void {
+  #takeMessage(message: unknown, source: MessageSource, sink: DeltaSink): void {
     this.#hasMessage = true;
-    this.#takeThinking(message, place, sink);
-    this.#takeContent(field(message, 'content'), place, sink);
+    this.#takeThinking(message, source, sink);
+    this.#takeContent(field(message, 'content'), source, sink);
     const refusal = textField(message, 'refusal');
     if (refusal !== undefined) {
       this.#isRefused = true;
       this.#addText(refusal, sink);
     }
     const calls = listField(message, 'tool_calls');
-    if (calls.length > 0) this.#calls.take(calls, place);
-    else this.#calls.takeLegacy(field(message, 'function_call'), place);
+    if (calls.length > 0) this.#calls.take(calls, source);
+    else this.#calls.takeLegacy(field(message, 'function_call'), source);
   }
 
-  #takeThinking(message: unknown, place: Place, sink: DeltaSink): void {
+  #takeThinking(message: unknown, source: MessageSource, sink: DeltaSink): void {
     this.#thinkingField ??= firstThinkingField(message);
     if (this.#thinkingField !== undefined) this.#addThinking(thinkingText(message, this.#thinkingField), sink);
-    if (this.#profile.returnsReasoningDetails) this.#details.take(listField(message, 'reasoning_details'), place);
+    if (this.#profile.returnsReasoningDetails) this.#details.take(listField(message, 'reasoning_details'), source);
   }
 
   /** `content` is a string, nothing, a list of typed parts (Mistral), or for JSON output an object (Cloudflare). */
-  #takeContent(content: unknown, place: Place, sink: DeltaSink): void {
+  #takeContent(content: unknown, source: MessageSource, sink: DeltaSink): void {
     if (typeof content === 'string') {
       this.#addText(content, sink);
     } else if (Array.isArray(content)) {
@@ -138,7 +140,7 @@ export class ReplyDraft {
         else this.#addText(typeof part === 'string' ? part : (stringField(part, 'text') ?? ''), sink);
       }
     } else if (isObject(content)) {
-      this.#addText(rawAt(place, 'content')?.text ?? '', sink);
+      this.#addText(source.rawAt('content')?.text ?? '', sink);
     }
   }
 

@@ -2,7 +2,8 @@
  * A chat request as a Chat Completions payload (OpenAI, Chat Completions, request body).
  *
  * The encoding of a prefix of a conversation never depends on what follows it: providers cache by
- * prefix. Nothing here knows a host by name; its peculiarities come as a profile.
+ * prefix. Where user turns in a row have to go out as one message, that message only grows at its end.
+ * Nothing here knows a host by name; its peculiarities come as a profile.
  */
 
 import { mergePatch } from '../../base/json/merge.ts';
@@ -12,9 +13,8 @@ import { renderJson } from '../../base/json/render.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
 import { CallIds } from '../../core/call-id.ts';
-import { unreachable } from '../../core/chat.ts';
 import type {
-  AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, Turn, UserTurn,
+  AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, UserTurn,
 } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
@@ -69,41 +69,39 @@ function encodeMessages(provider: string, profile: HostProfile, request: ChatReq
     const isDeveloper = profile.systemRole === 'by model' && isReasoningModel(request.model);
     messages.push({ role: isDeveloper ? 'developer' : 'system', content: request.system });
   }
+  // User turns that go out as one message once it is known what follows them.
+  let row: UserTurn[] = [];
   for (const [index, turn] of request.turns.entries()) {
-    const encoded = encodeTurn(past, turn, index);
+    if (turn.role === 'user') {
+      if (profile.userTurns === 'merged') row.push(turn);
+      else messages.push(encodeUser([turn]));
+      continue;
+    }
+    const encoded = turn.role === 'tool' ? turn.parts.map((part) => encodeToolResult(past, part)) : encodeAssistant(past, turn, index);
     if (encoded instanceof Failure) return encoded;
+    if (encoded.length === 0) continue;
+    if (row.length > 0) messages.push(encodeUser(row));
+    row = [];
     for (const message of encoded) messages.push(message);
   }
+  if (row.length > 0) messages.push(encodeUser(row));
   return messages;
 }
 
-function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
-  switch (turn.role) {
-    case 'user':
-      return [encodeUser(turn)];
-    case 'assistant': {
-      const message = encodeAssistant(past, turn, index);
-      return message instanceof Failure ? message : [message];
-    }
-    case 'tool':
-      return turn.parts.map((part) => encodeToolResult(past, part));
-    default:
-      return unreachable(turn);
-  }
-}
-
-/** A lone text goes out as a string, which every host takes; some models have no template for lists. */
-function encodeUser(turn: UserTurn): JsonOut {
-  const [first, second] = turn.parts;
-  const isPlain = first?.type === 'text' && second === undefined;
-  return { role: 'user', content: isPlain ? first.text : turn.parts.map(encodeUserPart) };
+/** A text alone goes out as a string, which every host takes, as do those of several turns; some models have no template for lists. */
+function encodeUser(turns: readonly UserTurn[]): JsonOut {
+  const parts = turns.flatMap((turn) => turn.parts);
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  const isPlain = texts.length === parts.length && (texts.length === 1 || turns.length > 1);
+  return { role: 'user', content: isPlain ? texts.join('\n\n') : parts.map(encodeUserPart) };
 }
 
 function encodeUserPart(part: TextPart | ImagePart): JsonOut {
   return part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: imageUrl(part) } };
 }
 
-function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOut | Failure {
+/** The turn's message; none where an empty one is refused. */
+function encodeAssistant(past: Past, turn: AssistantTurn, index: number): readonly JsonOut[] | Failure {
   const { provider, profile } = past;
   const carried = carriedState(provider, profile, turn, index, past.budget);
   if (carried instanceof Failure) return carried;
@@ -114,14 +112,17 @@ function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOu
     else calls.push(encodeToolCall(past, part, carried.signatures.get(partIndex)));
   }
   const hasCalls = calls.length > 0;
+  if (text === '' && !hasCalls && profile.emptyTurns === 'dropped') return [];
   const fallback = hasCalls ? profile.lostReasoning : undefined;
-  return {
-    role: 'assistant',
-    content: text === '' && hasCalls ? null : text,
-    reasoning_content: carried.reasoningContent ?? fallback,
-    reasoning_details: carried.reasoningDetails,
-    tool_calls: hasCalls ? calls : undefined,
-  };
+  return [
+    {
+      role: 'assistant',
+      content: text === '' && hasCalls ? null : text,
+      reasoning_content: carried.reasoningContent ?? fallback,
+      reasoning_details: carried.reasoningDetails,
+      tool_calls: hasCalls ? calls : undefined,
+    },
+  ];
 }
 
 function encodeToolCall(past: Past, part: ToolCallPart, signature: string | undefined): JsonOut {

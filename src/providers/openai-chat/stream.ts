@@ -32,21 +32,18 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (word === '') return;
     if (word === '[DONE]') return this.end(sink);
     const json = parseLenient(data);
-    if (!isObject(json)) return this.#end(this.#malformed('a frame of the stream is not a JSON object'), sink);
+    // Without the frame itself: it may hold generated text, which no log may.
+    if (!isObject(json)) return this.#end(malformedReply(this.#provider, 200, 'a frame of the stream is not a JSON object'), sink);
     const failure = failureInside(this.#provider, json, event === 'error');
     if (failure !== undefined) return this.#end(failure, sink);
     this.#draft.take(json, data, 'delta', sink);
-    if (this.#draft.isOverfull) this.#end(this.#malformed('the stream holds more than any answer'), sink);
+    const { overflow } = this.#draft;
+    if (overflow !== undefined) this.#end(overflow, sink);
   }
 
   end(sink: DeltaSink): void {
     if (this.#isEnded) return;
     this.#end(this.#draft.isFinished ? this.#draft.finish() : truncatedStream(this.#provider), sink);
-  }
-
-  /** Without the frame itself: it may hold generated text, which no log may. */
-  #malformed(what: string): Failure {
-    return malformedReply(this.#provider, 200, what);
   }
 
   #end(outcome: ChatReply | Failure, sink: DeltaSink): void {

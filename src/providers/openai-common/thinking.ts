@@ -1,15 +1,18 @@
 /**
  * How each host is told to think, or not to.
  *
- * Thinking is a wish: where a model has no exact equal, the nearest setting goes out. Rules by model
- * age in weeks, so the newest behaviour is the default and the tables name the exceptions, by prefix;
- * `provider_options` overrides all of it. Sources: OpenAI, Chat Completions, `reasoning_effort`, and
- * the reasoning pages of the hosts.
+ * Thinking is a wish: where a model has no exact equal, the nearest setting goes out; `provider_options`
+ * overrides all of it. Sources: OpenAI, Chat Completions, `reasoning_effort`, and the reasoning pages of
+ * the hosts.
  */
 
 import type { JsonOutObject } from '../../base/json/value.ts';
 import type { Support, SupportTable } from '../../core/adapter.ts';
 import type { ChatRequest, Effort, Thinking } from '../../core/chat.ts';
+import { plainModelName } from '../../core/model-name.ts';
+import { LOW_HIGH_MAX, LOW_TO_HIGH, LOW_TO_XHIGH, NONE_TO_HIGH, NONE_TO_XHIGH, effortName } from './efforts.ts';
+import type { EffortNames } from './efforts.ts';
+import { openAiRule, xaiEfforts } from './model-rules.ts';
 
 export type ThinkingStyle =
   /** `reasoning_effort`, by model family. */
@@ -28,54 +31,17 @@ export type ThinkingStyle =
   /** `chat_template_kwargs` (vLLM, llama.cpp, NIM). */
   | 'chat template';
 
-/** The values of `reasoning_effort` for each wish; undefined = the field is left out. */
-type EffortNames = Readonly<Record<Effort | 'off', string | undefined>>;
-
-const LOW_TO_HIGH: EffortNames = { off: 'low', low: 'low', medium: 'medium', high: 'high', max: 'high' };
-const NONE_TO_HIGH: EffortNames = { ...LOW_TO_HIGH, off: 'none' };
-const LOW_TO_XHIGH: EffortNames = { ...LOW_TO_HIGH, max: 'xhigh' };
-const NONE_TO_XHIGH: EffortNames = { ...LOW_TO_XHIGH, off: 'none' };
-const LOW_HIGH_MAX: EffortNames = { off: 'low', low: 'low', medium: 'high', high: 'high', max: 'max' };
-const MEDIUM_TO_XHIGH: EffortNames = { ...LOW_TO_XHIGH, off: 'medium', low: 'medium' };
-const ONLY_HIGH: EffortNames = { off: 'high', low: 'high', medium: 'high', high: 'high', max: 'high' };
-const NO_EFFORT: EffortNames = { off: undefined, low: undefined, medium: undefined, high: undefined, max: undefined };
-
-/** OpenAI models from before reasoning; also every `-chat` one. */
-const OPENAI_PLAIN = /^(?:ft:)?(?:gpt-3|gpt-4|chatgpt-|.*-chat)/;
-/** OpenAI models that take tools on Chat Completions only with reasoning off, and think unless told. */
-const OPENAI_TOOLS_WITHOUT_REASONING = /^(?:gpt-5\.6|gpt-6-(?:sol|luna)|gpt-6\.1-terra)/;
-
-/** The first match counts. `max` exists in the Responses API only; `xhigh` is as far as Chat Completions goes. */
-const OPENAI_EFFORTS: readonly (readonly [models: RegExp, names: EffortNames])[] = [
-  [OPENAI_PLAIN, NO_EFFORT],
-  [/^o\d/, LOW_TO_HIGH],
-  [/^gpt-5-pro/, ONLY_HIGH],
-  [/^gpt-5\.\d+-pro/, MEDIUM_TO_XHIGH],
-  [/^gpt-5(?:\.1)?-codex/, LOW_TO_HIGH],
-  [/^gpt-5\.\d+-codex/, LOW_TO_XHIGH],
-  [/^gpt-5(?![.\d])/, { ...LOW_TO_HIGH, off: 'minimal' }],
-  [/^gpt-5\.1(?!\d)/, NONE_TO_HIGH],
-  [/^gpt-5\./, NONE_TO_XHIGH],
-  [OPENAI_TOOLS_WITHOUT_REASONING, NONE_TO_XHIGH],
-];
-
-/** Models from before `max`, among those that know `xhigh`. */
-const OPENAI_WITHOUT_MAX = /^gpt-5\.[2-5](?!\d)/;
-
-/** xAI models that refuse the field whatever its value. */
-const XAI_WITHOUT_EFFORT = /^grok-(?:2|3(?!-mini)|4(?![.\d])|4\.1(?!\d)|4\.20|code|build)/;
-
-/** Whether an OpenAI model takes instructions in the role `developer`. */
+/** Whether an OpenAI model takes instructions in the role `developer`, and seals its reasoning. */
 export function isReasoningModel(model: string): boolean {
-  return !OPENAI_PLAIN.test(model);
+  return openAiRule(model).isReasoning;
 }
 
 /** The payload fields for the request's wish to think or not; none when it has no wish. */
 export function encodeThinking(style: ThinkingStyle, request: ChatRequest): JsonOutObject {
   const { model, thinking } = request;
-  const isReasoningRefused = style === 'openai' && request.tools.length > 0 && OPENAI_TOOLS_WITHOUT_REASONING.test(model);
+  const isReasoningRefused = style === 'openai' && request.tools.length > 0 && openAiRule(model).isNoneForTools;
   if (isReasoningRefused && thinking?.enabled !== true) return { reasoning_effort: 'none' };
-  return thinking === undefined ? {} : STYLES[style].encode(model, thinking);
+  return thinking === undefined ? {} : STYLES[style].encode(plainModelName(model), thinking);
 }
 
 /**
@@ -84,11 +50,10 @@ export function encodeThinking(style: ThinkingStyle, request: ChatRequest): Json
  */
 export function encodeReasoning({ model, thinking }: ChatRequest): JsonOutObject | undefined {
   if (thinking === undefined) return undefined;
-  const names = openAiEfforts(model);
-  const effort = effortName(names, thinking);
+  const { efforts, hasMax } = openAiRule(model);
+  const effort = effortName(efforts, thinking);
   if (effort === undefined) return undefined;
   if (!thinking.enabled) return { effort };
-  const hasMax = names.max === 'xhigh' && !OPENAI_WITHOUT_MAX.test(model);
   return { effort: hasMax && thinking.effort === 'max' ? 'max' : effort, summary: 'auto' };
 }
 
@@ -100,13 +65,14 @@ export function thinkingSupport(style: ThinkingStyle): ThinkingSupport {
 type ThinkingSupport = Pick<SupportTable, Extract<keyof SupportTable, `thinking${string}`>>;
 
 type StyleRow = {
+  /** By the model's plain name. */
   readonly encode: (model: string, thinking: Thinking) => JsonOutObject;
   readonly support: ThinkingSupport;
 };
 
 const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
   openai: {
-    encode: (model, thinking) => encodeEffort(openAiEfforts(model), thinking),
+    encode: (model, thinking) => encodeEffort(openAiRule(model).efforts, thinking),
     support: effortSupport(
       LOW_TO_XHIGH,
       '; older models: the nearest they take, nothing before reasoning models',
@@ -163,7 +129,7 @@ const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
   },
   together: {
     encode: (model, thinking) =>
-      model.startsWith('openai/') ? encodeEffort(LOW_TO_HIGH, thinking) : { reasoning: { enabled: thinking.enabled } },
+      model.startsWith('gpt-oss') ? encodeEffort(LOW_TO_HIGH, thinking) : { reasoning: { enabled: thinking.enabled } },
     support: {
       'thinking on': { is: 'sent', as: '`reasoning.enabled: true`; gpt-oss models: `reasoning_effort: medium`' },
       'thinking off': { is: 'sent', as: '`reasoning.enabled: false`; gpt-oss models: `reasoning_effort: low`' },
@@ -187,26 +153,12 @@ const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
   },
 };
 
-function openAiEfforts(model: string): EffortNames {
-  return OPENAI_EFFORTS.find(([models]) => models.test(model))?.[1] ?? LOW_TO_XHIGH;
-}
-
-function xaiEfforts(model: string): EffortNames {
-  if (XAI_WITHOUT_EFFORT.test(model)) return NO_EFFORT;
-  if (model.startsWith('grok-3-mini')) return { off: 'low', low: 'low', medium: 'high', high: 'high', max: 'high' };
-  return model.startsWith('grok-4.3') ? NONE_TO_XHIGH : LOW_TO_XHIGH;
-}
-
 function encodeEffort(names: EffortNames, thinking: Thinking): JsonOutObject {
   return { reasoning_effort: effortName(names, thinking) };
 }
 
-function effortName(names: EffortNames, thinking: Thinking): string | undefined {
-  return names[thinking.enabled ? (thinking.effort ?? 'medium') : 'off'];
-}
-
 function encodeGroq(model: string, thinking: Thinking): JsonOutObject {
-  if (!model.startsWith('qwen/')) return encodeEffort(LOW_TO_HIGH, thinking);
+  if (!model.startsWith('qwen')) return encodeEffort(LOW_TO_HIGH, thinking);
   // Unasked, these models put their reasoning into the answer's text, in tags.
   return thinking.enabled ? { reasoning_effort: 'default', reasoning_format: 'parsed' } : { reasoning_effort: 'none' };
 }

@@ -2,9 +2,7 @@
  * Which of OpenAI's two APIs serves a request, where the operator leaves the choice to the gateway.
  *
  * Chat Completions, which takes everything that older models can do, and Responses for what is refused there. An
- * answer says by itself which of the two gave it. Rules by model age in weeks: the newest behaviour is the default for
- * GPT names that nobody knows yet, and other names, of whatever stands behind the base URL, stay on Chat Completions.
- * Sources: OpenAI, models, endpoints; Chat Completions, error for `reasoning_effort` with function tools.
+ * answer says by itself which of the two gave it.
  */
 
 import { parseLenient } from '../../base/json/parse.ts';
@@ -12,12 +10,7 @@ import { stringField } from '../../base/loose.ts';
 import { REQUEST_FEATURES } from '../../core/adapter.ts';
 import type { Adapter, DeltaSink, RequestFeature, StreamDecoder, Support, SupportTable } from '../../core/adapter.ts';
 import type { ChatRequest } from '../../core/chat.ts';
-
-/** Models that Chat Completions does not know. */
-const RESPONSES_ONLY = /^(?:codex-|computer-use-|(?:o\d|gpt-\d).*-(?:pro|codex|deep-research)(?:-|$))/;
-
-/** Models that on Chat Completions take tools only without reasoning, or not at all: since gpt-5.4, but for the `-chat` ones. */
-const RESPONSES_FOR_TOOLS = /^(?:ft:)?gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)(?!.*-chat)/;
+import { openAiRule } from '../openai-common/model-rules.ts';
 
 /**
  * True when the model demands Responses, which alone calls tools while reasoning. A wish to see reasoning, which Chat
@@ -25,8 +18,8 @@ const RESPONSES_FOR_TOOLS = /^(?:ft:)?gpt-(?:5\.(?:[4-9]|\d\d)|[6-9]|\d\d)(?!.*-
  * stop sequences.
  */
 export function isForResponses({ model, tools, stop }: ChatRequest): boolean {
-  if (RESPONSES_ONLY.test(model)) return true;
-  return tools.length > 0 && stop.length === 0 && RESPONSES_FOR_TOOLS.test(model);
+  const { responses } = openAiRule(model);
+  return responses === 'always' || (responses === 'for tools' && tools.length > 0 && stop.length === 0);
 }
 
 /** One codec of two: each request by the API that serves it, each answer by the API that gave it. */

@@ -81,10 +81,4 @@ describe('decodeFailure', () => {
       assert.match(failure.message, /: a provider_state belongs to another conversation or account$/);
     }
   });
-
-  test('does not retry what the provider says not to retry', () => {
-    assert.equal(adapter.decodeFailure(529, { 'x-should-retry': 'false' }, error('overloaded_error')).isRetried, false);
-    assert.equal(adapter.decodeFailure(529, { 'x-should-retry': 'true' }, error('overloaded_error')).isRetried, true);
-    assert.equal(adapter.decodeFailure(400, { 'x-should-retry': 'true' }, error('invalid_request_error')).isRetried, false);
-  });
 });

@@ -2,6 +2,8 @@
 
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import type { Adapter } from '../../../src/core/adapter.ts';
+import { isMadeCallId } from '../../../src/core/call-id.ts';
 import { replyText, replyToolCalls } from '../../../src/core/chat.ts';
 import type { ChatReply, StopReason, Usage } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
@@ -15,9 +17,13 @@ import { assistant, messagesOf, result, user } from './setup.ts';
 
 type Json = { readonly [key: string]: unknown };
 
+/** Hosts that the recordings call by another name than the gateway. */
+const ROW_NAMES: Readonly<Record<string, string>> = { 'vercel-gateway': 'vercel' };
+
 const adapterFor = (provider: string) => {
-  const row = [OPENAI_ROW, ...HOST_ROWS].find(({ name }) => name === provider) ?? compatRow(provider);
-  return row.createAdapter(provider);
+  const name = ROW_NAMES[provider] ?? provider;
+  const row = [OPENAI_ROW, ...HOST_ROWS].find((candidate) => candidate.name === name) ?? compatRow(name);
+  return row.createAdapter(name);
 };
 
 const json = (text: string): Json => JSON.parse(text) as Json;
@@ -136,6 +142,57 @@ test('every recorded stream decodes to its text, calls, stop reason and usage', 
       assert.equal(thinking, end.thinking);
     });
   }
+});
+
+/** What reached the caller, without what only the same provider understands. */
+const contentOfReply = (reply: ChatReply | Failure): unknown => {
+  if (reply instanceof Failure) return reply.kind;
+  const calls = replyToolCalls(reply).map(({ id, name, arguments: args }) => [isMadeCallId(id) ? '' : id, name, args.text]);
+  return [replyText(reply), reply.thinking, calls, reply.stopReason, reply.usage];
+};
+
+test('every recording decodes alike behind the base URL of OpenAI, of any other host and of one of the operator\'s own', { skip: corpusAbsent }, () => {
+  const others = [OPENAI_ROW.createAdapter('openai', { openAiApi: 'chat' }), OPENAI_ROW.createAdapter('openai'), compatRow('compat').createAdapter('compat')];
+  let seen = 0;
+  for (const kind of ['complete', 'stream'] as const) {
+    for (const recording of recordings('openai-chat', kind)) {
+      const bytes = readRecording(recording);
+      const decode = (adapter: Adapter) =>
+        contentOfReply(kind === 'complete' ? adapter.decodeChat(bytes.toString()) : endOf(decodeChunks(adapter, [sseFrom(recording.file, bytes)])));
+      const content = decode(adapterFor(recording.provider));
+      for (const other of others) assert.deepEqual(decode(other), content, recording.file);
+      seen += 1;
+    }
+  }
+  assert.ok(seen > 120, `${seen} recordings`);
+});
+
+test('every recorded stream decodes alike in pieces of any size', { skip: corpusAbsent }, () => {
+  for (const recording of recordings('openai-chat', 'stream')) {
+    const bytes = sseFrom(recording.file, readRecording(recording));
+    const adapter = adapterFor(recording.provider);
+    const content = contentOfReply(endOf(decodeChunks(adapter, [bytes])));
+    for (const size of [7, 1021]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size));
+      assert.deepEqual(contentOfReply(endOf(decodeChunks(adapter, pieces))), content, `${recording.file} in pieces of ${size}`);
+    }
+  }
+});
+
+test('every recorded answer in a schema is JSON text', { skip: corpusAbsent }, () => {
+  let seen = 0;
+  for (const kind of ['complete', 'stream'] as const) {
+    for (const recording of recordings('openai-chat', kind).filter(({ features }) => features.includes('req_structured_output'))) {
+      const bytes = readRecording(recording);
+      const adapter = adapterFor(recording.provider);
+      const reply = kind === 'complete' ? adapter.decodeChat(bytes.toString()) : endOf(decodeChunks(adapter, [sseFrom(recording.file, bytes)]));
+      assert.ok(!(reply instanceof Failure), recording.file);
+      if (reply.stopReason !== 'end_turn') continue;
+      assert.doesNotThrow(() => void JSON.parse(replyText(reply)), recording.file);
+      seen += 1;
+    }
+  }
+  assert.ok(seen > 5, `${seen} answers in a schema`);
 });
 
 test('a recorded stream cut before its finish reason always fails', { skip: corpusAbsent }, async (t) => {

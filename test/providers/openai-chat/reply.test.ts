@@ -150,11 +150,18 @@ test('arguments nested beyond the limit are a failure, not an empty object', () 
   assert.equal(failure.kind, 'server');
 });
 
-test('more calls than any answer holds are a failure', () => {
+test('a body may hold more calls than any model makes today, and is bounded all the same', () => {
   const calls = (count: number): unknown[] => Array.from({ length: count }, (_, at) => fn('{}', `id${at}`));
-  assert.equal(callsOf(calls(128)).length, 128);
-  const failure = failureTo({ tool_calls: calls(129) }, 'tool_calls');
-  assert.equal(failure.kind, 'server');
+  assert.equal(callsOf(calls(1000)).length, 1000);
+  const failure = failureTo({ tool_calls: Array.from({ length: 40_000 }, () => ({})) }, 'tool_calls');
+  assert.deepEqual([failure.kind, failure.isOwn, failure.isRetried], ['server', true, false]);
+});
+
+test('a body with thousands of arguments as objects takes time linear in their number', () => {
+  const startedAtMs = performance.now();
+  const calls = Array.from({ length: 3000 }, (_, at) => fn({ n: at, o: {} }, `id${at}`));
+  assert.deepEqual(callsOf(calls).at(-1), ['id2999', 'weather', '{"n":2999,"o":{}}']);
+  assert.ok(performance.now() - startedAtMs < 20_000);
 });
 
 test('of several choices only index 0 counts, wherever it stands', () => {

@@ -125,6 +125,44 @@ test('texts of an assistant turn are joined, an empty turn is an empty text', ()
   ]);
 });
 
+test('user turns in a row go out as one where the host or its chat template refuses them, as they came elsewhere', () => {
+  const turns: Turn[] = [user('a'), user('b'), assistant(text('c')), user('d')];
+  const sent = [{ role: 'user', content: 'a' }, { role: 'user', content: 'b' }, { role: 'assistant', content: 'c' }, { role: 'user', content: 'd' }];
+  for (const provider of ['openai', 'azure', 'groq', 'mistral', 'openrouter', 'ollama']) assert.deepEqual(messagesOf(adapterOf(provider), turns), sent, provider);
+  const merged = [{ role: 'user', content: 'a\n\nb' }, { role: 'assistant', content: 'c' }, { role: 'user', content: 'd' }];
+  for (const provider of ['perplexity', 'deepseek', 'moonshot', 'vllm', 'llamacpp', 'nvidia', 'huggingface', 'compat']) {
+    assert.deepEqual(messagesOf(adapterOf(provider), turns), merged, provider);
+  }
+});
+
+test('merged user turns keep the order of texts and images, and stay behind the system message and tool results', () => {
+  const image: Turn = { role: 'user', parts: [{ type: 'text', text: 'b', state: undefined }, { type: 'image', source: { type: 'url', url: 'https://x/y.png' } }] };
+  assert.deepEqual(messagesOf(adapterOf('perplexity'), [user('a'), image, user('c')], { system: 's' }), [
+    { role: 'system', content: 's' },
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' }, { type: 'text', text: 'b' }, { type: 'image_url', image_url: { url: 'https://x/y.png' } }, { type: 'text', text: 'c' },
+      ],
+    },
+  ]);
+  const roles = messagesOf(adapterOf('vllm'), [user('a'), assistant(call('c1')), result('c1', 'x'), user('b'), user('c')]) as { role: string; content: unknown }[];
+  assert.deepEqual(roles.map(({ role, content }) => [role, content]), [['user', 'a'], ['assistant', null], ['tool', 'x'], ['user', 'b\n\nc']]);
+});
+
+test('an assistant turn without text and calls is left out where the host refuses it', () => {
+  const turns = [user('a'), assistant(), user('b'), assistant(text('')), assistant(call('c1')), result('c1', 'x')];
+  const shape = (provider: string) => (messagesOf(adapterOf(provider), turns) as { role: string; content: unknown }[]).map(({ role, content }) => [role, content]);
+  assert.deepEqual(shape('mistral'), [['user', 'a'], ['user', 'b'], ['assistant', null], ['tool', 'x']]);
+  assert.deepEqual(shape('moonshot'), [['user', 'a\n\nb'], ['assistant', null], ['tool', 'x']]);
+  assert.deepEqual(shape('openai'), [['user', 'a'], ['assistant', ''], ['user', 'b'], ['assistant', ''], ['assistant', null], ['tool', 'x']]);
+});
+
+test('a damaged state on a turn that is left out is refused all the same', () => {
+  const encoded = adapterOf('mistral').encodeChat(requestOf({ turns: [user('a'), assistant(text('', 'forged'))] }), false);
+  assert.ok(encoded instanceof Failure && encoded.kind === 'bad_request' && encoded.message.startsWith('messages[1].content[0].provider_state'));
+});
+
 test('each tool result is a message, a failed one says so in words', () => {
   const turn: Turn = {
     role: 'tool',

@@ -4,6 +4,7 @@ import { isMadeCallId } from '../../../src/core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
+import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
 import { adapterOf, assistant, bodyText, bodyWith, call, chunk, fixture, good, messagesOf, requestOf, result, sse, user } from './setup.ts';
 
@@ -69,6 +70,19 @@ test('a stream cut at any byte is done only once the finish reason has come', ()
 test('a stream without a finish reason fails although it says [DONE]', () => {
   const failure = failureOf([chunk({ content: 'half' })]);
   assert.deepEqual([failure.kind, failure.message], ['server', 'openai ended the stream before the answer was complete']);
+});
+
+test('blank frames anywhere, and further frames and [DONE] after the end, change nothing', () => {
+  const blank = 'data:\n\ndata: \n\nevent: ping\ndata: \n\n: comment\n\n';
+  for (const api of ['chat', 'auto'] as const) {
+    const adapter = OPENAI_ROW.createAdapter('openai', { openAiApi: api });
+    for (const name of ['text.sse', 'tools.sse', 'reasoning.sse']) {
+      const plain = fixture(name).toString();
+      const frames = plain.split(/(?<=\r?\n\r?\n)/);
+      const noisy = blank + frames.join(blank) + blank + 'data: [DONE]\n\ndata: [DONE]\n\n' + frames.join('');
+      assert.deepEqual(decodeChunks(adapter, [Buffer.from(noisy)]), decodeChunks(adapter, [Buffer.from(plain)]), `${api} ${name}`);
+    }
+  }
 });
 
 test('the decoder emits one terminal delta and is silent after it', () => {
@@ -189,12 +203,83 @@ test('a frame that is not a JSON object is a failure, an empty one is nothing', 
   assert.deepEqual(kept.map((delta) => delta.type), ['text', 'done']);
 });
 
-test('a stream that never ends its calls, details or text is stopped', () => {
-  const many = Array.from({ length: 129 }, (_, at) => piece({ index: at, id: `i${at}`, function: { name: 'f', arguments: '{}' } }));
-  assert.equal(failureOf([...many, chunk({}, 'tool_calls')]).message, 'openai answered 200, but the stream holds more than any answer');
-  const details = Array.from({ length: 1025 }, (_, at) => chunk({ reasoning_details: [{ type: 'reasoning.text', index: at }] }));
-  assert.ok(endOf(deltasOf([...details, chunk({}, 'stop')], 'openrouter')) instanceof Failure);
-  assert.ok(!(endOf(deltasOf([...details.slice(1), chunk({}, 'stop')], 'openrouter')) instanceof Failure));
+test('an answer may hold more calls than any model makes today', () => {
+  const many = Array.from({ length: 1000 }, (_, at) => piece({ index: at, id: `i${at}`, function: { name: 'f', arguments: '{}' } }));
+  assert.equal(callsOf(many).length, 1000);
+});
+
+/** Frames of empty calls or details, each another one. */
+const FLOODS: Readonly<Record<string, (at: number) => unknown>> = {
+  tool_calls: (at) => ({ index: at, function: { name: 'f' } }),
+  reasoning_details: (at) => ({ type: 'reasoning.text', index: at }),
+};
+
+test('a stream that never ends its calls or details is stopped by a limit that the failure names', () => {
+  for (const [field, entry] of Object.entries(FLOODS)) {
+    const decoder = adapterOf('openrouter').createStreamDecoder();
+    let last: Delta | undefined;
+    for (let frame = 0; frame < 50 && last === undefined; frame += 1) {
+      const entries = Array.from({ length: 1000 }, (_, at) => entry(frame * 1000 + at));
+      decoder.frame('', JSON.stringify(chunk({ [field]: entries })), (delta) => (last = delta));
+    }
+    assert.ok(last?.type === 'failed', field);
+    const { kind, message, isOwn, isRetried } = last.failure;
+    assert.deepEqual([kind, isOwn, isRetried], ['server', true, false]);
+    assert.equal(message, `openrouter answered 200, but the reply is longer than ${REPLY_CHARS_MAX} characters`);
+  }
+});
+
+test('a detail that gets ever more fields stops the stream', () => {
+  const decoder = adapterOf('openrouter').createStreamDecoder();
+  let last: Delta | undefined;
+  for (let frame = 0; frame < 200 && last === undefined; frame += 1) {
+    const fields = Array.from({ length: 1000 }, (_, at) => `"k${frame * 1000 + at}":""`);
+    decoder.frame('', `{"choices":[{"delta":{"reasoning_details":[{${fields.join()}}]}}]}`, (delta) => (last = delta));
+  }
+  assert.equal(last?.type, 'failed');
+});
+
+/** What a stream may hold thousands of, as the fields of one delta, of some 139 KB, and the frames of one each. */
+const CROWDS: Readonly<Record<string, (at: number) => object>> = {
+  'details with objects': (at) => ({ reasoning_details: [{ type: 'reasoning.text', index: at, text: 'a', more: { n: 1.5 } }] }),
+  'details with ids': (at) => ({ reasoning_details: [{ type: 'reasoning.encrypted', index: 0, id: `rs_${at}`, data: 'AAAA', n: 1.5 }] }),
+  'one detail in pieces': (at) => ({ reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'a', n: at }] }),
+  'calls with objects': (at) => ({ tool_calls: [{ index: at, id: `c${at}`, function: { name: 'f', arguments: { n: at, o: {} } } }] }),
+  'calls without an index': (at) => ({ tool_calls: [{ id: `c${at}`, function: { name: 'f', arguments: { n: at } } }] }),
+  'one call in pieces': () => ({ tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: ' ' } }] }),
+};
+
+// Looking through everything for each of them took half a minute for one of these.
+test('what comes in thousands takes time linear in its number, in one frame or many', () => {
+  const startedAtMs = performance.now();
+  for (const [name, delta] of Object.entries(CROWDS)) {
+    const deltas = Array.from({ length: 2000 }, (_, at) => delta(at));
+    const [key = ''] = Object.keys(delta(0));
+    const together = { [key]: deltas.flatMap((one) => (one as Record<string, unknown[]>)[key] ?? []) };
+    const one = replyOf([chunk(together), chunk({ content: 'x' }, 'stop')], 'openrouter');
+    const many = replyOf([...deltas.map((each) => chunk(each)), chunk({ content: 'x' }, 'stop')], 'openrouter');
+    assert.deepEqual(many, one, name);
+  }
+  assert.ok(performance.now() - startedAtMs < 20_000);
+});
+
+test('what is kept as written may hold more values than a caller may send, and so may what stands beside it', () => {
+  const many = `[${Array.from({ length: 40_000 }, () => '{"a":1.0}').join()}]`;
+  const details = '[{"type":"reasoning.text","text":"t","n":1.0}]';
+  const adapter = adapterOf('compat');
+  for (const [args, beside] of [[`{"list":${many}}`, '[]'], ['{"n":1.0}', many]] as const) {
+    for (const sent of [args, JSON.stringify(args)]) {
+      const body =
+        `{"choices":[{"index":0,"logprobs":${beside},"finish_reason":"tool_calls","message":{"content":"x","reasoning_details":${details},` +
+        `"tool_calls":[{"id":"a","type":"function","function":{"name":"weather","arguments":${sent}}}]}}]}`;
+      const whole = good(adapter.decodeChat(body));
+      assert.deepEqual(whole.parts.map((part) => (part.type === 'tool_call' ? part.arguments.text : part.text)), ['x', args]);
+      const turns = [user('q'), assistant(...whole.parts), result('a', 'ok')];
+      assert.ok(bodyText(adapter, requestOf({ turns })).includes(`"reasoning_details":${details}`));
+      const streamed = good(endOf(decodeChunks(adapter, [Buffer.from(`data: ${body.replace('"message":', '"delta":')}\n\n`)])));
+      assert.deepEqual(streamed, whole);
+    }
+  }
 });
 
 test('text beyond the limit stops the stream', () => {

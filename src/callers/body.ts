@@ -1,0 +1,42 @@
+/** A request's body, from bytes to the fields of one JSON object, or the reason why not. */
+
+import { isUtf8 } from 'node:buffer';
+import { FieldProblem, Fields } from '../base/fields.ts';
+import type { Path } from '../base/fields.ts';
+import { parseJson } from '../base/json/parse.ts';
+import { JsonObject, JsonProblem } from '../base/json/value.ts';
+import { Failure } from '../core/failure.ts';
+
+/** Something in a body that has no equal in a chat: thrown as a FieldProblem is, answered with kind `unsupported`. */
+export class UnsupportedField extends FieldProblem {}
+
+/** The problem of a part of a body that has no equal in a chat. */
+export function unsupported(path: Path | undefined, complaint: string): UnsupportedField {
+  return new UnsupportedField(path, complaint);
+}
+
+/** What `read` makes of the body. Failures: bad_request, and unsupported for an UnsupportedField. Never throws, whatever the bytes. */
+// hot: per request
+export function decodeBody<T>(body: Buffer, read: (fields: Fields) => T): T | Failure {
+  if (!isUtf8(body)) return new Failure('bad_request', 'the body is not valid JSON: it is not UTF-8');
+  const value = parseJson(body.toString('utf8', startsWithByteOrderMark(body) ? 3 : 0));
+  if (value instanceof JsonProblem) {
+    return new Failure('bad_request', `the body is not valid JSON: ${value.reason} at character ${value.offset + 1}`);
+  }
+  if (!(value instanceof JsonObject)) return new Failure('bad_request', 'the body must be a JSON object');
+  return caught(() => read(new Fields(value, undefined)));
+}
+
+/** What `read` returns, or the failure for the problem that it throws. */
+export function caught<T>(read: () => T): T | Failure {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof FieldProblem)) throw thrown;
+    return new Failure(thrown instanceof UnsupportedField ? 'unsupported' : 'bad_request', thrown.message);
+  }
+}
+
+function startsWithByteOrderMark(body: Buffer): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+}

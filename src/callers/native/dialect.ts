@@ -1,0 +1,43 @@
+/** The gateway's own format: POST /v1/chat and POST /v1/chat/stream. */
+
+import type { CallerDialect, DecodedRequest, DialectRoute } from '../../core/dialect.ts';
+import { Failure } from '../../core/failure.ts';
+import { renderChatReply, renderDeltaFrame, renderFailureBody, renderModelList } from './reply.ts';
+import { decodeChatRequest } from './request.ts';
+
+const KEEP_ALIVE = ': keep-alive\n\n';
+const NO_HEADERS = {};
+
+export const NATIVE: CallerDialect = {
+  name: 'native',
+  vendor: undefined,
+  takesModelPrefixes: false,
+  takesApiKey: false,
+  fieldNames: new Set(),
+  routes: [
+    { name: 'chat', path: '/v1/chat', stream: 'never' },
+    { name: 'chat_stream', path: '/v1/chat/stream', stream: 'always' },
+  ],
+  decodeRequest,
+  renderReply: (reply, { provider }, raw) => renderChatReply(provider, reply, raw),
+  createFrames: ({ provider }) => ({
+    render: (delta) => renderDeltaFrame(provider, delta),
+    keepAlive: () => KEEP_ALIVE,
+  }),
+  renderFailure: (failure) => ({ body: renderFailureBody(failure), headers: NO_HEADERS }),
+  renderModels: renderModelList,
+  breaksFailedStreams: false,
+  repliesRefusals: false,
+};
+
+function decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure {
+  const request = decodeChatRequest(body);
+  if (request instanceof Failure) return request;
+  return {
+    provider: request.provider,
+    model: request.model,
+    isStream: route.stream === 'always',
+    wantsUsage: true,
+    translate: (model) => ({ request: model === request.model ? request : { ...request, model }, ignored: [] }),
+  };
+}

@@ -1,0 +1,35 @@
+/** Failures in the form of OpenAI's APIs (OpenAI, error codes): its SDKs choose their class by the status alone. */
+
+import type { JsonOutObject } from '../../base/json/value.ts';
+import type { Failure, FailureKind } from '../../core/failure.ts';
+
+type Names = { readonly type: string; readonly code: string | null };
+
+const NAMES: Readonly<Record<FailureKind, Names>> = {
+  auth: { type: 'api_error', code: 'provider_auth' },
+  rate_limit: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+  not_found: { type: 'invalid_request_error', code: 'model_not_found' },
+  bad_request: { type: 'invalid_request_error', code: null },
+  unsupported: { type: 'invalid_request_error', code: 'unsupported' },
+  refusal: { type: 'invalid_request_error', code: 'refusal' },
+  server: { type: 'api_error', code: 'provider_error' },
+  unknown: { type: 'api_error', code: 'provider_unreachable' },
+};
+
+/** A caller's own token that was refused, which the kind alone does not tell from a provider's key. */
+const WRONG_TOKEN: Names = { type: 'invalid_request_error', code: 'invalid_api_key' };
+
+/** The object `error` of a failed answer, and of a stream's frame that says that it failed. */
+export function errorObject(failure: Failure): JsonOutObject {
+  const { type, code } = failure.status === 401 ? WRONG_TOKEN : NAMES[failure.kind];
+  return { message: failure.message, type, param: null, code };
+}
+
+/**
+ * For OpenAI's and Anthropic's SDKs, which try everything from 408 up twice more by themselves: the gateway has done that
+ * already, or it is of no use. Only what the gateway itself refuses for want of room is worth another try.
+ */
+export function retryHeaders(failure: Failure): Readonly<Record<string, string>> {
+  const isOfUse = failure.upstreamStatus === 0 && (failure.status === 429 || failure.status === 503);
+  return isOfUse ? {} : { 'x-should-retry': 'false' };
+}

@@ -1,0 +1,94 @@
+/**
+ * The seam between the gateway and what its callers speak.
+ *
+ * A dialect is a pure codec, the mirror image of an adapter: it decodes requests and encodes answers, opens no socket,
+ * reads no clock and keeps nothing between exchanges. Tokens, limits, the choice of a provider and the ways in which
+ * an answer travels exist once, elsewhere.
+ */
+
+import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
+import type { Failure } from './failure.ts';
+
+/** A path on which chats are asked for, by POST. */
+export type DialectRoute = {
+  /** For logs and metrics. */
+  readonly name: string;
+  readonly path: string;
+  /** Whether answers are streamed. `asked` = the body says so. */
+  readonly stream: 'always' | 'never' | 'asked';
+};
+
+/** A request as far as it can be read before anybody knows who will serve it. */
+export type DecodedRequest = {
+  /** The registered provider that the body names; undefined = none. */
+  readonly provider: string | undefined;
+  /** The model as the caller names it. */
+  readonly model: string;
+  readonly isStream: boolean;
+  /** Whether a stream is to say its usage, where the dialect leaves that to the request. */
+  readonly wantsUsage: boolean;
+  /** What the request asks, of a provider that knows the model as `model`. Failures: bad_request, unsupported. */
+  translate(model: string): Translation | Failure;
+};
+
+export type Translation = {
+  readonly request: ChatRequest;
+  /** Where in the body something stands that was left out because the answer is the same without it. Empty = nothing. */
+  readonly ignored: readonly string[];
+};
+
+/** What an answer says besides the reply itself. */
+export type AnswerFacts = {
+  /** The request that is answered. */
+  readonly request: DecodedRequest;
+  readonly requestId: string;
+  /** Who serves it. */
+  readonly provider: string;
+  /** The model as the provider names it; undefined as long as it has not, or when it names none. */
+  readonly servedModel: string | undefined;
+  /** When the request came, in seconds since 1970. */
+  readonly createdAtS: number;
+};
+
+/**
+ * One streamed answer in the making: deltas in, text for the caller out. Whoever feeds it ends with one `done` or one
+ * `failed`, and sends nothing after that.
+ */
+export interface StreamFrames {
+  /** The frames for one delta, blank lines included; empty when there is nothing to say yet. */
+  render(delta: Delta): string;
+  /** What a caller is sent when there was nothing else to send for a while. */
+  keepAlive(): string;
+}
+
+/** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
+export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
+
+export interface CallerDialect {
+  /** For logs and metrics: `native`, `openai-chat`, … */
+  readonly name: string;
+  /** Whose format it is, as the name of a provider, which serves it where nothing else is said; undefined = nobody's but ours. */
+  readonly vendor: string | undefined;
+  /** Whether `provider/model` as a model asks that provider, unless the operator says otherwise. */
+  readonly takesModelPrefixes: boolean;
+  /** Whether a caller's token may also come as `x-api-key`. */
+  readonly takesApiKey: boolean;
+  /** The names in its table of fields. Metrics count what was left out by them, all others as `other`. */
+  readonly fieldNames: ReadonlySet<string>;
+  readonly routes: readonly DialectRoute[];
+  /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
+  decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure;
+  /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
+  renderReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): string;
+  createFrames(facts: AnswerFacts): StreamFrames;
+  renderFailure(failure: Failure, requestId: string): FailureAnswer;
+  /** A provider's model list. */
+  renderModels(provider: string, models: readonly ModelInfo[]): string;
+  /**
+   * Whether the connection is broken off behind a failed stream instead of ended: clients that do not know the
+   * dialect's error frame take a stream that ends in order for a whole answer.
+   */
+  readonly breaksFailedStreams: boolean;
+  /** Whether a provider that declined without a word is answered as a reply, with stop reason `refusal`, and not as a failure. */
+  readonly repliesRefusals: boolean;
+}
