@@ -56,7 +56,7 @@ async function keepAsking(t: TestContext, address: string, path: string): Promis
 }
 
 test('SIGTERM under load: unready first, every request in flight is answered, each connection told to close, exit 0', async (t) => {
-  const { sandbox, running, address } = await start(t, { GATEWAY_DRAIN_DELAY: '300ms' });
+  const { sandbox, running, address } = await start(t, { GATEWAY_DRAIN_DELAY: '2s' });
   let asking = 50;
   const callers = Array.from({ length: asking }, async (_, i) => {
     const answers = await keepAsking(t, address, i % 2 === 0 ? '/v1/chat' : '/v1/chat/stream');
