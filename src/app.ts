@@ -15,6 +15,7 @@ import type { Failure } from './core/failure.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { listen } from './http/listen.ts';
+import { MemoryHealth, watchMemory } from './http/memory.ts';
 import type { ServerParts } from './http/parts.ts';
 import { createServer } from './http/server.ts';
 import type { GatewayServer } from './http/server.ts';
@@ -30,6 +31,10 @@ const DETAIL_CHARS_MAX = 500;
 const MASKED_CHARS_MAX = 8 * DETAIL_CHARS_MAX;
 /** After the grace: time for the last error frames to leave. */
 const LAST_WORDS_MS = 500;
+/** The same for who does not want to wait. */
+const SHORT_LAST_WORDS_MS = 100;
+/** Once their connections are closed: time for the exchanges to be logged. */
+const REPORTS_MS = 50;
 const IDLE_CHECK_MS = 20;
 
 /** What the app takes from outside. */
@@ -39,6 +44,8 @@ export type AppSurroundings = {
   readonly logLinesDropped: () => number;
   /** Instead of the transport that the configuration names: an own `fetch`, or a mock. */
   readonly fetch: typeof fetch | undefined;
+  /** How long a page of metrics is used again; a second where absent. */
+  readonly metricsPageMs?: number;
 };
 
 export type App = {
@@ -49,6 +56,8 @@ export type App = {
    * true when everything finished by itself, false when the grace ended first. A second call waits for the first.
    */
   drain(): Promise<boolean>;
+  /** Ends everything, also a drain, within 200 ms: open streams get their `error` event, every exchange its log line. */
+  stop(): Promise<void>;
   /**
    * Takes over the tokens, keys and certificate of a configuration that was read again. Requests in flight keep those they
    * began with.
@@ -74,6 +83,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
     upstreamSockets: () => transport.openSockets?.() ?? 0,
+    pageMs: surroundings.metricsPageMs,
   });
   const gateway = createGateway(
     {
@@ -92,13 +102,14 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     (record, attempt, attemptMs, failure) => {
       if (!log.isEnabled('debug')) return;
       const outcome = failure?.kind ?? 'success';
-      const error = failure === undefined ? undefined : parts.redacted(failure.message);
+      const error = failure === undefined ? undefined : parts.sentence(failure);
       log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
   );
   const loopHealth = new LoopHealth();
-  const stopWatching = watchEventLoop(loopHealth);
-  const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded);
+  const memoryHealth = new MemoryHealth();
+  const stopWatches = [watchEventLoop(loopHealth), watchMemory(memoryHealth)];
+  const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded, () => memoryHealth.refuses());
   let isDraining = false;
   let parts = partsFrom(config);
   const server = createServer(() => parts);
@@ -108,6 +119,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   function partsFrom(current: Config): ServerParts {
     const redact = createRedactor([...secretsOf(current).values()]);
     const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
+    const sentence = (failure: Failure): string => sentenceOf(failure, redact);
     return {
       config: current,
       dialects: DIALECTS,
@@ -117,7 +129,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       admission,
       log,
       isDraining: () => isDraining,
-      presentable: (failure) => (config.forwardsErrorMessages ? withProse(failure, redacted) : failure),
+      presentable: (failure) => failure.with({ message: sentence(failure) + (config.forwardsErrorMessages ? proseOf(failure, redacted) : '') }),
+      sentence,
       redacted,
     };
   }
@@ -137,16 +150,21 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     await new Promise((resolve) => setImmediate(resolve));
     server.server.close();
     const isClean = await idle(server, config.shutdownGraceMs);
-    if (!isClean) {
-      server.endAll('shutdown');
-      await idle(server, LAST_WORDS_MS);
-    }
-    close();
+    if (isClean) close();
+    else await endAll(LAST_WORDS_MS);
     return isClean;
   }
 
+  async function endAll(lastWordsMs: number): Promise<void> {
+    isDraining = true;
+    server.endAll('shutdown');
+    await idle(server, lastWordsMs);
+    close();
+    await idle(server, REPORTS_MS);
+  }
+
   function close(): void {
-    stopWatching();
+    for (const stop of stopWatches) stop();
     server.server.close();
     server.server.closeAllConnections();
     transport.close();
@@ -155,6 +173,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   return {
     listen: () => listen(server.server, config.listen, config.tls === undefined ? 'http' : 'https'),
     drain: () => (drained ??= drainOnce()),
+    stop: () => endAll(SHORT_LAST_WORDS_MS),
     reload,
     close,
   };
@@ -197,10 +216,19 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
-/** The failure with the provider's own words, masked and cut, added to its sentence; never for a rejected credential. */
-function withProse(failure: Failure, redacted: (text: string) => string): Failure {
-  if (failure.detail === undefined || failure.kind === 'auth') return failure;
-  return failure.with({ message: `${failure.message}: ${redacted(failure.detail)}` });
+/** The gateway's own sentence. Only what it quotes of others is searched: a key such as `ollama` would garble the rest. */
+function sentenceOf({ message, quotes }: Failure, redact: (text: string) => string): string {
+  let sentence = message;
+  for (const quote of quotes) {
+    const masked = redact(quote);
+    if (masked !== quote) sentence = sentence.replaceAll(quote, () => masked);
+  }
+  return bounded(sentence, DETAIL_CHARS_MAX);
+}
+
+/** The provider's own words, masked and cut, to follow the sentence; none for a rejected credential. */
+function proseOf({ kind, detail }: Failure, redacted: (text: string) => string): string {
+  return detail === undefined || kind === 'auth' ? '' : `: ${redacted(detail)}`;
 }
 
 /**

@@ -53,6 +53,7 @@ async function show(): Promise<void> {
       GATEWAY_ADDR: GATEWAY_ADDR ?? `127.0.0.1:${PORT ?? 8080}`,
       GATEWAY_AUTH_TOKEN: token,
       GATEWAY_DEFAULT_PROVIDER: 'anthropic',
+      GATEWAY_ALLOWED_ORIGINS: process.env['GATEWAY_ALLOWED_ORIGINS'],
       GATEWAY_DRAIN_DELAY: '0',
       GATEWAY_LOG_LEVEL: 'error',
       GATEWAY_LOG_FORMAT: 'text',

@@ -113,11 +113,13 @@ function reloadOnSignal(app: App, log: Log): void {
 
 function stopOnSignals(app: App, log: Log, exit: (code: number) => void): void {
   let isStopping = false;
+  let isCut = false;
   let exitCode = 0;
   const drain = (): void => {
     isStopping = true;
     app.drain().then(
       (isClean) => {
+        if (isCut) return;
         log.info(isClean ? 'stopped' : 'stopped, with requests cut off at the end of GATEWAY_SHUTDOWN_GRACE');
         exit(exitCode);
       },
@@ -125,13 +127,14 @@ function stopOnSignals(app: App, log: Log, exit: (code: number) => void): void {
     );
   };
   const stop = (signal: string): void => {
-    if (isStopping) {
-      log.warn(`${signal} again: stopping at once`);
-      exit(FAILED);
+    if (!isStopping) {
+      log.info(`${signal}: draining`);
+      drain();
       return;
     }
-    log.info(`${signal}: draining`);
-    drain();
+    isCut = true;
+    log.warn(`${signal} again: stopping at once`);
+    void app.stop().finally(() => exit(FAILED));
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);

@@ -20,6 +20,23 @@ const MODEL_NAME = /^[\w.:@/+-]{1,128}$/;
 const CHAT = 'chat';
 /** How often the event loop is looked at, in milliseconds. */
 const LOOP_TICK_MS = 20;
+/** How long its delays are collected before they are forgotten, this long again after that. Most scrape more often. */
+const LOOP_WINDOW_MS = 60_000;
+/** How long a page is used again, so that scraping costs a bounded part of the time, however many scrape. */
+const PAGE_MS = 1000;
+
+/**
+ * Shares of the page, in bytes: for some fifteen models with histograms of their own, and after these one more for each
+ * provider. A series of these histograms is 3 to 4 KB.
+ */
+const DURATION_BYTES = 150 * 1024;
+const TOKEN_USAGE_BYTES = 124 * 1024;
+const FIRST_TOKEN_BYTES = 60 * 1024;
+const PER_TOKEN_BYTES = 52 * 1024;
+const TOKENS_BYTES = 32 * 1024;
+const CHATS_BYTES = 16 * 1024;
+const ATTEMPTS_BYTES = 8 * 1024;
+const OVERHEAD_BYTES = 12 * 1024;
 
 const DURATION_BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_TOKEN_BOUNDS_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -27,7 +44,9 @@ const PER_TOKEN_BOUNDS_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 
 const TOKEN_BOUNDS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
 const OVERHEAD_BOUNDS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
-const CHAT_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name', 'gen_ai_request_model', 'gen_ai_response_model'];
+const REQUEST_MODEL = 'gen_ai_request_model';
+const RESPONSE_MODEL = 'gen_ai_response_model';
+const CHAT_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name'];
 
 /**
  * Why a chat failed: the failure's kind, or how the exchange ended before it could, or `gateway` where the failure is the
@@ -77,15 +96,18 @@ export type MetricsSources = {
   readonly version: string;
   readonly logLinesDropped: () => number;
   readonly upstreamSockets: () => number;
+  /** How long a page is used again; a second where absent. */
+  readonly pageMs?: number | undefined;
 };
 
 /** All metrics of one gateway. What is reported by name (route, provider, reason …) comes from a closed set. */
 export function createMetrics(sources: MetricsSources) {
   const registry = new Registry();
   const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status']);
-  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chat requests being served.', []).labels();
+  const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once: beyond `GATEWAY_MAX_CONNECTIONS`.', []).labels();
+  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats and model lists being served, until their answer was taken.', []).labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', []).labels();
-  const refused = registry.counter('gateway_requests_refused_total', 'Chats refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind).', ['reason']);
+  const refused = registry.counter('gateway_requests_refused_total', 'Chats and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up).', ['reason']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
   const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of chat requests read.', []).labels();
   const sentBytes = registry.counter('gateway_sent_bytes_total', 'Bytes of response bodies written.', []).labels();
@@ -93,22 +115,26 @@ export function createMetrics(sources: MetricsSources) {
     'gateway_chats_total',
     'Chats ended. `provider` is empty where none was asked, `error_type` where nothing failed.',
     ['caller', 'provider', 'error_type'],
+    { bytesMax: CHATS_BYTES },
   );
   const tokens = registry.counter(
     'gateway_tokens_total',
     'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`.',
     ['caller', 'provider', 'model', 'type'],
+    { bytesMax: TOKENS_BYTES, open: ['model'] },
   );
   const overhead = registry.histogram(
     'gateway_overhead_seconds',
     'Time that a chat took in the gateway itself: neither reading the request, nor attempts (a whole stream is one), nor waits between them.',
     ['route'],
     OVERHEAD_BOUNDS_S,
+    { bytesMax: OVERHEAD_BYTES },
   );
   const attempts = registry.counter(
     'gateway_upstream_attempts_total',
     'Attempts made on providers: `success`, the kind of failure, `gateway` for a failure of its own, or how the exchange ended meanwhile.',
     ['provider', 'outcome'],
+    { bytesMax: ATTEMPTS_BYTES },
   );
   const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of failure before.', ['provider', 'kind']);
   const retryRefusals = registry.counter(
@@ -126,32 +152,53 @@ export function createMetrics(sources: MetricsSources) {
   const duration = registry.histogram(
     'gen_ai_client_operation_duration_seconds',
     'Duration of a chat from having read the request to having handed over the answer, attempts and waits included.',
-    [...CHAT_LABELS, 'error_type'],
+    [...CHAT_LABELS, REQUEST_MODEL, RESPONSE_MODEL, 'error_type'],
     DURATION_BOUNDS_S,
+    { bytesMax: DURATION_BYTES, open: [REQUEST_MODEL, RESPONSE_MODEL] },
   );
-  const tokenUsage = registry.histogram('gen_ai_client_token_usage', 'Tokens of a chat.', [...CHAT_LABELS, 'gen_ai_token_type'], TOKEN_BOUNDS);
+  const tokenUsage = registry.histogram(
+    'gen_ai_client_token_usage',
+    'Tokens of a chat.',
+    [...CHAT_LABELS, RESPONSE_MODEL, 'gen_ai_token_type'],
+    TOKEN_BOUNDS,
+    { bytesMax: TOKEN_USAGE_BYTES, open: [RESPONSE_MODEL] },
+  );
   const firstToken = registry.histogram(
     'gen_ai_server_time_to_first_token_seconds',
     'Time from the first attempt to the first event of a stream that succeeded.',
-    CHAT_LABELS,
+    [...CHAT_LABELS, RESPONSE_MODEL],
     FIRST_TOKEN_BOUNDS_S,
+    { bytesMax: FIRST_TOKEN_BYTES, open: [RESPONSE_MODEL] },
   );
   const perToken = registry.histogram(
     'gen_ai_server_time_per_output_token_seconds',
     'Time per output token after the first event of a stream that succeeded; unknown with reasoning tokens, which may not be streamed.',
-    CHAT_LABELS,
+    [...CHAT_LABELS, RESPONSE_MODEL],
     PER_TOKEN_BOUNDS_S,
+    { bytesMax: PER_TOKEN_BYTES, open: [RESPONSE_MODEL] },
   );
   declareProcessMetrics(registry, sources);
   const models = createModelLabels();
+  const { pageMs = PAGE_MS } = sources;
+  let page = '';
+  let pageMadeAtMs = -Infinity;
 
   return {
-    renderPage: () => registry.render(),
+    /** The text of a scrape, up to a second old. */
+    renderPage(): string {
+      const nowMs = performance.now();
+      if (nowMs - pageMadeAtMs >= pageMs) {
+        page = registry.render();
+        pageMadeAtMs = nowMs;
+      }
+      return page;
+    },
     /** What there is, for the documentation. */
     declarations: registry.declarations,
     // hot: per request
     request: (route: string, status: number) => requests.labels(route, String(status)).add(),
     refused: (reason: string) => refused.labels(reason).add(),
+    droppedConnections,
     inFlight,
     openStreams,
     receivedBytes,
@@ -182,17 +229,17 @@ export function createMetrics(sources: MetricsSources) {
       duration.labels(CHAT, provider, request, response, errorType).observe(observation.durationMs / 1000);
       overhead.labels(observation.route).observe(Math.max(0, observation.overheadMs) / 1000);
       if (usage !== undefined) {
-        tokenUsage.labels(CHAT, provider, request, response, 'input').observe(usage.inputTokens);
-        tokenUsage.labels(CHAT, provider, request, response, 'output').observe(usage.outputTokens);
+        tokenUsage.labels(CHAT, provider, response, 'input').observe(usage.inputTokens);
+        tokenUsage.labels(CHAT, provider, response, 'output').observe(usage.outputTokens);
         const model = response === '' ? request : response;
         for (const [type, count] of tokenCounts(usage)) {
           if (count > 0) tokens.labels(caller, provider, model, type).add(count);
         }
       }
       if (observation.firstDeltaMs === undefined || !isServed) return;
-      firstToken.labels(CHAT, provider, request, response).observe(observation.firstDeltaMs / 1000);
+      firstToken.labels(CHAT, provider, response).observe(observation.firstDeltaMs / 1000);
       if (observation.restMs === undefined || usage === undefined || usage.outputTokens < 2 || usage.reasoningTokens > 0) return;
-      perToken.labels(CHAT, provider, request, response).observe(observation.restMs / 1000 / (usage.outputTokens - 1));
+      perToken.labels(CHAT, provider, response).observe(observation.restMs / 1000 / (usage.outputTokens - 1));
     },
   };
 }
@@ -231,17 +278,11 @@ function flatCopy(text: string): string {
 }
 
 function declareProcessMetrics(registry: Registry, sources: MetricsSources): void {
-  const delay = monitorEventLoopDelay({ resolution: LOOP_TICK_MS });
-  delay.enable();
-  const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, percentiles since the last scrape.', ['percentile']);
+  const lateness = createLoopLateness();
+  const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, percentiles of the last one to two minutes.', ['percentile']);
   const gauge = (name: string, help: string, read: () => number): void => void registry.gauge(name, help, [], read);
   registry.onScrape(() => {
-    for (const percentile of [50, 99, 100]) {
-      // What Node measures is the time between two looks, so the tick itself is in it.
-      const lateMs = delay.percentile(percentile) / 1e6 - LOOP_TICK_MS;
-      delays.labels(String(percentile)).set(Math.max(0, lateMs) / 1000);
-    }
-    delay.reset();
+    for (const [percentile, seconds] of lateness()) delays.labels(String(percentile)).set(seconds);
   });
   const cpuSeconds = registry.counter('process_cpu_seconds_total', 'User and system time.', []).labels();
   let cpuSeen = 0;
@@ -263,4 +304,29 @@ function declareProcessMetrics(registry: Registry, sources: MetricsSources): voi
     droppedSeen = sources.logLinesDropped();
   });
   registry.gauge('gateway_build_info', 'Version of the gateway and of Node.', ['version', 'node']).labels(sources.version, process.version).set(1);
+}
+
+const PERCENTILES = [50, 99, 100] as const;
+
+/**
+ * How late the event loop was, in seconds by percentile: the worse of this window and the one before. Windows end by the
+ * clock, at the first look after their time: a second reader sees what the first saw, and one that seldom looks misses nothing.
+ */
+function createLoopLateness(): () => ReadonlyMap<number, number> {
+  const delay = monitorEventLoopDelay({ resolution: LOOP_TICK_MS });
+  delay.enable();
+  let before = new Map<number, number>();
+  let startedAtMs = performance.now();
+  return () => {
+    // What Node measures is the time between two looks, so the tick itself is in it.
+    const late = (percentile: number): number => Math.max(0, delay.percentile(percentile) / 1e6 - LOOP_TICK_MS) / 1000;
+    const current = new Map(PERCENTILES.map((percentile) => [percentile, late(percentile)]));
+    const worse = new Map(PERCENTILES.map((percentile) => [percentile, Math.max(before.get(percentile) ?? 0, current.get(percentile) ?? 0)]));
+    if (performance.now() - startedAtMs >= LOOP_WINDOW_MS) {
+      before = current;
+      startedAtMs = performance.now();
+      delay.reset();
+    }
+    return worse;
+  };
 }

@@ -2,6 +2,7 @@
 
 import { SseBuffer } from '../src/base/sse.ts';
 import type { Adapter } from '../src/core/adapter.ts';
+import { REPLY_BYTES_MAX } from '../src/core/chat.ts';
 import type { ChatReply, Delta } from '../src/core/chat.ts';
 import { Failure } from '../src/core/failure.ts';
 
@@ -10,7 +11,7 @@ export function decodeChunks(adapter: Adapter, chunks: readonly Buffer[]): Delta
   const deltas: Delta[] = [];
   const sink = (delta: Delta): void => void deltas.push(delta);
   const decoder = adapter.createStreamDecoder();
-  const frames = new SseBuffer((event, data) => decoder.frame(event, data, sink));
+  const frames = new SseBuffer((event, data) => decoder.frame(event, data, sink), REPLY_BYTES_MAX);
   for (const chunk of chunks) frames.feed(chunk);
   decoder.end(sink);
   return deltas;

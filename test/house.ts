@@ -18,6 +18,8 @@ export type Capability = (typeof CAPABILITIES)[number];
 const CAPABLE_MODULES: Readonly<Record<string, Capability>> = {
   'node:fs': 'files',
   'node:fs/promises': 'files',
+  // Heap snapshots.
+  'node:v8': 'files',
   'node:net': 'sockets',
   'node:http': 'sockets',
   'node:https': 'sockets',
@@ -30,9 +32,9 @@ const CAPABLE_MODULES: Readonly<Record<string, Capability>> = {
   'node:cluster': 'processes',
   'node:worker_threads': 'processes',
 };
-const HARMLESS_MODULES: readonly string[] = ['node:buffer', 'node:crypto', 'node:events', 'node:perf_hooks', 'node:stream', 'node:zlib'];
-/** What a capable module also has that touches nothing: questions about text, tables, the check of a certificate. */
-const HARMLESS_NAMES: readonly string[] = ['isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES', 'createSecureContext'];
+const HARMLESS_MODULES: readonly string[] = ['node:buffer', 'node:crypto', 'node:events', 'node:os', 'node:perf_hooks', 'node:stream', 'node:zlib'];
+/** What a capable module also has that touches nothing: questions about text, tables, the check of a certificate, figures. */
+const HARMLESS_NAMES: readonly string[] = ['BlockList', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES', 'createSecureContext', 'getHeapStatistics'];
 
 /** What needs no import, looked for in the code without its comments. */
 const CAPABLE_CODE: readonly (readonly [Capability, RegExp])[] = [

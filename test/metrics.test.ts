@@ -9,7 +9,7 @@ import type { ChatObservation, Metrics } from '../src/metrics.ts';
 import { parsePage, valueOf } from './metrics-page.ts';
 
 function newMetrics(): Metrics {
-  return createMetrics({ version: '1.2.3', logLinesDropped: () => 7, upstreamSockets: () => 3 });
+  return createMetrics({ version: '1.2.3', logLinesDropped: () => 7, upstreamSockets: () => 3, pageMs: 0 });
 }
 
 const CHAT: ChatObservation = {
@@ -30,7 +30,8 @@ const STREAM: ChatObservation = { ...CHAT, route: 'chat_stream', firstDeltaMs: 2
 const OUTAGE = new Failure('server', 'p is having trouble');
 
 /** The labels of a GenAI series, of a model that was served under another name than it was asked for. */
-const SERIES = { gen_ai_operation_name: 'chat', gen_ai_provider_name: 'p', gen_ai_request_model: 'm', gen_ai_response_model: 'm-2026' };
+const SERVED = { gen_ai_operation_name: 'chat', gen_ai_provider_name: 'p', gen_ai_response_model: 'm-2026' };
+const SERIES = { ...SERVED, gen_ai_request_model: 'm' };
 
 function seriesCount(metrics: Metrics): number {
   let count = 0;
@@ -71,8 +72,8 @@ test('Metrics.chat observes duration, tokens and overhead of a whole chat, and n
   metrics.chat(CHAT);
   const page = metrics.renderPage();
   assert.equal(valueOf(page, 'gen_ai_client_operation_duration_seconds_sum', { ...SERIES, error_type: '' }), 1.5);
-  assert.equal(valueOf(page, 'gen_ai_client_token_usage_sum', { ...SERIES, gen_ai_token_type: 'input' }), 100);
-  assert.equal(valueOf(page, 'gen_ai_client_token_usage_sum', { ...SERIES, gen_ai_token_type: 'output' }), 11);
+  assert.equal(valueOf(page, 'gen_ai_client_token_usage_sum', { ...SERVED, gen_ai_token_type: 'input' }), 100);
+  assert.equal(valueOf(page, 'gen_ai_client_token_usage_sum', { ...SERVED, gen_ai_token_type: 'output' }), 11);
   assert.equal(valueOf(page, 'gateway_overhead_seconds_sum', { route: 'chat' }), 0.002);
   assert.deepEqual(parsePage(page).get('gen_ai_server_time_to_first_token_seconds')?.samples, []);
   assert.deepEqual(parsePage(page).get('gen_ai_server_time_per_output_token_seconds')?.samples, []);
@@ -82,8 +83,8 @@ test('Metrics.chat observes the first token of a stream and the time of each aft
   const metrics = newMetrics();
   metrics.chat(STREAM);
   const page = metrics.renderPage();
-  assert.equal(valueOf(page, 'gen_ai_server_time_to_first_token_seconds_sum', SERIES), 0.25);
-  assert.equal(valueOf(page, 'gen_ai_server_time_per_output_token_seconds_sum', SERIES), 0.1);
+  assert.equal(valueOf(page, 'gen_ai_server_time_to_first_token_seconds_sum', SERVED), 0.25);
+  assert.equal(valueOf(page, 'gen_ai_server_time_per_output_token_seconds_sum', SERVED), 0.1);
   assert.equal(valueOf(page, 'gen_ai_client_operation_duration_seconds_count', { ...SERIES, error_type: '' }), 1);
 });
 
@@ -190,17 +191,72 @@ test('Metrics adds no series for 100,000 models that nobody serves', () => {
   assert.equal(seriesCount(metrics), before);
 });
 
-test('Metrics keeps 200 models of the 100,000 that an obliging provider serves, and counts the others together', () => {
+test('Metrics names some models of the 100,000 that an obliging provider serves, and loses no token of the others', () => {
   const metrics = newMetrics();
   const serve = (i: number): void => metrics.chat({ ...STREAM, requestedModel: `model-${i}`, servedModel: `model-${i}` });
   for (let i = 0; i <= 200; i += 1) serve(i);
   const before = seriesCount(metrics);
   for (let i = 201; i < 100_000; i += 1) serve(i);
-  const page = metrics.renderPage();
+  const page = parsePage(metrics.renderPage());
   assert.equal(seriesCount(metrics), before);
-  const names = new Set(parsePage(page).get('gen_ai_client_token_usage')?.samples.map((sample) => sample.labels.get('gen_ai_request_model')));
-  assert.equal(names.size, 201);
-  assert.equal(valueOf(page, 'gateway_tokens_total', { caller: 'team-a', provider: 'p', model: 'other', type: 'output' }), 11 * 99_800);
+  const named = (family: string, label: string): number => new Set(page.get(family)?.samples.map((sample) => sample.labels.get(label))).size;
+  assert.ok(named('gateway_tokens_total', 'model') > 50);
+  for (const label of ['gen_ai_request_model', 'gen_ai_response_model']) assert.ok(named('gen_ai_client_operation_duration_seconds', label) > 20);
+  const outputs = (page.get('gateway_tokens_total')?.samples ?? []).filter(({ labels }) => labels.get('type') === 'output');
+  assert.equal(outputs.reduce((sum, { value }) => sum + value, 0), 11 * 100_000);
+});
+
+test('Metrics keeps its page below 512 KiB and its providers apart, whatever is served under whatever name', () => {
+  const metrics = newMetrics();
+  const providers = Array.from({ length: 10 }, (_, i) => `provider-${i}`);
+  const usage = { inputTokens: 1e15, outputTokens: 1e15 / 3, cacheReadTokens: 1e14 / 3, cacheWriteTokens: 1e14 / 3, reasoningTokens: 0 };
+  for (const provider of providers) metrics.chat({ ...STREAM, provider, requestedModel: 'a', servedModel: 'a' });
+  const failures = [undefined, OUTAGE, new Failure('rate_limit', 'p'), new Failure('unknown', 'p')];
+  for (let model = 0; model < 200; model += 1) {
+    for (let name = 0; name < 10; name += 1) {
+      const long = `${'x'.repeat(120)}${model}`;
+      const [provider = '', failure] = [providers[name], failures[name % failures.length]];
+      const caller = `team-${(model * 10 + name) % 100}`;
+      const chat = { ...STREAM, provider, caller, requestedModel: `${long}-${name}`, servedModel: long, durationMs: 1e6 / 3, firstDeltaMs: 1e3 / 7, restMs: 1e9 / 7, usage };
+      metrics.chat(chat);
+      metrics.chat({ ...chat, failure });
+      metrics.chatEnded(caller, provider, failure, undefined);
+      metrics.attempt(provider, failure, undefined);
+      metrics.request('chat', 200 + name);
+    }
+  }
+  const text = metrics.renderPage();
+  assert.ok(Buffer.byteLength(text) <= 512 * 1024, `${Buffer.byteLength(text)} bytes`);
+  const families = parsePage(text);
+  for (const family of ['gen_ai_client_operation_duration_seconds', 'gen_ai_client_token_usage', 'gen_ai_server_time_to_first_token_seconds', 'gen_ai_server_time_per_output_token_seconds']) {
+    const counts = families.get(family)?.samples.filter(({ name }) => name.endsWith('_count')) ?? [];
+    assert.ok(counts.length > 15, family);
+    const named = new Set(counts.map(({ labels }) => labels.get('gen_ai_provider_name')));
+    for (const provider of providers) assert.ok(named.has(provider), `${family} of ${provider}`);
+  }
+});
+
+test('Metrics shows two readers the same of the event loop: one that reads takes nothing from the next', async () => {
+  const metrics = newMetrics();
+  const lateness = (): number => valueOf(metrics.renderPage(), 'gateway_event_loop_delay_seconds', { percentile: '100' }) ?? 0;
+  while (lateness() < 0.04) {
+    const untilMs = performance.now() + 80;
+    while (performance.now() < untilMs);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  const first = lateness();
+  for (let reader = 0; reader < 10; reader += 1) assert.ok(lateness() >= first);
+});
+
+test('Metrics makes its page once for all who ask within a while', () => {
+  const metrics = createMetrics({ version: '1', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 1e9 });
+  const page = metrics.renderPage();
+  metrics.request('chat', 200);
+  assert.equal(metrics.renderPage(), page);
+  const fresh = createMetrics({ version: '1', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
+  fresh.renderPage();
+  fresh.request('chat', 200);
+  assert.match(fresh.renderPage(), /gateway_http_requests_total\{route="chat",status="200"\} 1/);
 });
 
 test('Metrics makes no label of text that is no name of a model', () => {

@@ -82,7 +82,7 @@ export async function startGateway(t: TestContext, environment: Record<string, s
     format: 'json',
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0 });
+  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0 });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {

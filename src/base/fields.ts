@@ -1,12 +1,13 @@
 /**
  * A strict reader over parsed JSON objects.
  *
- * Every read says which field it takes and of what type; `end` then refuses the first field that no
- * read asked for, and a key that came twice. A problem names its path as a caller would write it:
- * `messages[0].content[1].colour`. null reads as absent. A problem is thrown as `FieldProblem`
- * and meant to be caught once, where the whole object is decoded.
+ * Every object is opened with the fields it may have: any other, and a key that came twice, is refused before
+ * anything is read. A problem names its path as a caller would write it: `messages[0].content[1].colour`. null
+ * reads as absent. A problem is thrown as `FieldProblem` and meant to be caught once, where the whole object is
+ * decoded.
  */
 
+import { nearest } from './nearest.ts';
 import { JsonArray, JsonNumber, JsonObject } from './json/value.ts';
 import type { JsonValue } from './json/value.ts';
 
@@ -34,10 +35,23 @@ function renderKey(key: string): string {
 /** A field that is missing, unknown, doubled, of the wrong type or of an unacceptable value. */
 export class FieldProblem {
   readonly message: string;
-  constructor(path: Path | undefined, complaint: string) {
+  /** Nothing is wrong with what was written, but something was not: a misspelt field elsewhere says more. */
+  readonly isMissing: boolean;
+  /** The key as the message repeats it where the caller made it up, rather than one of ours. */
+  readonly quote: string | undefined;
+  constructor(path: Path | undefined, complaint: string, { isMissing = false, quote }: { isMissing?: boolean; quote?: string } = {}) {
     const place = renderPath(path);
     this.message = place === '' ? complaint : `${place}: ${complaint}`;
+    this.isMissing = isMissing;
+    this.quote = quote;
   }
+}
+
+/** The problem that a field is not among the known ones. */
+function unknownField(path: Path | undefined, key: string, known: readonly string[]): FieldProblem {
+  const meant = nearest(key, known);
+  const complaint = meant === undefined ? 'unknown field' : `unknown field; did you mean ${meant}?`;
+  return new FieldProblem({ parent: path, key }, complaint, { quote: renderKey(key) });
 }
 
 /** What a JSON value is, in the words of an error. */
@@ -53,26 +67,42 @@ function wrongType(path: Path, expected: string, value: JsonValue): FieldProblem
   return new FieldProblem(path, `expected ${expected}, got ${describe(value)}`);
 }
 
-/** One object being read. Read the known fields, then call `end`. */
+/** One object being read. */
 // hot: per request
 export class Fields {
   readonly path: Path | undefined;
   readonly #object: JsonObject;
-  readonly #known: string[] = [];
+  /** Kept only where any field is taken. */
+  readonly #read: string[] | undefined;
 
-  constructor(object: JsonObject, path: Path | undefined) {
+  /** Refuses a field that is not among the known ones; without them any field is taken, and `unread` tells the rest. */
+  constructor(object: JsonObject, path: Path | undefined, known?: readonly string[]) {
     if (object.duplicateKey !== undefined) {
-      throw new FieldProblem({ parent: path, key: object.duplicateKey }, 'this key comes twice');
+      const key = object.duplicateKey;
+      throw known?.includes(key) === false ? unknownField(path, key, known) : new FieldProblem({ parent: path, key }, 'this key comes twice');
     }
     this.#object = object;
+    this.#read = known === undefined ? [] : undefined;
     this.path = path;
+    if (known === undefined) return;
+    for (const key of object.entries.keys()) if (!known.includes(key)) throw unknownField(path, key, known);
   }
 
-  /** Reads a whole value as an object. */
-  static from(value: JsonValue, path: Path | undefined): Fields {
-    if (value instanceof JsonObject) return new Fields(value, path);
+  /** Reads a whole value as an object: with these fields at most, or with any. */
+  static from(value: JsonValue, path: Path | undefined, known?: readonly string[]): Fields {
+    if (value instanceof JsonObject) return new Fields(value, path, known);
     if (path === undefined) throw new FieldProblem(undefined, `expected an object, got ${describe(value)}`);
     throw wrongType(path, 'an object', value);
+  }
+
+  /**
+   * Refuses a field that is not among these, a part of the known ones, unless it is null: programs that keep
+   * objects of several kinds in one record write all of its fields.
+   */
+  only(known: readonly string[]): void {
+    for (const [key, value] of this.#object.entries) {
+      if (value !== null && !known.includes(key)) throw unknownField(this.path, key, known);
+    }
   }
 
   at(name: string): Path {
@@ -81,7 +111,7 @@ export class Fields {
 
   /** The value of a field, undefined when absent or null. */
   #take(name: string): Exclude<JsonValue, null> | undefined {
-    this.#known.push(name);
+    this.#read?.push(name);
     return this.#object.entries.get(name) ?? undefined;
   }
 
@@ -95,13 +125,17 @@ export class Fields {
     return this.#take(name);
   }
 
-  /** The fields that no read has asked for, but those that are null, in the order of the text. */
+  /** Of an object that takes any field: those that no read has asked for, but for null ones, in the order of the text. */
   unread(): readonly (readonly [name: string, value: JsonValue])[] {
-    return [...this.#object.entries].filter(([name, value]) => value !== null && !this.#known.includes(name));
+    return [...this.#object.entries].filter(([name, value]) => value !== null && this.#read?.includes(name) !== true);
   }
 
   problem(name: string, complaint: string): FieldProblem {
     return new FieldProblem(this.at(name), complaint);
+  }
+
+  missing(name: string, complaint = 'required'): FieldProblem {
+    return new FieldProblem(this.at(name), complaint, { isMissing: true });
   }
 
   string(name: string): string | undefined {
@@ -112,7 +146,7 @@ export class Fields {
 
   requiredString(name: string): string {
     const value = this.string(name);
-    if (value === undefined) throw this.problem(name, 'required');
+    if (value === undefined) throw this.missing(name);
     return value;
   }
 
@@ -143,7 +177,7 @@ export class Fields {
     const value = this.#take(name);
     if (value === undefined) return undefined;
     if (!(value instanceof JsonNumber)) throw wrongType(this.at(name), 'an integer', value);
-    if (!Number.isSafeInteger(value.value) || value.value < 0) {
+    if (!isWhole(value.text) || !Number.isSafeInteger(value.value) || value.value < 0) {
       throw this.problem(name, 'must be an integer from 0 to 9007199254740991');
     }
     return value.value;
@@ -160,7 +194,7 @@ export class Fields {
 
   requiredOneOf<T extends string>(name: string, allowed: readonly T[]): T {
     const value = this.oneOf(name, allowed);
-    if (value === undefined) throw this.problem(name, `required (one of ${allowed.join(', ')})`);
+    if (value === undefined) throw this.missing(name, `required (one of ${allowed.join(', ')})`);
     return value;
   }
 
@@ -172,9 +206,9 @@ export class Fields {
   }
 
   /** A nested object of the vocabulary. */
-  object(name: string): Fields | undefined {
+  object(name: string, known?: readonly string[]): Fields | undefined {
     const value = this.#take(name);
-    return value === undefined ? undefined : Fields.from(value, this.at(name));
+    return value === undefined ? undefined : Fields.from(value, this.at(name), known);
   }
 
   /** An array, each item decoded in order; `complaint` is added when something else came. */
@@ -187,14 +221,16 @@ export class Fields {
     }
     return value.items.map((item, index) => decodeItem(item, { parent: path, key: index }));
   }
+}
 
-  /** Call last: refuses the first field that was never read. */
-  end(): void {
-    if (this.#object.entries.size === 0) return;
-    for (const key of this.#object.entries.keys()) {
-      if (!this.#known.includes(key)) throw new FieldProblem({ parent: this.path, key }, 'unknown field');
-    }
-  }
+/** Whether a JSON number has no fraction, told from its text: as a double, 1.00000000000000000001 is 1. */
+function isWhole(text: string): boolean {
+  const [, whole = '', fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE](.+))?$/.exec(text) ?? [];
+  const digits = whole + fraction;
+  let length = digits.length;
+  while (length > 0 && digits.charCodeAt(length - 1) === 0x30) length -= 1;
+  // How far before the point the last digit stands that is not zero.
+  return length === 0 || whole.length - length + Number(exponent) >= 0;
 }
 
 /** Reads an array item as a non-empty string. */

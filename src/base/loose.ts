@@ -5,6 +5,8 @@
  * Lookups never see a prototype.
  */
 
+import type { JsonValue } from './json/value.ts';
+
 /** The own property of an object, or undefined for anything else. */
 export function field(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
@@ -43,4 +45,10 @@ export function listField(value: unknown, key: string): readonly unknown[] {
 /** True for a JSON object: not null, not an array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An entry of a losslessly parsed object that is a non-empty string, else undefined. */
+export function textEntry(entries: ReadonlyMap<string, JsonValue>, key: string): string | undefined {
+  const found = entries.get(key);
+  return typeof found === 'string' && found !== '' ? found : undefined;
 }

@@ -4,17 +4,18 @@
 const WORD_CHARS_MAX = 128;
 
 /**
- * The nearest of the known words, the first of several equally near. Undefined when none is within
- * 3 edits or a third of the word's length, whichever is more, or when nothing of the word would remain.
- * An edit is an insertion, deletion, replacement or swap of neighbours (Damerau-Levenshtein distance).
+ * The nearest of the known words, the first of several equally near. Undefined when none is within 2 edits or a
+ * third of the word's length, whichever is more, or when less than half of the word would remain. An edit is an
+ * insertion, deletion, replacement or swap of neighbours (Damerau-Levenshtein distance); another case is none.
  */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > WORD_CHARS_MAX) return undefined;
   let best: string | undefined;
-  let bestDistance = Math.min(Math.max(3, Math.floor(word.length / 3)), word.length - 1) + 1;
+  let bestDistance = Math.min(Math.max(2, Math.floor(word.length / 3)), Math.floor(word.length / 2)) + 1;
+  const lowered = word.toLowerCase();
   for (const candidate of known) {
     if (Math.abs(candidate.length - word.length) >= bestDistance) continue;
-    const distance = editDistance(word, candidate);
+    const distance = editDistance(lowered, candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

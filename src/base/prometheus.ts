@@ -3,19 +3,31 @@
  *
  * A series is found by its label values through one map a label: with a key joined from the values, the counts of a chat
  * cost 2.9 µs instead of 0.5 µs. Families appear in the order of their declaration, series sorted, so two scrapes can be
- * compared. A family keeps a bounded number of series: whatever label values come, memory and scrape stay bounded.
+ * compared. Each family has a share of the page, which no label values and no counts can make it exceed: whatever comes,
+ * memory and scrape stay bounded, and no family is crowded out by another.
  *
  * Format: Prometheus text exposition format 0.0.4; naming rules as `promtool check metrics` has them.
  */
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/**
- * Most series a family keeps before further label values share the series `other`. A histogram's is some seventeen lines of
- * a scrape, a counter's one; five full histograms are a scrape of 20 ms.
- */
-const SERIES_MAX = 10_000;
-const HISTOGRAM_SERIES_MAX = 500;
+/** What all families may take together. A page of this size takes some 2 ms to make. */
+const PAGE_BYTES_MAX = 512 * 1024;
+/** Of a family with labels that says nothing else: 50 series of a counter. */
+const SHARE_BYTES = 4 * 1024;
+/** What series with open values leave to those without, so that a flood of models leaves room for the providers. */
+const OPEN_SHARE = 0.75;
+/** The longest a double is written, e.g. -1.7976931348623157e+308, and a count. */
+const NUMBER_BYTES = 24;
+const COUNT_BYTES = 16;
+
+/** How a family is kept within its part of the page. */
+export type Share = {
+  /** Of its series; the default is for a few dozen short ones. */
+  readonly bytesMax?: number;
+  /** The labels whose values nobody has listed beforehand. Once the share is full, these become `other` first. */
+  readonly open?: readonly string[];
+};
 
 export type Counter = MetricFamily<CounterSeries>;
 export type Gauge = MetricFamily<GaugeSeries>;
@@ -33,6 +45,7 @@ export type MetricDeclaration = {
 export class Registry {
   readonly #families = new Map<string, MetricFamily<Series>>();
   readonly #beforeRender: (() => void)[] = [];
+  #bytesLeft = PAGE_BYTES_MAX;
 
   /** Every metric, in the order of declaration. */
   get declarations(): readonly MetricDeclaration[] {
@@ -40,21 +53,21 @@ export class Registry {
   }
 
   /** A value that only grows. Its name ends in `_total`. */
-  counter(name: string, help: string, labelNames: readonly string[]): Counter {
-    return this.#add({ name, type: 'counter', help, labelNames }, SERIES_MAX, () => new CounterSeries());
+  counter(name: string, help: string, labelNames: readonly string[], share: Share = {}): Counter {
+    return this.#add({ name, type: 'counter', help, labelNames }, share, () => new CounterSeries());
   }
 
   /** A value that goes up and down. With `read`, which needs a family without labels, it is asked for at each scrape. */
   gauge(name: string, help: string, labelNames: readonly string[], read?: () => number): Gauge {
     if (read !== undefined && labelNames.length > 0) throw new Error(`${name}: a gauge that is read has no labels`);
-    return this.#add({ name, type: 'gauge', help, labelNames }, SERIES_MAX, () => new GaugeSeries(read));
+    return this.#add({ name, type: 'gauge', help, labelNames }, {}, () => new GaugeSeries(read));
   }
 
   /** A distribution over buckets with the given upper bounds, which ascend; the last bucket, +Inf, is implied. */
-  histogram(name: string, help: string, labelNames: readonly string[], bounds: readonly number[]): Histogram {
+  histogram(name: string, help: string, labelNames: readonly string[], bounds: readonly number[], share: Share = {}): Histogram {
     checkBounds(name, bounds);
     const buckets = bucketsOf(bounds);
-    return this.#add({ name, type: 'histogram', help, labelNames }, HISTOGRAM_SERIES_MAX, () => new HistogramSeries(buckets));
+    return this.#add({ name, type: 'histogram', help, labelNames }, share, () => new HistogramSeries(buckets));
   }
 
   /** Called before each scrape, for gauges that are set rather than read. */
@@ -70,9 +83,11 @@ export class Registry {
     return text;
   }
 
-  #add<S extends Series>(declaration: MetricDeclaration, seriesMax: number, createSeries: () => S): MetricFamily<S> {
+  #add<S extends Series>(declaration: MetricDeclaration, share: Share, createSeries: () => S): MetricFamily<S> {
     if (this.#families.has(declaration.name)) throw new Error(`${declaration.name}: declared twice`);
-    const family = new MetricFamily(declaration, seriesMax, createSeries);
+    const family = new MetricFamily(declaration, share, createSeries);
+    this.#bytesLeft -= family.bytesMax;
+    if (this.#bytesLeft < 0) throw new Error(`${declaration.name}: the page is full; give some family a smaller share`);
     this.#families.set(declaration.name, family);
     return family;
   }
@@ -86,24 +101,40 @@ type Branch<S> = Map<string, Branch<S> | S>;
 /** One metric: its name, help and series. */
 export class MetricFamily<S extends Series> {
   readonly declaration: MetricDeclaration;
-  readonly #seriesMax: number;
+  /** The most that `render` returns. */
+  readonly bytesMax: number;
   readonly #createSeries: () => S;
+  readonly #head: string;
+  /** For each label, whether its values are open. */
+  readonly #isOpen: readonly boolean[];
+  /** What is left for series, and for those with open values. The series of `other` alone is paid for from the start. */
+  #bytesLeft: number;
+  #openBytesLeft: number;
   #root: Branch<S> | S = new Map();
   /** Every series with its label text, e.g. `route="/v1/chat",status="200"`. */
   readonly #rows: { readonly labels: string; readonly series: S }[] = [];
 
-  constructor(declaration: MetricDeclaration, seriesMax: number, createSeries: () => S) {
+  constructor(declaration: MetricDeclaration, { bytesMax = SHARE_BYTES, open = [] }: Share, createSeries: () => S) {
     checkNames(declaration);
+    const { name, type, help, labelNames } = declaration;
     this.declaration = declaration;
-    this.#seriesMax = seriesMax;
     this.#createSeries = createSeries;
+    this.#head = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
+    this.#isOpen = labelNames.map((label) => open.includes(label));
+    const others = renderLabels(labelNames, labelNames.map(() => 'other'));
+    const othersBytes = createSeries().bytesMax(name, others);
+    const seriesBytes = labelNames.length === 0 ? othersBytes : bytesMax;
+    this.bytesMax = Buffer.byteLength(this.#head) + seriesBytes;
+    this.#bytesLeft = seriesBytes - othersBytes;
+    this.#openBytesLeft = this.#bytesLeft * OPEN_SHARE;
+    if (this.#bytesLeft < 0) throw new Error(`${name}: its share holds no series`);
     // Without labels there is exactly one series, and it shows before its first event.
-    if (declaration.labelNames.length === 0) this.#root = this.#newSeries([]);
+    if (labelNames.length === 0) this.#root = this.#plant([], others);
   }
 
   /**
-   * The series of these label values, in the order of the label names; the same object each time. Once the family is
-   * full, new values get the series whose every value is `other`.
+   * The series of these label values, in the order of the label names; the same object each time. Once the share is
+   * full, new values get the series whose open values are `other`, or where that is new too, the one whose every value is.
    */
   // hot: per request
   labels(...values: readonly string[]): S {
@@ -117,18 +148,37 @@ export class MetricFamily<S extends Series> {
   }
 
   #newSeries(values: readonly string[]): S {
-    if (this.#rows.length >= this.#seriesMax && values.some((value) => value !== 'other')) {
-      return this.labels(...values.map(() => 'other'));
-    }
+    const { name, labelNames } = this.declaration;
+    const isOpen = values.some((value, index) => this.#isOpen[index] === true && value !== 'other' && value !== '');
+    if (values.every((value) => value === 'other')) return this.#plant(values, renderLabels(labelNames, values));
+    // Told before anything is made: a full family is asked for new values with every chat.
+    if (isOpen ? this.#openBytesLeft <= 0 : this.#bytesLeft <= 0) return this.#overflow(values, isOpen);
+    const labels = renderLabels(labelNames, values);
     const series = this.#createSeries();
-    this.#rows.push({ labels: renderLabels(this.declaration.labelNames, values), series });
+    const bytes = series.bytesMax(name, labels);
+    if (bytes > this.#bytesLeft || (isOpen && bytes > this.#openBytesLeft)) {
+      this.#openBytesLeft = 0;
+      if (!isOpen) this.#bytesLeft = 0;
+      return this.#overflow(values, isOpen);
+    }
+    this.#bytesLeft -= bytes;
+    if (isOpen) this.#openBytesLeft -= bytes;
+    return this.#plant(values, labels, series);
+  }
+
+  #overflow(values: readonly string[], isOpen: boolean): S {
+    return this.labels(...values.map((value, index) => (isOpen && this.#isOpen[index] !== true ? value : 'other')));
+  }
+
+  #plant(values: readonly string[], labels: string, series = this.#createSeries()): S {
+    this.#rows.push({ labels, series });
     if (this.#root instanceof Map) plant(this.#root, values, series);
     return series;
   }
 
   render(): string {
-    const { name, type, help } = this.declaration;
-    let text = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
+    const { name } = this.declaration;
+    let text = this.#head;
     const rows = this.#rows.sort((a, b) => (a.labels < b.labels ? -1 : 1));
     for (const { labels, series } of rows) text += series.render(name, labels);
     return text;
@@ -150,6 +200,8 @@ function plant<S>(branch: Branch<S>, [value, ...others]: readonly string[], seri
 interface Series {
   /** The lines of this series; `labels` without braces, empty when there are none. */
   render(name: string, labels: string): string;
+  /** The most that `render` returns, whatever is counted. */
+  bytesMax(name: string, labels: string): number;
 }
 
 export class CounterSeries implements Series {
@@ -162,6 +214,10 @@ export class CounterSeries implements Series {
 
   render(name: string, labels: string): string {
     return sample(name, labels, this.#value);
+  }
+
+  bytesMax(name: string, labels: string): number {
+    return sampleBytes(name, labels);
   }
 }
 
@@ -183,6 +239,10 @@ export class GaugeSeries implements Series {
 
   render(name: string, labels: string): string {
     return sample(name, labels, this.#read === undefined ? this.#value : this.#read());
+  }
+
+  bytesMax(name: string, labels: string): number {
+    return sampleBytes(name, labels);
   }
 }
 
@@ -225,10 +285,22 @@ export class HistogramSeries implements Series {
     }
     return text + sample(`${name}_sum`, labels, this.#sum) + sample(`${name}_count`, labels, count);
   }
+
+  bytesMax(name: string, labels: string): number {
+    const head = Buffer.byteLength(labels) + `${name}_bucket{,`.length;
+    let bytes = sampleBytes(`${name}_sum`, labels) + sampleBytes(`${name}_count`, labels);
+    for (const label of this.#buckets.labels) bytes += head + label.length + COUNT_BYTES + 1;
+    return bytes;
+  }
 }
 
 function sample(name: string, labels: string, value: number): string {
   return labels === '' ? `${name} ${renderNumber(value)}\n` : `${name}{${labels}} ${renderNumber(value)}\n`;
+}
+
+/** The most that `sample` returns. */
+function sampleBytes(name: string, labels: string): number {
+  return name.length + Buffer.byteLength(labels) + '{} \n'.length + NUMBER_BYTES;
 }
 
 function renderNumber(value: number): string {

@@ -8,7 +8,7 @@ import type { Secret } from './secret.ts';
 
 const MASK = '[key]';
 
-/** So many first characters give a secret away; one shorter than this is masked only as a whole. */
+/** So many first characters give a secret away; one shorter than this is masked only as a whole, and not in base64. */
 const PREFIX_CHARS = 8;
 
 /** What may follow the beginning of a key: more of it, or the asterisks with which a provider hid the rest. */
@@ -29,14 +29,15 @@ const KEY_SHAPES = [
 ];
 
 /**
- * A function that replaces with `[key]` every occurrence of a secret: as it is, percent-encoded, reversed, in base64
- * or base64url (also inside longer encoded text), its first 8 characters with what follows; and whatever looks like
- * a provider's key. Linear in the text, but not for hot paths.
+ * A function that replaces with `[key]` every occurrence of a secret: as it is, reversed, percent-encoded, escaped as
+ * in JSON, in hex, in base64 or base64url (also inside longer encoded text), its first 8 characters with what follows,
+ * all of that in any case; and whatever looks like a provider's key. Linear in the text, but not for hot paths.
  */
 export function createRedactor(secrets: readonly Secret[]): (text: string) => string {
   const values = secrets.map((secret) => secret.reveal()).filter((value) => value !== '');
-  const pattern = new RegExp([...values.flatMap(patternsOf), ...KEY_SHAPES].join('|'), 'g');
-  return (text) => text.replace(pattern, MASK);
+  const known = values.length === 0 ? undefined : new RegExp(values.flatMap(patternsOf).join('|'), 'gi');
+  const looks = new RegExp(KEY_SHAPES.join('|'), 'g');
+  return (text) => (known === undefined ? text : text.replace(known, MASK)).replace(looks, MASK);
 }
 
 /** The text, or its beginning with `…`: at most `charsMax` UTF-16 units, no pair of them cut. */
@@ -48,24 +49,27 @@ export function bounded(text: string, charsMax: number): string {
   return text.slice(0, end) + '…';
 }
 
+/** Of a secret in lower case as much as in upper: they are matched in any case. */
 function patternsOf(value: string): string[] {
   const chars = [...value];
-  if (chars.length < PREFIX_CHARS) return [literal(value)];
+  const spelt = chars.map(spellings);
+  const hex = chars.map((char) => Buffer.from(char).toString('hex'));
+  if (chars.length < PREFIX_CHARS) return [spelt.join('')];
   return [
-    `(?:${chars.map(percentEncodable).join('')}|${chars.slice(0, PREFIX_CHARS).map(percentEncodable).join('')})${KEY_TAIL}`,
-    chars.reverse().map(percentEncodable).join(''),
-    ...base64Cores(value).map((core) => core.replace(/-/g, '[+-]').replace(/_/g, '[/_]') + '[\\w+/-]{0,2}={0,2}'),
+    `(?:${spelt.join('')}|${spelt.slice(0, PREFIX_CHARS).join('')})${KEY_TAIL}`,
+    `${hex.slice(0, PREFIX_CHARS).join('')}[\\da-f]*`,
+    spelt.reverse().join(''),
+    ...base64Cores(value).map((core) => core.replace(/-/g, '[+-]').replace(/_/g, '(?:\\\\?/|_)') + '[\\w+/-]{0,2}={0,2}'),
   ];
 }
 
-/** A pattern for the character and for its percent-encoding, which any encoder may or may not use. */
-function percentEncodable(char: string): string {
-  const encoded = [...Buffer.from(char)].map((byte) => '%' + anyCase(byte.toString(16).padStart(2, '0'))).join('');
-  return `(?:${literal(char)}|${encoded})`;
-}
-
-function anyCase(hex: string): string {
-  return hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+/** A pattern for the character, also behind a backslash, percent-encoded and as JSON's `\\u` escape: encoders differ in what they encode. */
+function spellings(char: string): string {
+  const percent = [...Buffer.from(char)].map((byte) => '%' + byte.toString(16).padStart(2, '0')).join('');
+  const escape = [...Array(char.length).keys()].map((at) => '\\\\u' + char.charCodeAt(at).toString(16).padStart(4, '0')).join('');
+  // The characters that encoders put a backslash before; a backslash of the text itself is doubled.
+  const backslash = /[\\"/]/.test(char) ? '\\\\?' : '';
+  return `(?:${backslash}${literal(char)}|${percent}|${escape})`;
 }
 
 /** The base64 of a value wherever it starts in the encoded bytes, without the edges that its neighbours share. */

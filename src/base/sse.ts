@@ -10,8 +10,7 @@
  * start takes 32 s for one 10 MB line in 1400-byte pieces; this takes 13 ms, and stops at the limit.
  */
 
-/** Longest line, and largest sum of the lines of one frame, in bytes. */
-export const SSE_BYTES_MAX = 1024 * 1024;
+import { ByteBuffer } from './byte-buffer.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -20,8 +19,7 @@ const SPACE = 0x20;
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /** A larger buffer is not kept for the next line: a stream may be idle for minutes. */
-const PENDING_BYTES_KEPT = 16 * 1024;
-const NOTHING: Buffer = Buffer.alloc(0);
+const BYTES_KEPT = 16 * 1024;
 
 /** Receives a frame: the event's name (empty when it has none) and its data lines joined by LF. */
 export type FrameSink = (event: string, data: string) => void;
@@ -31,21 +29,29 @@ export type FrameSink = (event: string, data: string) => void;
 export class SseBuffer {
   readonly #onFrame: FrameSink;
   readonly #bytesMax: number;
-  /** The beginning of a line whose end has not come yet: the first `#pendingBytes` bytes. */
-  #pending: Buffer = NOTHING;
-  #pendingBytes = 0;
+  /** The beginning of a line whose end has not come yet. */
+  readonly #pending: ByteBuffer;
+  /** The data lines of the frame once it has several, joined. Strings of so few characters would take ten times their bytes. */
+  readonly #lines: ByteBuffer;
   #frameBytes = 0;
   #event = '';
+  /** The data line of the frame while it has only one. */
   #data = '';
   #hasData = false;
   #isFirstLine = true;
   #endedInCr = false;
   #isOverflown = false;
 
-  /** `onFrame` is called synchronously from `feed`, once a frame. */
-  constructor(onFrame: FrameSink, bytesMax = SSE_BYTES_MAX) {
+  /**
+   * `onFrame` is called synchronously from `feed`, once a frame. `bytesMax` is the longest line, and the largest sum of the
+   * lines of one frame.
+   */
+  constructor(onFrame: FrameSink, bytesMax: number) {
     this.#onFrame = onFrame;
     this.#bytesMax = bytesMax;
+    this.#pending = new ByteBuffer(bytesMax);
+    // What is ill-formed takes three bytes for each.
+    this.#lines = new ByteBuffer(3 * bytesMax);
   }
 
   /** Takes the next bytes. False once a line or frame passed the limit; nothing is read from then on. */
@@ -71,34 +77,23 @@ export class SseBuffer {
       if (nextLf !== -1 && nextLf < from) nextLf = chunk.indexOf(LF, from);
     }
     if (from < chunk.length) {
-      if (this.#pendingBytes + chunk.length - from + this.#frameBytes > this.#bytesMax) return this.#overflow();
-      this.#hold(chunk, from, chunk.length);
+      if (this.#pending.length + chunk.length - from + this.#frameBytes > this.#bytesMax) return this.#overflow();
+      this.#pending.append(chunk, from);
     }
     return true;
   }
 
   #overflow(): false {
     this.#isOverflown = true;
-    this.#pending = NOTHING;
+    this.#pending.clear();
+    this.#lines.clear();
     this.#event = '';
     this.#data = '';
     return false;
   }
 
-  /** Adds to the pending bytes. Doubling keeps this linear, and small, also when a line comes byte by byte. */
-  #hold(chunk: Buffer, from: number, end: number): void {
-    const bytes = this.#pendingBytes + end - from;
-    if (bytes > this.#pending.length) {
-      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#pending.length));
-      this.#pending.copy(larger, 0, 0, this.#pendingBytes);
-      this.#pending = larger;
-    }
-    chunk.copy(this.#pending, this.#pendingBytes, from, end);
-    this.#pendingBytes = bytes;
-  }
-
   #endLine(chunk: Buffer, from: number, end: number): boolean {
-    const lineBytes = this.#pendingBytes + end - from;
+    const lineBytes = this.#pending.length + end - from;
     if (lineBytes === 0) {
       this.#isFirstLine = false;
       this.#endFrame();
@@ -106,13 +101,12 @@ export class SseBuffer {
     }
     this.#frameBytes += lineBytes;
     if (this.#frameBytes > this.#bytesMax) return false;
-    if (this.#pendingBytes === 0) {
+    if (this.#pending.length === 0) {
       this.#line(chunk, from, end);
     } else {
-      this.#hold(chunk, from, end);
-      this.#pendingBytes = 0;
-      this.#line(this.#pending, 0, lineBytes);
-      if (this.#pending.length > PENDING_BYTES_KEPT) this.#pending = NOTHING;
+      this.#pending.append(chunk, from, end);
+      this.#line(this.#pending.bytes, 0, lineBytes);
+      this.#pending.clear(BYTES_KEPT);
     }
     return true;
   }
@@ -148,14 +142,20 @@ export class SseBuffer {
   }
 
   #appendData(value: string): void {
-    this.#data = this.#hasData ? `${this.#data}\n${value}` : value;
-    this.#hasData = true;
+    if (!this.#hasData) {
+      this.#data = value;
+      this.#hasData = true;
+      return;
+    }
+    if (this.#lines.length === 0) this.#lines.append(Buffer.from(this.#data));
+    this.#lines.append(Buffer.from(`\n${value}`));
   }
 
   #endFrame(): void {
     const event = this.#event;
-    const data = this.#data;
+    const data = this.#lines.length === 0 ? this.#data : this.#lines.bytes.toString();
     const hasData = this.#hasData;
+    if (this.#lines.length > 0) this.#lines.clear(BYTES_KEPT);
     this.#frameBytes = 0;
     this.#event = '';
     this.#data = '';

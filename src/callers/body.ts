@@ -15,16 +15,22 @@ export function unsupported(path: Path | undefined, complaint: string): Unsuppor
   return new UnsupportedField(path, complaint);
 }
 
-/** What `read` makes of the body. Failures: bad_request, and unsupported for an UnsupportedField. Never throws, whatever the bytes. */
-// hot: per request
+/** What `read` makes of a body with any fields. Failures: bad_request, and unsupported for an UnsupportedField. */
 export function decodeBody<T>(body: Buffer, read: (fields: Fields) => T): T | Failure {
+  const value = parseBody(body);
+  return value instanceof Failure ? value : caught(() => read(new Fields(value, undefined)));
+}
+
+/** The object that a body is. Failure: bad_request. Never throws, whatever the bytes. */
+// hot: per request
+export function parseBody(body: Buffer): JsonObject | Failure {
   if (!isUtf8(body)) return new Failure('bad_request', 'the body is not valid JSON: it is not UTF-8');
   const value = parseJson(body.toString('utf8', startsWithByteOrderMark(body) ? 3 : 0));
   if (value instanceof JsonProblem) {
     return new Failure('bad_request', `the body is not valid JSON: ${value.reason} at character ${value.offset + 1}`);
   }
   if (!(value instanceof JsonObject)) return new Failure('bad_request', 'the body must be a JSON object');
-  return caught(() => read(new Fields(value, undefined)));
+  return value;
 }
 
 /** What `read` returns, or the failure for the problem that it throws. */

@@ -5,7 +5,7 @@
  * collected, so that an operator sees everything at once; no sentence here contains a secret or a file's content.
  */
 
-import { isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import { parseDuration } from '../base/duration.ts';
 import { proxyAddressFrom } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
@@ -218,6 +218,27 @@ export const HOSTS: SettingType<readonly string[]> = {
   parse: (text) => words(text.toLowerCase()),
   shown: 'always',
 };
+
+/** IP addresses, and networks as `address/bits`. */
+export const NETWORKS: SettingType<BlockList> = {
+  name: 'list',
+  expects: 'IP addresses and networks such as 10.0.0.0/8, separated by commas',
+  parse: (text) => {
+    const networks = new BlockList();
+    return words(text).every((word) => addNetwork(networks, word)) ? networks : undefined;
+  },
+  shown: 'always',
+};
+
+/** False when the text is no address and no network. */
+function addNetwork(networks: BlockList, text: string): boolean {
+  const [, address = '', bits] = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const version = isIP(address);
+  const prefix = Number(bits ?? (version === 4 ? 32 : 128));
+  if (version === 0 || prefix > (version === 4 ? 32 : 128)) return false;
+  networks.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6');
+  return true;
+}
 
 /** Web origins as browsers write them in `Origin`. */
 export const ORIGINS: SettingType<readonly string[]> = {

@@ -12,7 +12,8 @@ import { nearest } from '../base/nearest.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
-import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, ORIGINS, PATH, PORT } from './environment.ts';
+import { connectionsMaxFrom } from './descriptors.ts';
+import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 
@@ -68,7 +69,10 @@ export const SETTINGS = [
   { variable: 'GATEWAY_HEARTBEAT_INTERVAL', field: 'heartbeatIntervalMs', type: INTERVAL, default: '15s',
     meaning: 'A comment is sent after so long without an event in a stream; `0` or negative = off.' },
   { variable: 'GATEWAY_MAX_CONCURRENT', field: 'concurrentMax', type: count(1, 1_000_000), default: undefined, absence: 'unlimited',
-    meaning: 'Chat requests in flight; beyond it callers get 429 with `Retry-After`.' },
+    meaning: 'Chats and model lists in flight, each until its answer was taken; beyond it callers get 429 with `Retry-After`.' },
+  { variable: 'GATEWAY_MAX_CONNECTIONS', field: 'connectionsMax', type: count(1, 1_000_000), default: undefined,
+    absence: 'from the descriptor limit',
+    meaning: "Callers' connections; more are closed at once. By default half of the process's descriptors (`ulimit -n`, less 48 for itself), so that each chat has one for its provider; unlimited where that cannot be read." },
   // A body becomes one string, and strings end at 512 Mi characters.
   { variable: 'GATEWAY_MAX_BODY_BYTES', field: 'bodyBytesMax', type: size(256 * 1024 * 1024), default: '16MiB',
     meaning: 'The largest request body.' },
@@ -90,10 +94,14 @@ export const SETTINGS = [
     meaning: 'The least level that is logged.' },
   { variable: 'GATEWAY_LOG_FORMAT', field: 'logFormat', type: word('json', 'text'), default: 'json',
     meaning: '`text` is for people.' },
+  { variable: 'GATEWAY_LOG_ADDRESS', field: 'logsAddress', type: BOOLEAN, default: 'true',
+    meaning: "Adds the caller's address to its log line." },
+  { variable: 'GATEWAY_TRUSTED_PROXIES', field: 'trustedProxies', type: NETWORKS, default: '',
+    meaning: 'Addresses and networks of your proxies, separated by commas; only these may name the caller, by `Forwarded` or `X-Forwarded-For`.' },
   { variable: 'GATEWAY_TRANSPORT', field: 'transport', type: word('http', 'fetch'), default: 'http',
     meaning: '`fetch` calls providers with the built-in fetch, which has time limits of its own.' },
   { variable: 'GATEWAY_WRITE_STALL_TIMEOUT', field: 'writeStallTimeoutMs', type: DURATION, default: '60s',
-    meaning: 'A caller who stops reading its answer is cut off after this.' },
+    meaning: 'A caller who takes nothing of its answer for so long is cut off.' },
   { variable: 'GATEWAY_TLS_CERT_FILE', field: 'tlsCertFile', type: PATH, default: undefined,
     meaning: 'A PEM certificate with its chain: the gateway then serves HTTPS.' },
   { variable: 'GATEWAY_TLS_KEY_FILE', field: 'tlsKeyFile', type: PATH, default: undefined,
@@ -186,6 +194,7 @@ export function loadConfig(
   const providers = readProviders(environment, [...rows, compatRow(compatName)], { openAiApi });
   const config: Config = {
     ...fields,
+    connectionsMax: fields.connectionsMax ?? connectionsMaxFrom(readFile),
     callers,
     providers,
     defaultProvider: defaultProviderFrom(environment, defaultProvider, providers),
@@ -366,6 +375,9 @@ function checkTogether(environment: Environment, config: Config): void {
   if (config.metricsToken !== undefined) {
     warnIfShort(environment, 'GATEWAY_METRICS_TOKEN', config.metricsToken);
     if (!config.isMetricsEnabled) warnings.push('GATEWAY_METRICS_TOKEN: has no effect while GATEWAY_METRICS is false');
+  }
+  if (!config.logsAddress && config.trustedProxies.rules.length > 0) {
+    warnings.push('GATEWAY_TRUSTED_PROXIES: has no effect while GATEWAY_LOG_ADDRESS is false');
   }
   for (const rule of config.proxy.noProxy) {
     if (rule.includes('/')) warnings.push(`NO_PROXY: ${quoted(rule)} exempts nothing: networks are not understood, list hosts`);

@@ -110,6 +110,9 @@ export type ChatReply = {
 /** Most text, reasoning and arguments kept of one reply, in UTF-16 units: as much as any model writes, many times over. */
 export const REPLY_CHARS_MAX = 32 * 1024 * 1024;
 
+/** Largest whole reply taken from a provider, and largest frame of a stream: an image comes in one. */
+export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
+
 /** One step of a streamed answer. A stream has exactly one `done` or `failed`, last. */
 export type Delta =
   | { readonly type: 'text'; readonly text: string }

@@ -5,6 +5,8 @@
  * reaches the operator's log (bounded, keys masked) and a caller only when the operator allows it.
  */
 
+import { isTooDeep, JSON_DEPTH_MAX } from '../base/json/parse.ts';
+
 export type FailureKind =
   | 'auth'
   | 'rate_limit'
@@ -48,9 +50,13 @@ export type FailureFields = {
   readonly detail?: string | undefined;
   /** Which of the gateway's limits ended it, as its variable's name, e.g. `GATEWAY_ATTEMPT_TIMEOUT`. */
   readonly limit?: string | undefined;
+  /** Words of others that the sentence repeats as they are: a provider's code, a caller's key. They are searched for secrets. */
+  readonly quotes?: readonly string[];
   /** The gateway's own doing (out of descriptors, a limit of its own): not retried, and not held against the provider. */
   readonly isOwn?: boolean;
 };
+
+const NO_QUOTES: readonly string[] = [];
 
 export class Failure {
   readonly kind: FailureKind;
@@ -62,6 +68,7 @@ export class Failure {
   readonly upstreamStatus: number;
   readonly detail: string | undefined;
   readonly limit: string | undefined;
+  readonly quotes: readonly string[];
   readonly isOwn: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
@@ -75,6 +82,7 @@ export class Failure {
     this.upstreamStatus = fields.upstreamStatus ?? 0;
     this.detail = fields.detail;
     this.limit = fields.limit;
+    this.quotes = fields.quotes ?? NO_QUOTES;
   }
 
   /** The same failure but for what is given here. */
@@ -126,8 +134,9 @@ const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
 /** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
 export function upstreamFailure(report: UpstreamReport): Failure {
   const facts = [`HTTP ${report.status}`];
-  if (report.code !== undefined && MACHINE_WORD.test(report.code)) facts.push(`code ${report.code}`);
-  if (report.param !== undefined && MACHINE_WORD.test(report.param)) facts.push(`parameter ${report.param}`);
+  const { code = '', param = '' } = report;
+  if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
+  if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
   const hint = report.hint === undefined ? '' : `: ${report.hint}`;
   return new Failure(
     report.kind,
@@ -136,6 +145,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       upstreamStatus: report.status,
       detail: report.detail,
       retryAfterMs: report.retryAfterMs,
+      quotes: [code, param].filter((word) => MACHINE_WORD.test(word)),
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
     },
   );
@@ -147,6 +157,21 @@ export function upstreamFailure(report: UpstreamReport): Failure {
  */
 export function malformedReply(provider: string, status: number, what: string): Failure {
   return new Failure('server', `${provider} answered ${status}, but ${what}`, { upstreamStatus: status });
+}
+
+/**
+ * A reply beyond a limit of the gateway's own, which `what` names with its number. Not tried again: the provider would be paid
+ * for the same reply once more, and it would be refused again.
+ */
+export function beyondLimit(provider: string, status: number, what: string): Failure {
+  const message = `${provider} answered ${status}, but ${what}, which is the gateway's limit`;
+  return new Failure('server', message, { upstreamStatus: status, isOwn: true });
+}
+
+/** Text of a provider's that could not be read as JSON: beyond the limit on depth, or else malformed, as `what` says. */
+export function unreadableReply(provider: string, text: string, what: string): Failure {
+  if (isTooDeep(text)) return beyondLimit(provider, 200, `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`);
+  return malformedReply(provider, 200, what);
 }
 
 /** A stream that ended before the provider's own terminal signal. */

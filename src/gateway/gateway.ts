@@ -8,8 +8,9 @@
 import { isUtf8 } from 'node:buffer';
 import { retryAfterMs } from '../base/retry-after.ts';
 import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from '../core/chat.ts';
-import { Failure, malformedReply } from '../core/failure.ts';
+import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Scope, ScopeEnd } from '../core/scope.ts';
@@ -21,8 +22,6 @@ import type { CallRecord } from './call-record.ts';
 import { pipeStream } from './pipe-stream.ts';
 import type { StreamSink } from './pipe-stream.ts';
 
-/** Largest whole reply taken from a provider. */
-const REPLY_BYTES_MAX = 32 * 1024 * 1024;
 /** Largest error body read; the rest is thrown away with its connection. */
 const FAILURE_BYTES_MAX = 64 * 1024;
 /** How long an error body may take: one that never ends must not hold its request for the attempt's limit. */
@@ -218,7 +217,7 @@ export function createGateway(
         if (page.nextCursor === undefined || page.nextCursor === cursor) return models;
         cursor = page.nextCursor;
       }
-      return malformedReply(provider.name, 200, `its model list has more than ${MODEL_PAGES_MAX} pages`);
+      return beyondLimit(provider.name, 200, `its model list has more than ${MODEL_PAGES_MAX} pages`);
     },
   };
 }

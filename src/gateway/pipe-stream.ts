@@ -2,8 +2,10 @@
 
 import { SseBuffer } from '../base/sse.ts';
 import type { Provider } from '../core/adapter.ts';
+import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { Delta } from '../core/chat.ts';
-import { Failure, truncatedStream } from '../core/failure.ts';
+import { beyondLimit, truncatedStream } from '../core/failure.ts';
+import type { Failure } from '../core/failure.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
@@ -37,7 +39,7 @@ export async function pipeStream(
       response.startIdleLimit();
     }
     if (state.end === undefined) decoder.frame(event, data, onDelta);
-  });
+  }, REPLY_BYTES_MAX);
   let isOverflown = false;
   const cut = await response.readChunks((chunk) => {
     isOverflown = !frames.feed(chunk);
@@ -47,7 +49,7 @@ export async function pipeStream(
     return 'enough';
   });
   if (isOverflown && state.end === undefined) {
-    return new Failure('server', `${provider.name} sent a line of its stream that is too long`, { upstreamStatus: 200 });
+    return beyondLimit(provider.name, 200, `an event of its stream has more than ${REPLY_BYTES_MAX} bytes`);
   }
   return endOfStream(provider, state.end, cut, () => {
     decoder.end(onDelta);

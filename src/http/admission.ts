@@ -1,19 +1,22 @@
-/** Who may come in: a place for each chat that is being served, and nobody while the event loop cannot keep up. */
+/** Who may come in: a place for each chat that is being served, and nobody while the event loop or memory cannot keep up. */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /** Why a chat is refused, as metrics name it. */
-export type Refusal = 'concurrency' | 'event_loop';
+export type Refusal = 'concurrency' | 'event_loop' | 'memory';
 
 /** Chat requests being served, against GATEWAY_MAX_CONCURRENT. */
 export class Admission {
   readonly #max: number;
   readonly #isOverloaded: () => boolean;
+  readonly #lacksMemory: () => boolean;
   #count = 0;
 
-  constructor(max: number | undefined, isOverloaded: () => boolean) {
+  /** `lacksMemory` is asked last, about each chat that would come in. */
+  constructor(max: number | undefined, isOverloaded: () => boolean, lacksMemory: () => boolean = () => false) {
     this.#max = max ?? Infinity;
     this.#isOverloaded = isOverloaded;
+    this.#lacksMemory = lacksMemory;
   }
 
   get count(): number {
@@ -24,6 +27,7 @@ export class Admission {
   enter(): Refusal | undefined {
     if (this.#count >= this.#max) return 'concurrency';
     if (this.#isOverloaded()) return 'event_loop';
+    if (this.#lacksMemory()) return 'memory';
     this.#count += 1;
     return undefined;
   }

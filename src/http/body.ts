@@ -1,6 +1,8 @@
 /** Reading a request's body, never more of it than allowed. */
 
 import type { IncomingMessage } from 'node:http';
+import { ByteBuffer } from '../base/byte-buffer.ts';
+import { Pacer } from '../base/pacer.ts';
 import { Failure } from '../core/failure.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -26,21 +28,18 @@ function tooLarge(bytesMax: number): Failure {
 // hot: per request
 export function readBody({ request, response, scope }: Exchange, bytesMax: number): Promise<Buffer | Failure | undefined> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const body = new ByteBuffer(bytesMax, Number(request.headers['content-length'] ?? 0));
+    const pacer = new Pacer(request.socket);
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes > bytesMax) {
-        stop();
-        request.pause();
-        resolve(tooLarge(bytesMax));
-      } else {
-        chunks.push(chunk);
-      }
+      pacer.count();
+      if (body.append(chunk)) return;
+      stop();
+      request.pause();
+      resolve(tooLarge(bytesMax));
     };
     const onEnd = (): void => {
       stop();
-      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes));
+      resolve(body.bytes);
     };
     const onOver = (): void => {
       stop();

@@ -7,21 +7,13 @@ import type { AnswerFacts, DecodedRequest, DialectRoute, StreamFrames } from '..
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import type { CallContext } from '../gateway/gateway.ts';
-import type { Refusal } from './admission.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { Deadline } from './deadline.ts';
 import { EventStream } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
+import { takePlace } from './place.ts';
 import { traceHeaders } from './trace.ts';
-
-/** How soon a caller that found the gateway full may try again. */
-const FULL_RETRY_AFTER_MS = 1000;
-
-const REFUSAL_SENTENCES: Readonly<Record<Refusal, string>> = {
-  concurrency: 'the gateway is at its limit of concurrent requests',
-  event_loop: 'the gateway has more to do than it can keep up with',
-};
 
 /** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
 const LARGE_BODY_BYTES = 512 * 1024;
@@ -29,13 +21,7 @@ const LARGE_BODY_BYTES = 512 * 1024;
 /** Answers a chat on one of its dialect's paths. */
 export async function answerChat(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<void> {
   exchange.isChat = true;
-  const refusal = parts.admission.enter();
-  if (refusal !== undefined) {
-    parts.metrics.refused(refusal);
-    exchange.sendFailure(new Failure('rate_limit', REFUSAL_SENTENCES[refusal], { retryAfterMs: FULL_RETRY_AFTER_MS }));
-    return;
-  }
-  parts.metrics.inFlight.add(1);
+  if (!takePlace(exchange, parts)) return;
   const deadline = new Deadline(exchange, parts.config, route.stream === 'always');
   try {
     const asked = (await readAsked(exchange, parts, route)) ?? endedWhileSending(exchange, deadline.setting);
@@ -57,8 +43,6 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
     await (asked.isStream ? answerStreamed(exchange, parts, asked, context) : answerWhole(exchange, parts, asked, context));
   } finally {
     deadline.clear();
-    parts.admission.leave();
-    parts.metrics.inFlight.add(-1);
   }
 }
 
@@ -75,29 +59,22 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
 
 async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
   const createFrames = (): StreamFrames => exchange.dialect.createFrames(factsOf(exchange, asked));
-  const stream = new EventStream(exchange, createFrames, parts.config, () => parts.metrics.openStreams.add(1));
+  const stream = new EventStream(exchange, createFrames, parts.config, () => {
+    parts.metrics.openStreams.add(1);
+    void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
+  });
   exchange.failStream = (failure) => stream.fail(failure);
   try {
     const failure = await parts.gateway.stream(asked.provider, asked.request, context, stream);
     if (failure !== undefined) stream.fail(parts.presentable(failure));
     observeChat(exchange, parts);
-    await stream.taken();
-    if (failure === undefined && exchange.scope.ended === 'caller-stalled') noteStall(exchange, parts);
   } finally {
     stream.close();
-    if (stream.isOpen) parts.metrics.openStreams.add(-1);
   }
 }
 
 function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded, provider }: Asked): AnswerFacts {
   return { request: decoded, requestId, provider: provider.name, servedModel: record.servedModel, createdAtS: arrivedAtS };
-}
-
-/** A caller that stopped reading once everything was written: nobody else waits for it, so nobody else says so. */
-function noteStall(exchange: Exchange, parts: ServerParts): void {
-  const failure = scopeFailure('caller-stalled', '');
-  exchange.failure = failure;
-  if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
 }
 
 /** A chat that a provider can be asked for. */
@@ -143,7 +120,8 @@ function nextTurn(): Promise<void> {
 
 /** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */
 export function unknownProvider(name: string): Failure {
-  return new Failure('not_found', `provider: ${JSON.stringify(name.slice(0, 64))} is not registered on this gateway`);
+  const quote = JSON.stringify(name.slice(0, 64));
+  return new Failure('not_found', `provider: ${quote} is not registered on this gateway`, { quotes: [quote] });
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

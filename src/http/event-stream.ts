@@ -10,6 +10,7 @@ import type { StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
 import type { Exchange } from './exchange.ts';
+import { limitStall } from './stall.ts';
 
 /** Before the first frame: a comment, which every reader of event streams skips. */
 const KEEP_ALIVE = ': keep-alive\n\n';
@@ -17,7 +18,7 @@ const KEEP_ALIVE = ': keep-alive\n\n';
 export type EventStreamLimits = {
   /** 0 = no keep-alive comments. */
   readonly heartbeatIntervalMs: number;
-  /** How long a caller may take to read what waits for it, also after the last frame. */
+  /** How long a caller may take nothing of what waits for it. */
   readonly writeStallTimeoutMs: number;
 };
 
@@ -53,10 +54,6 @@ export class EventStream implements StreamSink {
     }
   }
 
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
   // hot: per token
   push(delta: Delta): void {
     this.#frames ??= this.#createFrames();
@@ -84,13 +81,6 @@ export class EventStream implements StreamSink {
       this.#exchange.sendFailure(failure);
     }
     this.close();
-  }
-
-  /** Resolves when the caller has read the last frame, or is gone, or was cut because that took too long. */
-  async taken(): Promise<void> {
-    const stallLimit = this.#startStallLimit();
-    await this.#exchange.closed;
-    clearTimeout(stallLimit);
   }
 
   /** Stops the heartbeat. Call it however the exchange ends. */
@@ -131,27 +121,19 @@ export class EventStream implements StreamSink {
     this.#onOpen();
   }
 
-  /** Waits until the caller has read what was written or the exchange ends, which it does when that takes too long. */
+  /** Waits until the caller has read what was written or the exchange ends, which it does when the caller takes nothing. */
   #drained(): Promise<void> {
     const { response, scope } = this.#exchange;
     return new Promise((resolve) => {
       const settle = (): void => {
-        clearTimeout(stallLimit);
+        stopLimit();
         response.off('drain', settle);
         scope.onEnd(undefined);
         resolve();
       };
-      const stallLimit = this.#startStallLimit();
+      const stopLimit = limitStall(this.#exchange, this.#limits.writeStallTimeoutMs);
       response.on('drain', settle);
       scope.onEnd(settle);
     });
-  }
-
-  #startStallLimit(): NodeJS.Timeout {
-    const { response, scope } = this.#exchange;
-    return setTimeout(() => {
-      scope.end('caller-stalled');
-      response.destroy();
-    }, this.#limits.writeStallTimeoutMs);
   }
 }

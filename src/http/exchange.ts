@@ -11,14 +11,11 @@ import type { Failure } from '../core/failure.ts';
 import { Scope } from '../core/scope.ts';
 import { createCallRecord } from '../gateway/call-record.ts';
 import type { CallRecord } from '../gateway/call-record.ts';
+import { DISCARD_BYTES_MAX, discard } from './discard.ts';
 import { traceFrom } from './trace.ts';
 import type { Trace } from './trace.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-/** After an answer that left body unread: how long, and for how much of it, the caller may go on sending. */
-export const DISCARD_MS_MAX = 500;
-const DISCARD_BYTES_MAX = 64 * 1024;
-
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -34,6 +31,8 @@ export class Exchange {
   readonly query: string;
   /** True when the caller waits for `100 Continue` before sending its body. */
   readonly expectsContinue: boolean;
+  /** The other end of the connection, which forgets it when it closes; undefined on a Unix socket. */
+  readonly peer: string | undefined;
   /** Resolves when the response is over, however it ended. */
   readonly closed: Promise<void>;
   /** What its caller speaks; the gateway's own format until its path says otherwise. */
@@ -62,6 +61,7 @@ export class Exchange {
     this.response = response;
     this.expectsContinue = expectsContinue;
     this.dialect = dialect;
+    this.peer = request.socket.remoteAddress;
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     this.path = mark === -1 ? target : target.slice(0, mark);
@@ -72,20 +72,16 @@ export class Exchange {
     this.record = createCallRecord(this.requestId);
     response.setHeader('X-Request-Id', this.requestId);
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
-    response.on('close', () => this.hangUp());
+    response.on('close', () => {
+      if (!response.writableFinished && !this.#isAnswered) this.scope.end('caller-gone');
+      this.#resolveClosed();
+    });
     // What they say, 'close' says too; without a listener a write that comes too late would end the process.
     request.on('error', ignore);
     response.on('error', ignore);
   }
 
-  /** The connection is gone, or the response is over. Node tells nothing to a response that waits behind another. */
-  hangUp(): void {
-    if (!this.response.writableFinished && !this.#isAnswered) this.scope.end('caller-gone');
-    this.response.destroy();
-    this.#resolveClosed();
-  }
-
-  /** Milliseconds since the request's head was read. */
+  /** Milliseconds since the request's head was read, or since its turn came. */
   get elapsedMs(): number {
     return performance.now() - this.startedAtMs;
   }
@@ -95,21 +91,30 @@ export class Exchange {
     const { response } = this;
     if (response.headersSent || response.destroyed) return;
     const length = Buffer.byteLength(body);
-    this.status = status;
-    response.statusCode = status;
     response.setHeader('Content-Type', contentType);
     response.setHeader('Content-Length', length);
-    const isCut = this.#leavesBodyUnread();
-    if (isCut) response.setHeader('Connection', 'close');
-    if (this.request.method === 'HEAD') {
-      response.end();
-      return;
+    const isBodiless = this.request.method === 'HEAD';
+    if (!isBodiless) this.sentBytes += length;
+    this.#send(status, isBodiless ? '' : body);
+  }
+
+  /** Answers with a status and headers alone. */
+  sendNoContent(): void {
+    this.#send(204, '');
+  }
+
+  #send(status: number, body: string): void {
+    const { request, response } = this;
+    this.status = status;
+    response.statusCode = status;
+    if (this.#leavesBodyUnread()) {
+      this.#isAnswered = true;
+      response.setHeader('Connection', 'close');
+      endAfterDiscard(request, response, body);
+    } else {
+      // A string leaves in one write with the head; a Buffer would cost a second.
+      response.end(body);
     }
-    this.sentBytes += length;
-    this.#isAnswered = isCut;
-    // A string leaves in one write with the head; a Buffer would cost a second.
-    if (isCut) endAfterDiscard(this.request, response, body);
-    else response.end(body);
   }
 
   /**
@@ -149,20 +154,10 @@ function ignore(): void {}
  * socket with unread bytes makes the kernel reset it, and the caller may never see the answer.
  */
 function endAfterDiscard(request: IncomingMessage, response: ServerResponse, body: string): void {
-  let bytesLeft = DISCARD_BYTES_MAX;
-  const end = (): void => {
-    clearTimeout(timer);
-    request.off('data', onData).off('end', end);
+  if (body === '') response.flushHeaders();
+  else response.write(body);
+  discard(request, () => {
     request.pause();
     response.end();
-  };
-  const onData = (chunk: Buffer): void => {
-    bytesLeft -= chunk.length;
-    if (bytesLeft < 0) end();
-  };
-  const timer = setTimeout(end, DISCARD_MS_MAX);
-  response.on('close', () => clearTimeout(timer));
-  response.write(body);
-  request.on('data', onData).on('end', end);
-  request.resume();
+  });
 }

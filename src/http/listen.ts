@@ -1,13 +1,17 @@
 /** Where the server accepts connections: a TCP address or a Unix socket. */
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { lstatSync, unlinkSync } from 'node:fs';
+import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Config } from '../config/settings.ts';
 
 type Address = Config['listen'];
+
+/** Callers that the kernel lets wait to be accepted, where the system allows as many; the usual 511 are soon full. */
+const BACKLOG = 4096;
 
 /**
  * Starts listening; resolves with where, e.g. `http://127.0.0.1:8080` or `unix:/run/gateway.sock`. A socket file that a dead
@@ -26,20 +30,42 @@ export async function listen(server: Server, address: Address, scheme: string): 
 }
 
 async function listenOnce(server: Server, address: Address): Promise<void> {
-  if (address.type === 'unix') server.listen(address.path);
-  else server.listen(address.port, address.host);
+  if (address.type === 'unix') server.listen({ path: address.path, backlog: BACKLOG });
+  else server.listen({ port: address.port, host: address.host, backlog: BACKLOG });
   await once(server, 'listening');
 }
 
 /** Removes a socket on which nobody answers; true when it did. Any other file is left alone. */
 async function removeStaleSocket(path: string): Promise<boolean> {
   try {
-    if (!lstatSync(path).isSocket() || !(await isRefused(path))) return false;
-    unlinkSync(path);
-    return true;
+    const found = identityOf(path);
+    if (found === undefined || !(await isRefused(path)) || identityOf(path) !== found) return false;
+    return removeIfSame(path, found);
   } catch {
     // Not there, or not ours to touch: whoever wanted to listen has the better error.
     return false;
+  }
+}
+
+/** Which socket it is; undefined for any other file. A new one may get the number of the one before. */
+function identityOf(path: string): string | undefined {
+  const file = lstatSync(path, { bigint: true });
+  return file.isSocket() ? `${file.dev}:${file.ino}:${file.mtimeNs}` : undefined;
+}
+
+/**
+ * Removes the file if it is the one that was found to be dead. Another starter may have put its own there since, even
+ * between two calls of the system; so it is moved out of the way first, which only one can do, and looked at again.
+ */
+function removeIfSame(path: string, found: string): boolean {
+  const aside = `${path}.${randomUUID()}`;
+  renameSync(path, aside);
+  try {
+    const isSame = identityOf(aside) === found;
+    if (!isSame) linkSync(aside, path);
+    return isSame;
+  } finally {
+    unlinkSync(aside);
   }
 }
 

@@ -5,6 +5,7 @@ import { Failure } from '../core/failure.ts';
 import { unknownProvider } from './chat.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
+import { takePlace } from './place.ts';
 import { traceHeaders } from './trace.ts';
 
 export async function answerProviders(exchange: Exchange, parts: ServerParts): Promise<void> {
@@ -12,7 +13,9 @@ export async function answerProviders(exchange: Exchange, parts: ServerParts): P
   exchange.sendJson(200, renderJson({ providers, default: parts.config.defaultProvider }));
 }
 
+/** Takes a place as a chat does: a long list is up to 50 calls. */
 export async function answerModels(exchange: Exchange, parts: ServerParts): Promise<void> {
+  if (!takePlace(exchange, parts)) return;
   const name = new URLSearchParams(exchange.query).get('provider') ?? parts.config.defaultProvider;
   const provider = parts.providers.get(name);
   if (provider === undefined) {

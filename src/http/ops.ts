@@ -1,5 +1,6 @@
 /** What machines ask about the gateway itself: GET /healthz, /readyz and /metrics. */
 
+import { METRICS_CONTENT_TYPE } from '../base/prometheus.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -13,5 +14,5 @@ export async function answerReady(exchange: Exchange, parts: ServerParts): Promi
 }
 
 export async function answerMetrics(exchange: Exchange, parts: ServerParts): Promise<void> {
-  exchange.sendText(200, 'text/plain; version=0.0.4; charset=utf-8', parts.metrics.renderPage());
+  exchange.sendText(200, METRICS_CONTENT_TYPE, parts.metrics.renderPage());
 }

@@ -22,6 +22,8 @@ export type ServerParts = {
   readonly isDraining: () => boolean;
   /** The failure as a caller may see it: with the provider's prose where the operator allows it. */
   readonly presentable: (failure: Failure) => Failure;
-  /** Masks every configured secret and cuts the text to a length for logs. */
+  /** The failure's sentence for logs: what it quotes of others is masked, and its length bounded. */
+  readonly sentence: (failure: Failure) => string;
+  /** Masks every configured secret in what others wrote and cuts it to a length for logs. */
   readonly redacted: (text: string) => string;
 };

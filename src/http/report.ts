@@ -3,6 +3,7 @@
 import type { LogFields, LogLevel } from '../base/log.ts';
 import { bounded } from '../base/redact.ts';
 import type { Usage } from '../core/chat.ts';
+import { callerAddress } from './caller-address.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -40,6 +41,7 @@ function levelOf({ route, failure, scope }: Exchange): LogLevel {
 /** What people look for first comes first; ids and sizes are at the end. */
 function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFields {
   const { record, failure } = exchange;
+  const { config } = parts;
   return {
     status,
     total_ms: rounded(exchange.elapsedMs),
@@ -47,7 +49,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     model: shortened(record.requestedModel),
     served_model: shortened(record.servedModel),
     kind: exchange.scope.ended === 'caller-gone' ? undefined : failure?.kind,
-    error: failure === undefined ? undefined : parts.redacted(failure.message),
+    error: failure === undefined ? undefined : parts.sentence(failure),
     detail: failure?.detail === undefined ? undefined : parts.redacted(failure.detail),
     limit: failure?.limit,
     ended: exchange.scope.ended,
@@ -60,6 +62,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     received_bytes: exchange.receivedBytes,
     sent_bytes: exchange.sentBytes,
     caller: exchange.caller || undefined,
+    address: config.logsAddress ? callerAddress(exchange.peer, exchange.request.headers, config.trustedProxies) : undefined,
     method: exchange.request.method,
     route: exchange.route,
     request_id: exchange.requestId,

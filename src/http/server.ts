@@ -14,14 +14,16 @@ import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
 import { authenticate } from './auth.ts';
-import { answerBrokenRequest, brokenRequestFrom } from './broken-request.ts';
+import { answerBrokenRequest, brokenRequestFrom, isWaitingTooLong } from './broken-request.ts';
 import type { ConnectionError } from './broken-request.ts';
+import { Connection } from './connection.ts';
 import { Exchange } from './exchange.ts';
 import { checkFraming } from './framing.ts';
 import type { ServerParts } from './parts.ts';
 import { report } from './report.ts';
 import { allowedMethods, routesOf } from './routes.ts';
 import type { Route } from './routes.ts';
+import { limitStall } from './stall.ts';
 
 /** How long a connection may take, and how often that is looked at. */
 export type ConnectionLimits = {
@@ -45,7 +47,7 @@ const CONNECTION_LIMITS: ConnectionLimits = {
 
 /** Of a request's head, and of its trailers. This bounds the number of headers too, at a few thousand. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** Accept failures come by the thousand once the process is out of descriptors. */
+/** Connections that cannot be had come by the thousand. */
 const ACCEPT_LOG_INTERVAL_MS = 1000;
 
 export type GatewayServer = {
@@ -60,24 +62,34 @@ export type GatewayServer = {
   swapCertificate(tls: NonNullable<Config['tls']>): void;
 };
 
-/**
- * A server that is not listening yet; with a certificate it speaks HTTPS. It sets no limit on connections: an idle one costs
- * a few kilobytes, descriptors are bounded from outside, and running out of them ends nothing here.
- */
+/** A server that is not listening yet; with a certificate it speaks HTTPS. */
 export function createServer(currentParts: () => ServerParts, limits = CONNECTION_LIMITS): GatewayServer {
-  /** What is in flight on each connection that ever had a request, oldest first: with pipelining there can be several. */
-  const connections = new Map<Duplex, Set<Exchange>>();
   const routes = routesOf(currentParts().dialects);
-  let inFlight = 0;
+  const connections = new WeakMap<Duplex, Connection>();
+  const inFlight = new Set<Exchange>();
   /** Why everything was ended; for what comes after it, too. */
   let end: ScopeEnd | undefined;
 
-  const handle = async (request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> => {
+  function connectionOf(socket: Duplex): Connection {
+    let connection = connections.get(socket);
+    if (connection === undefined) {
+      connection = new Connection(socket);
+      connections.set(socket, connection);
+    }
+    return connection;
+  }
+
+  // hot: per request
+  function onRequest(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const connection = connectionOf(request.socket);
+    connection.take(request, () => handle(connection, new Exchange(request, response, expectsContinue, currentParts().dialects[0])));
+  }
+
+  async function handle(connection: Connection, exchange: Exchange): Promise<void> {
     const parts = currentParts();
-    const exchange = new Exchange(request, response, expectsContinue, parts.dialects[0]);
-    const onConnection = exchangesOn(request.socket);
-    onConnection.add(exchange);
-    inFlight += 1;
+    const { response } = exchange;
+    connection.exchange = exchange;
+    inFlight.add(exchange);
     try {
       if (parts.isDraining()) response.setHeader('Connection', 'close');
       if (end !== undefined) exchange.scope.end(end);
@@ -85,28 +97,12 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     } catch (thrown) {
       reportCrash(exchange, parts, thrown);
     } finally {
-      if (response.headersSent || response.destroyed) {
-        limitStall(exchange, parts);
-        await exchange.closed;
-      } else {
-        response.destroy();
-      }
-      onConnection.delete(exchange);
-      inFlight -= 1;
+      if (!response.headersSent) response.destroy();
+      await delivered(exchange, parts);
+      connection.exchange = undefined;
+      inFlight.delete(exchange);
       report(exchange, parts);
     }
-  };
-
-  function exchangesOn(socket: Duplex): Set<Exchange> {
-    const known = connections.get(socket);
-    if (known !== undefined) return known;
-    const exchanges = new Set<Exchange>();
-    connections.set(socket, exchanges);
-    socket.once('close', () => {
-      connections.delete(socket);
-      for (const exchange of exchanges) exchange.hangUp();
-    });
-    return exchanges;
   }
 
   const settings = {
@@ -119,52 +115,54 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     // Answered here with a JSON body instead.
     requireHostHeader: false,
   };
-  const { tls } = currentParts().config;
+  const { config } = currentParts();
+  const { tls } = config;
   const server: Server =
     tls === undefined
       ? createHttpServer(settings)
       : createHttpsServer({ ...settings, handshakeTimeout: limits.headMs, ...pemOf(tls) });
   // By default the headers after the 2,000th are dropped, and nobody is told.
   server.maxHeadersCount = 0;
-  const onRequest = (request: IncomingMessage, response: ServerResponse): void => void handle(request, response, false);
-  server.on('request', onRequest);
-  server.on('checkExpectation', onRequest);
-  server.on('checkContinue', (request, response) => void handle(request, response, true));
+  server.on('request', (request, response) => onRequest(request, response, false));
+  server.on('checkExpectation', (request, response) => onRequest(request, response, false));
+  server.on('checkContinue', (request, response) => onRequest(request, response, true));
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    // node:http has taken its own listener away.
+    socket.on('error', () => socket.destroy());
     const failure = new Failure('bad_request', 'this is not a proxy: CONNECT is not accepted');
-    answerBrokenRequest(failure, socket, undefined, currentParts());
+    answerBrokenRequest(failure, socket, connectionOf(socket), currentParts());
   });
-  const broken = new WeakSet<Duplex>();
   server.on('clientError', (error: ConnectionError, socket: Duplex) => {
     const failure = brokenRequestFrom(error);
-    if (failure === undefined) {
-      socket.destroy();
-      return;
-    }
-    // Everything that still comes is reported as broken again.
-    if (broken.has(socket)) return;
-    broken.add(socket);
-    answerBrokenRequest(failure, socket, [...(connections.get(socket) ?? [])].at(-1), currentParts());
+    const connection = connectionOf(socket);
+    if (failure === undefined) socket.destroy();
+    else if (!isWaitingTooLong(error, connection)) answerBrokenRequest(failure, socket, connection, currentParts());
   });
   let acceptLoggedAtMs = -Infinity;
-  server.on('error', (error: ConnectionError) => {
-    if (!server.listening || performance.now() - acceptLoggedAtMs < ACCEPT_LOG_INTERVAL_MS) return;
+  function logNotAccepted(reason: string): void {
+    if (performance.now() - acceptLoggedAtMs < ACCEPT_LOG_INTERVAL_MS) return;
     acceptLoggedAtMs = performance.now();
-    currentParts().log.error(`connections cannot be accepted (${error.code ?? error.name})`);
+    currentParts().log.error(`connections cannot be accepted (${reason})`);
+  }
+  // Node closes what it has no descriptor for without a word. This limit leaves some, and what it costs is seen.
+  if (config.connectionsMax !== undefined) server.maxConnections = config.connectionsMax;
+  server.on('drop', () => {
+    currentParts().metrics.droppedConnections.add(1);
+    logNotAccepted('GATEWAY_MAX_CONNECTIONS');
+  });
+  server.on('error', (error: ConnectionError) => {
+    if (server.listening) logNotAccepted(error.code ?? error.name);
   });
 
   return {
     server,
-    inFlight: () => inFlight,
+    inFlight: () => inFlight.size,
     endKeepAlive() {
-      for (const exchanges of connections.values()) {
-        const newest = [...exchanges].at(-1)?.response;
-        if (newest?.headersSent === false) newest.setHeader('Connection', 'close');
-      }
+      for (const { response } of inFlight) if (!response.headersSent) response.setHeader('Connection', 'close');
     },
     endAll(reason) {
       end = reason;
-      for (const exchanges of connections.values()) for (const exchange of exchanges) exchange.scope.end(reason);
+      for (const { scope } of inFlight) scope.end(reason);
     },
     swapCertificate(next) {
       if (server instanceof HttpsServer) server.setSecureContext(pemOf(next));
@@ -195,6 +193,10 @@ async function answer(exchange: Exchange, parts: ServerParts, routes: ReadonlyMa
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (method === 'OPTIONS' && isCrossOrigin) {
     answerPreflight(exchange, route);
+    return;
+  }
+  if (isPreflight(exchange)) {
+    exchange.sendFailure(new Failure('bad_request', 'this origin is not allowed (GATEWAY_ALLOWED_ORIGINS)', { status: 403 }));
     return;
   }
   if (method !== route.method) {
@@ -235,32 +237,34 @@ function allowOrigin(exchange: Exchange, allowedOrigins: readonly string[]): boo
   return true;
 }
 
+/** Whether a page of another origin asks what it may send (Fetch standard, CORS-preflight request). */
+function isPreflight({ request }: Exchange): boolean {
+  const { origin, 'access-control-request-method': wanted } = request.headers;
+  return request.method === 'OPTIONS' && origin !== undefined && wanted !== undefined;
+}
+
 function answerPreflight(exchange: Exchange, route: Route): void {
   const { response } = exchange;
   response.setHeader('Access-Control-Allow-Methods', allowedMethods(route));
   response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id');
   response.setHeader('Access-Control-Max-Age', '600');
-  exchange.status = 204;
-  response.statusCode = 204;
-  response.end();
+  exchange.sendNoContent();
 }
 
-/**
- * Cuts off a caller that has stopped reading the rest of its answer, which is all written by now. The socket's own limit
- * is used because it sees what the caller takes within one long write.
- */
-function limitStall(exchange: Exchange, parts: ServerParts): void {
+/** Waits until the caller has taken its answer, is gone, or was cut off because it stopped taking it. */
+async function delivered(exchange: Exchange, parts: ServerParts): Promise<void> {
   const { response, scope } = exchange;
-  if (response.writableLength === 0 || response.destroyed) return;
-  response.setTimeout(parts.config.writeStallTimeoutMs, () => {
-    const failure = scopeFailure('caller-stalled', '');
-    exchange.failure ??= failure;
-    if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
-    scope.end('caller-stalled');
-    response.destroy();
-  });
-  // Ahead of Node's own listener, which sets the limit of an idle connection.
-  response.prependListener('finish', () => response.setTimeout(0));
+  if (response.writableLength > 0 && !response.destroyed) {
+    const stop = limitStall(exchange, parts.config.writeStallTimeoutMs);
+    await exchange.closed.finally(stop);
+  } else {
+    await exchange.closed;
+  }
+  if (scope.ended !== 'caller-stalled' || exchange.failure !== undefined) return;
+  // Everything had been handed over: nobody else waited for this caller, so nobody else says so.
+  const failure = scopeFailure(scope.ended, '');
+  exchange.failure = failure;
+  if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
 }
 
 /** A bug: this caller gets a 500, or an `error` frame in a stream that has begun, and everybody else goes on. */

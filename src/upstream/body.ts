@@ -1,6 +1,7 @@
 /** A whole body from its chunks, within a bound. */
 
-import { malformedReply } from '../core/failure.ts';
+import { ByteBuffer } from '../base/byte-buffer.ts';
+import { beyondLimit } from '../core/failure.ts';
 import type { Failure } from '../core/failure.ts';
 import type { UpstreamResponse } from './transport.ts';
 
@@ -11,21 +12,18 @@ import type { UpstreamResponse } from './transport.ts';
 export const REST_BYTES_MAX = 64 * 1024;
 export const REST_MS_MAX = 1000;
 
-/** The chunks of `response` as one buffer of at most `bytesMax`; beyond it the response is discarded (server). */
+/** The chunks of `response` as one buffer of at most `bytesMax`; beyond it the response is discarded (server, not retried). */
 export async function collectBody(
-  response: Pick<UpstreamResponse, 'status' | 'readChunks'>,
+  response: Pick<UpstreamResponse, 'status' | 'headers' | 'readChunks'>,
   provider: string,
   bytesMax: number,
 ): Promise<Buffer | Failure> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const body = new ByteBuffer(bytesMax, Number(response.headers['content-length'] ?? 0));
+  let isOverfull = false;
   const failure = await response.readChunks((chunk) => {
-    bytes += chunk.length;
-    if (bytes > bytesMax) return false;
-    chunks.push(chunk);
-    return undefined;
+    isOverfull = !body.append(chunk);
+    return isOverfull ? false : undefined;
   });
   if (failure !== undefined) return failure;
-  if (bytes > bytesMax) return malformedReply(provider, response.status, `its body has more than ${bytesMax} bytes`);
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, bytes);
+  return isOverfull ? beyondLimit(provider, response.status, `its body has more than ${bytesMax} bytes`) : body.bytes;
 }

@@ -7,6 +7,7 @@
  * every provider; and looking a name up before it would be wrong wherever a proxy does that, which `fetch` does not show either.
  */
 
+import { PIECES_PER_TURN } from '../base/pacer.ts';
 import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
@@ -66,6 +67,11 @@ class FetchTransport implements Transport {
   close(): void {}
 }
 
+/** Resolves once others had their turn. */
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Undefined when one of the headers cannot be sent. The exception is dropped: it quotes the value, which may be the key. */
 function headersFrom(values: Readonly<Record<string, string>>): Headers | undefined {
   try {
@@ -107,7 +113,9 @@ class FetchResponse implements UpstreamResponse {
     if (!this.#isDone) this.#watch.startWait();
     const reader = this.#isDone ? undefined : this.#response.body?.getReader();
     try {
-      while (reader !== undefined && !this.#isDone) {
+      for (let pieces = 1; reader !== undefined && !this.#isDone; pieces += 1) {
+        // Chunks that have come are handed out without a turn of the event loop between them.
+        if (pieces % PIECES_PER_TURN === 0) await othersTurn();
         const chunk = await this.#nextChunk(reader);
         if (chunk === undefined) break;
         this.#watch.progress();

@@ -6,7 +6,7 @@
  */
 
 import type { UpstreamHeaders } from '../core/adapter.ts';
-import { Failure, malformedReply } from '../core/failure.ts';
+import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
 import { ProxyError } from './proxy.ts';
 
@@ -43,6 +43,16 @@ const CERTIFICATE_CODE = /CERT|CRL|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^PATH_LENG
 /** Codes of a response that is not HTTP, or has too large a head: llhttp's, and those of undici. */
 const PARSER_CODE = /^HPE_|^UND_ERR_(HEADERS_OVERFLOW|RES_)/;
 
+/** Largest response head. Node's own limit, 16 KiB, is near what providers with many rate-limit headers and cookies send. */
+export const RESPONSE_HEAD_BYTES_MAX = 64 * 1024;
+
+/** Codes of what is HTTP, but larger than the gateway's parsers take: the next answer would be as large. */
+const LIMIT_PHRASES: ReadonlyMap<string, string> = new Map([
+  ['HPE_HEADER_OVERFLOW', `its headers or trailers have more than ${RESPONSE_HEAD_BYTES_MAX} bytes`],
+  ['UND_ERR_HEADERS_OVERFLOW', 'its headers or trailers have more bytes than fetch takes'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'its chunk extensions have more bytes than node:http takes'],
+]);
+
 const PHRASES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection',
   ECONNRESET: 'closed the connection without an answer',
@@ -67,6 +77,8 @@ export function connectionFailure(provider: string, error: unknown): Failure {
   }
   const code = codeFrom(error);
   if (code === undefined) return new Failure('unknown', `${provider} could not be reached`);
+  const limit = LIMIT_PHRASES.get(code);
+  if (limit !== undefined) return new Failure('server', `${provider} answered, but ${limit}, which is the gateway's limit (${code})`, { isOwn: true });
   if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`);
   if (CERTIFICATE_CODE.test(code)) {
     return new Failure('unknown', `the TLS certificate of ${provider} was rejected (${code})`, { isRetried: false });
@@ -103,6 +115,8 @@ export function unwritableFailure(provider: string): Failure {
 /** The response ended before its body did, because of `error` or without a word. */
 export function cutFailure(provider: string, status: number, error: unknown): Failure {
   const code = codeFrom(error);
+  const limit = LIMIT_PHRASES.get(code ?? '');
+  if (limit !== undefined) return beyondLimit(provider, status, limit);
   return malformedReply(provider, status, `its body did not arrive whole${code === undefined ? '' : ` (${code})`}`);
 }
 

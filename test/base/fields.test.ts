@@ -11,8 +11,11 @@ function value(text: string): JsonValue {
   return result;
 }
 
-function fieldsOf(text: string): Fields {
-  return Fields.from(value(text), undefined);
+/** Names that no test takes for near ones. */
+const NAMES = ['text', 'empty', 'yes', 'no', 'number', 'count', 'zero', 'list', 'object', 'nothing', 'n', 'a', 'b'];
+
+function fieldsOf(text: string, known: readonly string[] = NAMES): Fields {
+  return Fields.from(value(text), undefined, known);
 }
 
 /** The sentence of the problem that reading throws. */
@@ -54,8 +57,8 @@ const reads: readonly (readonly [name: string, read: (fields: Fields) => unknown
   ['a required one of a set', (f) => f.requiredOneOf('text', ['a']), 'a'],
   ['an absent opaque object', (f) => f.opaqueObject('absent'), undefined],
   ['null for an opaque object', (f) => f.opaqueObject('nothing'), undefined],
-  ['an absent object', (f) => f.object('absent'), undefined],
-  ['null for an object', (f) => f.object('nothing'), undefined],
+  ['an absent object', (f) => f.object('absent', []), undefined],
+  ['null for an object', (f) => f.object('nothing', []), undefined],
   ['a list', (f) => f.list('list', (item, path) => [item, renderPath(path)]), [[new JsonNumber('1'), 'list[0]'], ['a', 'list[1]']]],
   ['an absent list', (f) => f.list('absent', (item) => item), undefined],
   ['null for a list', (f) => f.list('nothing', (item) => item), undefined],
@@ -70,7 +73,7 @@ test('Fields reads an opaque object as it was written', () => {
 });
 
 test('Fields reads a nested object with its path', () => {
-  const inner = whole.object('object');
+  const inner = whole.object('object', ['a']);
   assert.ok(inner !== undefined);
   assert.equal(renderPath(inner.at('b')), 'object.b');
   assert.equal(inner.count('a'), 1);
@@ -108,8 +111,8 @@ const problems: readonly (readonly [read: (fields: Fields) => unknown, sentence:
   [(f) => f.requiredOneOf('absent', ['b', 'c']), 'absent: required (one of b, c)'],
   [(f) => f.requiredOneOf('text', ['b']), 'text: must be one of b'],
   [(f) => f.opaqueObject('list'), 'list: expected an object, got an array'],
-  [(f) => f.object('text'), 'text: expected an object, got a string'],
-  [(f) => f.object('list'), 'list: expected an object, got an array'],
+  [(f) => f.object('text', []), 'text: expected an object, got a string'],
+  [(f) => f.object('list', []), 'list: expected an object, got an array'],
   [(f) => f.list('object', (item) => item), 'object: expected an array, got an object'],
   [(f) => f.list('text', (item) => item, '; use text for a plain string'), 'text: expected an array, got a string; use text for a plain string'],
   [(f) => f.list('list', textItem), 'list[0]: expected a string, got a number'],
@@ -126,9 +129,9 @@ test('Fields complains about a number beyond the doubles', () => {
 
 for (const [text, what] of [['[]', 'an array'], ['"a"', 'a string'], ['1', 'a number'], ['true', 'a boolean'], ['null', 'null']] as const) {
   test(`Fields.from refuses ${what} as the whole and in its place`, () => {
-    assert.equal(problemOf(() => Fields.from(value(text), undefined)), `expected an object, got ${what}`);
+    assert.equal(problemOf(() => Fields.from(value(text), undefined, [])), `expected an object, got ${what}`);
     const path = { parent: { parent: undefined, key: 'items' }, key: 2 };
-    assert.equal(problemOf(() => Fields.from(value(text), path)), `items[2]: expected an object, got ${what}`);
+    assert.equal(problemOf(() => Fields.from(value(text), path, [])), `items[2]: expected an object, got ${what}`);
   });
 }
 
@@ -137,57 +140,100 @@ test('Fields refuses a key that came twice, before anything is read', () => {
 });
 
 test('Fields refuses a double key in a nested object', () => {
-  assert.equal(problemOf(() => fieldsOf('{"a":{"b":1,"b":2}}').object('a')), 'a.b: this key comes twice');
+  assert.equal(problemOf(() => fieldsOf('{"a":{"b":1,"b":2}}').object('a', ['b'])), 'a.b: this key comes twice');
 });
 
 test('Fields leaves a double key in an opaque object alone', () => {
   assert.equal(fieldsOf('{"a":{"b":1,"b":2}}').opaqueObject('a')?.duplicateKey, 'b');
 });
 
-test('Fields.has sees a value and not null', () => {
-  assert.deepEqual(['text', 'empty', 'no', 'nothing', 'absent'].map((name) => whole.has(name)), [true, true, true, false, false]);
+test('Fields takes an object that has any of the known fields', () => {
+  for (const text of ['{}', '{"a":"1"}', '{"b":null,"a":1}']) fieldsOf(text, ['a', 'b', 'c']);
 });
 
-test('Fields.has does not count as reading', () => {
-  const fields = fieldsOf('{"a":1}');
-  fields.has('a');
-  assert.equal(problemOf(() => fields.end()), 'a: unknown field');
+test('Fields names the first unknown field, before anything is read', () => {
+  assert.equal(problemOf(() => fieldsOf('{"a":"1","colour":1,"shape":2}', ['a', 'required'])), 'colour: unknown field');
 });
 
-test('Fields.end accepts an object whose every field was asked for', () => {
-  const fields = fieldsOf('{"a":"1","b":null}');
-  fields.string('a');
-  fields.string('b');
-  fields.string('c');
-  fields.end();
+test('Fields names an unknown field that is null', () => {
+  assert.equal(problemOf(() => fieldsOf('{"colour":null}')), 'colour: unknown field');
 });
 
-test('Fields.end accepts an empty object', () => fieldsOf('{}').end());
-
-test('Fields.end names the first unknown field', () => {
-  const fields = fieldsOf('{"a":"1","colour":1,"shape":2}');
-  fields.string('a');
-  assert.equal(problemOf(() => fields.end()), 'colour: unknown field');
+test('Fields takes the names of prototypes for unknown fields', () => {
+  assert.equal(problemOf(() => fieldsOf('{"__proto__":{}}')), '__proto__: unknown field');
+  assert.equal(problemOf(() => fieldsOf('{"constructor":1}')), 'constructor: unknown field');
 });
 
-test('Fields.end names an unknown field that is null', () => {
-  assert.equal(problemOf(() => fieldsOf('{"colour":null}').end()), 'colour: unknown field');
+const near: readonly (readonly [key: string, meant: string])[] = [
+  ['Model', 'model'],
+  ['MAX_TOKENS', 'max_tokens'],
+  ['maxTokens', 'max_tokens'],
+  ['message', 'messages'],
+  ['modle', 'model'],
+];
+
+for (const [key, meant] of near) {
+  test(`Fields asks whether ${key} was to be ${meant}`, () => {
+    const read = (): unknown => fieldsOf(`{"${key}":1}`, ['model', 'messages', 'max_tokens']);
+    assert.equal(problemOf(read), `${key}: unknown field; did you mean ${meant}?`);
+  });
+}
+
+test('Fields says of an unknown field that comes twice that it is unknown', () => {
+  assert.equal(problemOf(() => fieldsOf('{"Text":1,"Text":2}')), 'Text: unknown field; did you mean text?');
 });
 
-test('Fields.end takes the names of prototypes for unknown fields', () => {
-  assert.equal(problemOf(() => fieldsOf('{"__proto__":{}}').end()), '__proto__: unknown field');
-  assert.equal(problemOf(() => fieldsOf('{"constructor":1}').end()), 'constructor: unknown field');
+test('Fields.only refuses a known field that is not among these, unless it is null', () => {
+  fieldsOf('{"a":1,"b":null}').only(['a']);
+  assert.equal(problemOf(() => fieldsOf('{"a":1,"b":2}').only(['a'])), 'b: unknown field');
+});
+
+test('FieldProblem tells what is missing from what is wrong, and a key of the caller\'s own from the known ones', () => {
+  const facts = (read: () => unknown): unknown => {
+    try {
+      return read();
+    } catch (thrown) {
+      return thrown instanceof FieldProblem ? [thrown.isMissing, thrown.quote] : thrown;
+    }
+  };
+  assert.deepEqual(facts(() => whole.requiredString('absent')), [true, undefined]);
+  assert.deepEqual(facts(() => whole.requiredOneOf('absent', ['b'])), [true, undefined]);
+  assert.deepEqual(facts(() => whole.requiredText('empty')), [false, undefined]);
+  assert.deepEqual(facts(() => fieldsOf('{"a":1,"a":2}')), [false, undefined]);
+  assert.deepEqual(facts(() => fieldsOf('{"colour":1}')), [false, 'colour']);
+  assert.deepEqual(facts(() => fieldsOf('{"a b":1}')), [false, '["a b"]']);
+});
+
+const counts: readonly (readonly [text: string, count: number | undefined])[] = [
+  ['0', 0], ['7', 7], ['1.0', 1], ['1.000', 1], ['1e2', 100], ['1E+2', 100], ['1.50e1', 15], ['100e-2', 1], ['0.0', 0], ['0e-5', 0], ['0.01e2', 1],
+  ['9007199254740991', 9007199254740991], ['9007199254740991.0', 9007199254740991],
+  ['1.00000000000000000001', undefined], ['1.5', undefined], ['15e-1', undefined], ['0.1', undefined], ['1e-400', undefined], ['100e-3', undefined],
+  ['0.01e1', undefined], ['9007199254740991.4', undefined], ['9007199254740990.99999999', undefined], ['9007199254740992', undefined], ['1e400', undefined],
+  ['-1', undefined], ['-1e-400', undefined],
+];
+
+for (const [text, count] of counts) {
+  test(`Fields.count ${count === undefined ? 'refuses' : 'reads'} ${text}`, () => {
+    const read = (): number | undefined => fieldsOf(`{"n":${text}}`).count('n');
+    if (count === undefined) assert.equal(problemOf(read), 'n: must be an integer from 0 to 9007199254740991');
+    else assert.equal(read(), count);
+  });
+}
+
+test('Fields.count takes time in proportion to the length of a number', () => {
+  const zeros = '0'.repeat(1_000_000);
+  assert.equal(problemOf(() => fieldsOf(`{"n":1.${zeros}1}`).count('n')), 'n: must be an integer from 0 to 9007199254740991');
+  assert.equal(fieldsOf(`{"n":1.${zeros}}`).count('n'), 1);
 });
 
 test('Fields reads nothing from a prototype', () => {
   assert.equal(fieldsOf('{}').string('constructor'), undefined);
-  assert.equal(fieldsOf('{}').has('toString'), false);
 });
 
 test('Fields names the whole path of an unknown field', () => {
   const read = (): unknown =>
-    fieldsOf('{"messages":[{"content":[{},{"colour":1}]}]}').list('messages', (message, path) =>
-      Fields.from(message, path).list('content', (part, partPath) => Fields.from(part, partPath).end()),
+    fieldsOf('{"messages":[{"content":[{},{"colour":1}]}]}', ['messages']).list('messages', (message, path) =>
+      Fields.from(message, path, ['content']).list('content', (part, partPath) => Fields.from(part, partPath, [])),
     );
   assert.equal(problemOf(read), 'messages[0].content[1].colour: unknown field');
 });

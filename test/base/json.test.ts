@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergePatch } from '../../src/base/json/merge.ts';
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJson, parseLenient } from '../../src/base/json/parse.ts';
+import { isTooDeep, JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJson, parseLenient, parseUncounted } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
@@ -281,10 +281,32 @@ test('parseLenient refuses a long text nested beyond the limit', () => {
   assert.equal(parseLenient(nested(JSON_DEPTH_MAX)), undefined);
 });
 
-test('parseLenient refuses a text of too many values', () => {
-  const list = (separators: number): string => `[${'0,'.repeat(separators)}0]`;
-  assert.notEqual(parseLenient(list(JSON_VALUES_MAX)), undefined);
-  assert.equal(parseLenient(list(JSON_VALUES_MAX + 1)), undefined);
+test('parseLenient takes any number of values', () => {
+  const text = `[${'0,'.repeat(3 * JSON_VALUES_MAX)}0]`;
+  assert.deepEqual(parseLenient(text), JSON.parse(text));
+});
+
+test('parseUncounted takes any number of values, and keeps the limit on depth', () => {
+  const text = `[${'{"a":0},'.repeat(JSON_VALUES_MAX)}[]]`;
+  const value = parseUncounted(text);
+  assert.ok(value instanceof JsonArray);
+  assert.equal(value.items.length, JSON_VALUES_MAX + 1);
+  assert.equal(value.raw.text, text);
+  const deep = '['.repeat(JSON_DEPTH_MAX + 1) + ']'.repeat(JSON_DEPTH_MAX + 1);
+  assert.ok(parseUncounted(deep) instanceof JsonProblem);
+});
+
+test('parseUncounted has values enough for the shortest texts', () => {
+  for (const text of ['0', '[]', '{}', '""', '[0]', '{"":0}', '{"":{}}']) assert.deepEqual(plain(parsed(text)), JSON.parse(text), text);
+  for (const text of ['0', '[]', '{"":0}', '[0,0]']) assert.ok(!(parseUncounted(text) instanceof JsonProblem), text);
+});
+
+test('isTooDeep tells one level too many, in text that is no JSON too', () => {
+  assert.equal(isTooDeep('['.repeat(JSON_DEPTH_MAX)), false);
+  assert.equal(isTooDeep('['.repeat(JSON_DEPTH_MAX + 1)), true);
+  assert.equal(isTooDeep('{"a":'.repeat(JSON_DEPTH_MAX + 1)), true);
+  assert.equal(isTooDeep('[],'.repeat(JSON_DEPTH_MAX + 1)), false);
+  assert.equal(isTooDeep(`"${'['.repeat(200)}\\"[[["`), false);
 });
 
 test('parseLenient does not count brackets and commas inside strings', () => {

@@ -28,16 +28,23 @@ test('nearest takes the first of several equally near', () => {
   assert.equal(nearest('abc', ['abx', 'aby']), 'abx');
 });
 
-test('nearest allows three edits in a short word and a third of a long one', () => {
-  assert.equal(nearest('abcdef', ['abcxyz']), 'abcxyz');
-  assert.equal(nearest('abcdef', ['abwxyz']), undefined);
+test('nearest allows two edits in a short word and a third of a long one', () => {
+  assert.equal(nearest('abcdef', ['abcdyz']), 'abcdyz');
+  assert.equal(nearest('abcdef', ['abcxyz']), undefined);
   assert.equal(nearest('abcdefghijkl', ['abcdefghwxyz']), 'abcdefghwxyz');
   assert.equal(nearest('abcdefghijkl', ['abcdefgvwxyz']), undefined);
 });
 
-test('nearest does not suggest a word of which nothing was written', () => {
-  assert.equal(nearest('abc', ['xyz']), undefined);
+test('nearest does not suggest a word of which less than half was written', () => {
+  assert.equal(nearest('abc', ['axy']), undefined);
+  assert.equal(nearest('abcd', ['abxy']), 'abxy');
   assert.equal(nearest('a', ['b']), undefined);
+  assert.equal(nearest('seed', ['stop', 'text', 'tools']), undefined);
+});
+
+test('nearest takes no heed of case', () => {
+  assert.equal(nearest('MODEL', ['modem', 'model']), 'model');
+  assert.equal(nearest('a', ['A']), 'A');
 });
 
 test('nearest does not look up a word of more than 128 characters', () => {

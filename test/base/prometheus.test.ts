@@ -164,28 +164,48 @@ test('MetricFamily keeps apart values that look alike when joined', () => {
   assert.equal(new Set(series).size, series.length);
 });
 
-test('Counter keeps at most 10,000 series, then one more for all others', () => {
+test('MetricFamily keeps within its share whatever is counted, and counts in one more series what finds no room', () => {
   const registry = new Registry();
-  const counter = registry.counter('a_total', 'A.', ['model', 'kind']);
-  for (let i = 0; i < 15_000; i += 1) counter.labels(`m${i}`, 'k').add();
+  const counter = registry.counter('a_total', 'A.', ['model', 'kind'], { bytesMax: 1000 });
+  for (let i = 0; i < 1500; i += 1) counter.labels(`m${i}`, 'k').add();
   const lines = registry.render().trim().split('\n').slice(2);
-  assert.equal(lines.length, 10_001);
-  assert.ok(lines.includes('a_total{model="m9999",kind="k"} 1'));
-  assert.ok(lines.includes('a_total{model="other",kind="other"} 5000'));
+  const head = registry.render().length - lines.join('\n').length - 1;
+  assert.ok(counter.bytesMax === head + 1000 && registry.render().length <= counter.bytesMax);
+  assert.ok(lines.length > 10 && lines.length < 30, `${lines.length} series`);
+  assert.ok(lines.includes('a_total{model="m0",kind="k"} 1'));
+  assert.ok(lines.includes(`a_total{model="other",kind="other"} ${1500 - (lines.length - 1)}`));
 });
 
-test('Histogram keeps at most 500 series, then one more for all others', () => {
+test('MetricFamily keeps within its share with the longest numbers, and labels beyond ASCII', () => {
   const registry = new Registry();
-  const histogram = registry.histogram('a', 'A.', ['model'], [1]);
-  for (let i = 0; i < 1500; i += 1) histogram.labels(`m${i}`).observe(1);
-  assert.equal(registry.render().match(/^a_count/gm)?.length, 501);
-  assert.match(registry.render(), /^a_count\{model="other"\} 1000$/m);
+  const counter = registry.counter('a_total', 'A.', ['l'], { bytesMax: 1000 });
+  const histogram = registry.histogram('b', 'B.', ['l'], [1e-7, 1.7976931348623157e308], { bytesMax: 3000 });
+  const gauge = registry.gauge('c', 'C.', ['l']);
+  for (let i = 0; i < 300; i += 1) {
+    const label = `é"\n${i}`;
+    counter.labels(label).add(1.7976931348623157e308);
+    gauge.labels(label).set(-1.7976931348623157e-308);
+    histogram.labels(label).observe(1.2345678901234567e-107);
+  }
+  for (const family of [counter, histogram, gauge]) assert.ok(Buffer.byteLength(family.render()) <= family.bytesMax, family.declaration.name);
+});
+
+test('MetricFamily makes open values `other` first, and keeps room for the series without them', () => {
+  const registry = new Registry();
+  const counter = registry.counter('a_total', 'A.', ['provider', 'model'], { bytesMax: 2000, open: ['model'] });
+  for (let i = 0; i < 1000; i += 1) counter.labels('p', `m${i}`).add();
+  for (const provider of ['q', 'r', 's']) counter.labels(provider, 'late').add(2);
+  const lines = registry.render().split('\n');
+  assert.ok(lines.includes('a_total{provider="p",model="m0"} 1'));
+  assert.ok(lines.some((line) => /^a_total\{provider="p",model="other"\} 9\d\d$/.test(line)));
+  for (const provider of ['q', 'r', 's']) assert.ok(lines.includes(`a_total{provider="${provider}",model="other"} 2`), provider);
+  assert.ok(!registry.render().includes('provider="other"'));
 });
 
 test('MetricFamily still finds its series when it is full', () => {
   const family = new Registry().histogram('a', 'A.', ['l'], [1]);
-  for (let i = 3; i <= 500; i += 1) family.labels(`n${i}`);
   const [one, two] = [family.labels('1'), family.labels('2')];
+  for (let i = 3; i <= 500; i += 1) family.labels(`n${i}`);
   const other = family.labels('3');
   assert.deepEqual([family.labels('1'), family.labels('2'), family.labels('4'), family.labels('other')], [one, two, other, other]);
   assert.ok(other !== one && other !== two);
@@ -230,6 +250,8 @@ const wrong: readonly (readonly [what: string, declare: (registry: Registry) => 
   ['bounds that do not ascend', (r) => r.histogram('a', 'A.', [], [1, 1]), /bounds/],
   ['an infinite bound', (r) => r.histogram('a', 'A.', [], [1, Infinity]), /bounds/],
   ['bounds that are no numbers', (r) => r.histogram('a', 'A.', [], [NaN]), /bounds/],
+  ['a share that holds no series', (r) => r.gauge('a', 'A.', ['b'.repeat(5000)]), /its share holds no series/],
+  ['more families than the page holds', (r) => r.counter('a_total', 'A.', ['b'], { bytesMax: 600_000 }), /a_total: the page is full/],
   ['a name twice', (r) => [r.gauge('a', 'A.', []), r.gauge('a', 'A.', [])], /a: declared twice/],
 ];
 

@@ -22,7 +22,16 @@ const masked: readonly (readonly [what: string, text: string, expected: string])
   ['in base64', `a ${Buffer.from(key).toString('base64')} b`, 'a [key] b'],
   ['in base64 without padding', `a ${Buffer.from(key).toString('base64').replace(/=+$/, '')} b`, 'a [key] b'],
   ['in base64url', `a ${Buffer.from(key).toString('base64url')} b`, 'a [key] b'],
+  ['with its slashes escaped', `"${JSON.stringify(key).slice(1, -1).replaceAll('/', '\\/')}"`, '"[key]"'],
+  ['with every character escaped as in JSON', `a ${[...key].map((char) => '\\u' + char.charCodeAt(0).toString(16).padStart(4, '0')).join('')} b`, 'a [key] b'],
+  ['in hex', `a ${Buffer.from(key).toString('hex')} b`, 'a [key] b'],
+  ['in hex in capitals', `a ${Buffer.from(key).toString('hex').toUpperCase()} b`, 'a [key] b'],
+  ['in hex cut to its first 8 characters', `a ${Buffer.from(key).toString('hex').slice(0, 16)} b`, 'a [key] b'],
+  ['in capitals', `a ${key.toUpperCase()} b`, 'a [key] b'],
+  ['in small letters', `a ${key.toLowerCase()} b`, 'a [key] b'],
+  ['in base64 with its slashes escaped', `a ${Buffer.from(key).toString('base64').replaceAll('/', '\\/')} b`, 'a [key] b'],
   ['one shorter than 8 characters', 'say pass1, pass1!', 'say [key], [key]!'],
+  ['one shorter than 8 characters in another case', 'say Pass1', 'say [key]'],
 ];
 
 for (const [what, text, expected] of masked) {
@@ -90,6 +99,18 @@ test('createRedactor masks secrets beyond ASCII, percent-encoded too', () => {
   const foreign = createRedactor([new Secret('schlüssel😀x')]);
   assert.equal(foreign('a schlüssel😀x b'), 'a [key] b');
   assert.equal(foreign(`a ${encodeURIComponent('schlüssel😀x')} b`), 'a [key] b');
+});
+
+test('createRedactor masks secrets with quotes and backslashes as JSON writes them', () => {
+  const odd = 'a"b\\c/d"e\\f';
+  assert.equal(createRedactor([new Secret(odd)])(`x ${JSON.stringify(odd).slice(1, -1)} y`), 'x [key] y');
+});
+
+test('createRedactor masks in base64 a secret whose base64 has slashes', () => {
+  const slashes = '???>>>???>>>';
+  const base64 = Buffer.from(slashes).toString('base64');
+  assert.match(base64, /\//);
+  for (const text of [base64, base64.replaceAll('/', '\\/')]) assert.equal(createRedactor([new Secret(slashes)])(`x ${text} y`), 'x [key] y');
 });
 
 test('createRedactor ignores an empty secret', () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SSE_BYTES_MAX, SseBuffer } from '../../src/base/sse.ts';
+import { SseBuffer } from '../../src/base/sse.ts';
 import { createRandom } from './random.ts';
+
+const MIB = 1024 * 1024;
 
 type Frame = readonly [event: string, data: string];
 
@@ -63,7 +65,7 @@ const vectors: readonly Vector[] = [
   { name: 'line separators that are none of SSE', input: 'data: a\u0085b\u2028c\u000bd\n\n', frames: [['', 'a\u0085b\u2028c\u000bd']] },
 ];
 
-function framesOf(chunks: readonly Buffer[], bytesMax?: number): Frame[] {
+function framesOf(chunks: readonly Buffer[], bytesMax = MIB): Frame[] {
   const frames: Frame[] = [];
   const buffer = new SseBuffer((event, data) => frames.push([event, data]), bytesMax);
   for (const chunk of chunks) assert.equal(buffer.feed(chunk), true);
@@ -120,7 +122,7 @@ test('SseBuffer agrees with the definition on random bytes in random chunks', ()
 
 test('SseBuffer keeps its own copy of a line whose end has not come', () => {
   const frames: Frame[] = [];
-  const buffer = new SseBuffer((event, data) => frames.push([event, data]));
+  const buffer = new SseBuffer((event, data) => frames.push([event, data]), MIB);
   const chunk = Buffer.from('data: first');
   buffer.feed(chunk);
   chunk.fill('x');
@@ -130,7 +132,7 @@ test('SseBuffer keeps its own copy of a line whose end has not come', () => {
 
 test('SseBuffer calls its sink before feed returns, frame by frame', () => {
   const seen: string[] = [];
-  const buffer = new SseBuffer((_, data) => seen.push(data));
+  const buffer = new SseBuffer((_, data) => seen.push(data), MIB);
   buffer.feed(Buffer.from('data: 1\n\ndata: 2\n\ndata: 3\n'));
   assert.deepEqual(seen, ['1', '2']);
   buffer.feed(Buffer.from('\n'));
@@ -188,17 +190,23 @@ test('SseBuffer still delivers the frames before the one it refuses', () => {
 });
 
 test('SseBuffer refuses a line of 10 MB in 1400-byte pieces once the first MiB came', () => {
-  const buffer = new SseBuffer(() => assert.fail('no frame'));
+  const buffer = new SseBuffer(() => assert.fail('no frame'), MIB);
   const piece = Buffer.alloc(1400, 'x');
   let takenBytes = 0;
   while (takenBytes < 10_000_000 && buffer.feed(piece)) takenBytes += piece.length;
-  assert.equal(takenBytes, 1400 * Math.floor(SSE_BYTES_MAX / 1400));
+  assert.equal(takenBytes, 1400 * Math.floor(MIB / 1400));
 });
 
 test('SseBuffer joins a line of a MiB that comes in 1400-byte pieces', () => {
-  const line = Buffer.from('data:' + 'y'.repeat(SSE_BYTES_MAX - 5));
+  const line = Buffer.from('data:' + 'y'.repeat(MIB - 5));
   const chunks: Buffer[] = [];
   for (let at = 0; at < line.length; at += 1400) chunks.push(line.subarray(at, at + 1400));
   const frames = framesOf([...chunks, Buffer.from('\n\ndata:next\n\n')]);
-  assert.deepEqual(frames.map(([, data]) => data.length), [SSE_BYTES_MAX - 5, 4]);
+  assert.deepEqual(frames.map(([, data]) => data.length), [MIB - 5, 4]);
+});
+
+test('SseBuffer joins very many short data lines, whatever is ill-formed in them', () => {
+  const line = Buffer.from([...Buffer.from('data: a'), 0xff, 0x0a]);
+  const frames = framesOf([Buffer.alloc(line.length * 10_000, line), Buffer.from('\ndata\ndata\ndata: x\n\ndata: y\n\n')]);
+  assert.deepEqual(frames, [['', Array(10_000).fill('a\uFFFD').join('\n')], ['', '\n\nx'], ['', 'y']]);
 });

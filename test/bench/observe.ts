@@ -12,7 +12,7 @@ import { createMetrics } from '../../src/metrics.ts';
 const CALLS = 50_000;
 const ROUNDS = 8;
 
-const metrics = createMetrics({ version: '0', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+const metrics = createMetrics({ version: '0', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
 const usage = { inputTokens: 100, outputTokens: 50, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
 function count(): void {

@@ -9,7 +9,7 @@ const MODELS = 200;
 const SCRAPES = 20;
 
 for (const providers of [1, 5]) {
-  const metrics = createMetrics({ version: '0', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+  const metrics = createMetrics({ version: '0', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
   for (let provider = 0; provider < providers; provider += 1) {
     for (let model = 0; model < MODELS; model += 1) {
       metrics.chat({

@@ -73,7 +73,7 @@ function problemsWith(variables: Variables, files: Readonly<Record<string, strin
 }
 
 test('loadConfig gives the defaults of the table when only a token and a key are set', () => {
-  const { callers, providers, ...config } = configWith({});
+  const { callers, providers, trustedProxies, ...config } = configWith({});
   deepEqual(config, {
     listen: { type: 'tcp', host: undefined, port: 8080 },
     defaultProvider: 'zeta',
@@ -88,6 +88,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     retryAfterCapMs: 300_000,
     heartbeatIntervalMs: 15_000,
     concurrentMax: undefined,
+    connectionsMax: undefined,
     bodyBytesMax: 16_777_216,
     allowedOrigins: [],
     isMetricsEnabled: true,
@@ -98,6 +99,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     shutdownGraceMs: 30_000,
     logLevel: 'info',
     logFormat: 'json',
+    logsAddress: true,
     transport: 'http',
     writeStallTimeoutMs: 60_000,
     tls: undefined,
@@ -106,6 +108,18 @@ test('loadConfig gives the defaults of the table when only a token and a key are
   });
   deepEqual(callers.map(({ label, token }) => [label, token.reveal()]), [['default', TOKEN]]);
   deepEqual(providers.map(({ name }) => name), ['zeta']);
+  deepEqual(trustedProxies.rules, []);
+});
+
+test('GATEWAY_TRUSTED_PROXIES is addresses and networks, and without effect where no address is logged', () => {
+  const { trustedProxies } = configWith({ GATEWAY_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::1' });
+  deepEqual([trustedProxies.check('10.1.2.3'), trustedProxies.check('11.0.0.1'), trustedProxies.check('2001:db8::1', 'ipv6')], [true, false, true]);
+  deepEqual(problemsWith({ GATEWAY_TRUSTED_PROXIES: '10.0.0.0/33' }), [
+    'GATEWAY_TRUSTED_PROXIES: expected IP addresses and networks such as 10.0.0.0/8, separated by commas, got "10.0.0.0/33"',
+  ]);
+  deepEqual(loadWith({ GATEWAY_TRUSTED_PROXIES: '::1', GATEWAY_LOG_ADDRESS: 'false' }).warnings, [
+    'GATEWAY_TRUSTED_PROXIES: has no effect while GATEWAY_LOG_ADDRESS is false',
+  ]);
 });
 
 test('a good and complete configuration comes without warnings', () => {
@@ -202,6 +216,12 @@ const CASES: Readonly<Record<string, Cases>> = {
     bad: ['0', '-1', '1000001', 'unlimited'],
     expected: CONCURRENT,
   },
+  GATEWAY_MAX_CONNECTIONS: {
+    field: 'connectionsMax',
+    good: [['1', 1], ['1000000', 1_000_000]],
+    bad: ['0', '-1', '1000001', 'unlimited'],
+    expected: CONCURRENT,
+  },
   GATEWAY_MAX_BODY_BYTES: {
     field: 'bodyBytesMax',
     good: [['1', 1], ['512KiB', 524_288], ['256MiB', 268_435_456]],
@@ -220,6 +240,7 @@ const CASES: Readonly<Record<string, Cases>> = {
   },
   GATEWAY_METRICS: boolean('isMetricsEnabled'),
   GATEWAY_INCLUDE_RAW: boolean('includesRaw'),
+  GATEWAY_LOG_ADDRESS: boolean('logsAddress'),
   GATEWAY_FORWARD_ERROR_MESSAGES: boolean('forwardsErrorMessages'),
   GATEWAY_PROPAGATE_TRACE: boolean('propagatesTrace'),
   GATEWAY_LOG_LEVEL: {
@@ -246,7 +267,7 @@ for (const [variable, { field, good, bad, expected }] of Object.entries(CASES)) 
 }
 
 test('every setting is either among the good and bad values or has tests of its own', () => {
-  const own = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_AUTH_TOKENS', 'GATEWAY_COMPAT_BASE_URL', 'GATEWAY_COMPAT_NAME', 'GATEWAY_COMPAT_API_KEY', 'GATEWAY_METRICS_TOKEN'];
+  const own = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_AUTH_TOKENS', 'GATEWAY_COMPAT_BASE_URL', 'GATEWAY_COMPAT_NAME', 'GATEWAY_COMPAT_API_KEY', 'GATEWAY_METRICS_TOKEN', 'GATEWAY_TRUSTED_PROXIES'];
   own.push('GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'OPENAI_API');
   deepEqual(rows.map(({ variable }) => variable).sort(), [...Object.keys(CASES), ...own].sort());
 });
@@ -806,7 +827,7 @@ test('renderSettingsTable has a row of four cells for every setting and every pr
 test('renderSettingsTable writes settings and providers as Markdown', () => {
   const table = renderSettingsTable(PROVIDERS);
   ok(table.includes('| `GATEWAY_MAX_RETRIES` | count | `3` | Retries after the first attempt. |\n'));
-  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chat requests in flight'));
+  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats and model lists in flight'));
   ok(table.includes('| alpha | `ALPHA_API_KEY` or `OTHER_API_KEY` | `ALPHA_BASE_URL` | https://alpha.example |\n'));
   ok(table.includes('| own | `OWN_API_KEY` (optional) | `OWN_BASE_URL` | http://localhost:11434/v1 |\n'));
   ok(table.includes('| placeless | `PLACELESS_API_KEY` | `PLACELESS_BASE_URL` | required |\n'));

@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
+import { RawCaller } from '../http/raw-caller.ts';
+import { framesOf, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
+import { Caller } from '../streams/caller.ts';
+import { until } from '../streams/wires.ts';
 import { buildProgram } from './built-program.ts';
 import { MAIN, RunningProcess } from './running-process.ts';
 
@@ -60,6 +63,66 @@ test('a second signal stops it at once', async (t) => {
   while (!running.out.includes('draining')) await new Promise((resolve) => running.child.stdout?.once('data', resolve));
   running.child.kill('SIGINT');
   assert.equal((await running.exited).code, 1);
+});
+
+test('a second signal ends open streams with an error frame and logs every request in flight', async (t) => {
+  const sandbox = await startSandbox({});
+  t.after(() => sandbox.close());
+  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
+  const address = await running.address();
+  const streamed = fetch(`${address}/v1/chat/stream`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}` },
+    body: JSON.stringify({ model: 'fake-stall-mid', messages: [user('x')] }),
+  });
+  const whole = chat(address, { model: 'fake-stall', messages: [user('x')] });
+  const stream = await streamed;
+  while (sandbox.calls.length < 2) await new Promise((resolve) => setImmediate(resolve));
+  running.child.kill('SIGTERM');
+  await running.printed(/draining/);
+  running.child.kill('SIGTERM');
+  assert.equal(framesOf(await stream.text()).at(-1)?.type, 'error');
+  assert.equal((await whole).status, 503);
+  const { code, out } = await running.exited;
+  assert.equal(code, 1);
+  const lines = out.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.deepEqual(lines.filter((line) => line['ended'] === 'shutdown').map((line) => line['route']).sort(), ['chat', 'chat_stream']);
+});
+
+test('a second signal logs also the request whose caller takes nothing', async (t) => {
+  const sandbox = await startSandbox({});
+  t.after(() => sandbox.close());
+  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
+  const caller = new Caller(t, await running.address()).ask({ model: 'fake-flood', messages: [user('x')] });
+  await caller.until(({ receivedBytes }) => receivedBytes > 0);
+  caller.socket.pause();
+  running.child.kill('SIGTERM');
+  await running.printed(/draining/);
+  running.child.kill('SIGTERM');
+  assert.match((await running.exited).out, /"message":"chat_stream"/);
+});
+
+test('idle callers leave descriptors for providers: whoever is connected is served, and no provider is blamed', async (t) => {
+  const sandbox = await startSandbox({});
+  t.after(() => sandbox.close());
+  const environment = { ...sandboxEnvironment(sandbox), GATEWAY_LOG_LEVEL: 'info' };
+  const running = new RunningProcess(t, ['/bin/sh', '-c', 'ulimit -n 100 && exec "$@"', 'sh', process.execPath, ...MAIN], environment);
+  const address = await running.address();
+  const connected = new RawCaller(t, address);
+  connected.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await connected.answered();
+  const idle = Array.from({ length: 120 }, () => new RawCaller(t, address));
+  // Half of the descriptors that are not reserved are for callers.
+  await until(() => idle.filter(({ socket }) => socket.destroyed).length >= 120 - 25);
+  await running.printed(/connections cannot be accepted \(GATEWAY_MAX_CONNECTIONS\)/);
+  const body = JSON.stringify({ model: 'fake-chat', messages: [user('x')] });
+  connected.write(`POST /v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  assert.equal((await connected.answered(2))[1]?.status, 200);
+  connected.write(`GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n`);
+  const page = (await connected.answered(3))[2]?.body ?? '';
+  assert.match(page, /gateway_upstream_attempts_total\{provider="anthropic",outcome="success"\} 1\n/);
+  assert.doesNotMatch(page, /gateway_upstream_retries_total\{/);
+  assert.match(page, /\ngateway_connections_dropped_total [1-9]/);
 });
 
 test('an address that is taken is said in one line', async (t) => {

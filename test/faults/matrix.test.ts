@@ -48,7 +48,7 @@ const OUTCOMES: Readonly<Record<string, readonly [whole: Outcome, stream: Outcom
   'fake-close-idle': GOOD,
   'fake-big-headers': NO_ANSWER,
   'fake-huge': NO_ANSWER,
-  'fake-long-line': ['200', '502 server'],
+  'fake-long-line': ['200', '200 done'],
 };
 
 /** With limits of a second. Those of the stream that began to answer are idle limits. */

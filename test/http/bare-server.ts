@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { createLog } from '../../src/base/log.ts';
 import { DIALECTS } from '../../src/callers/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
+import type { Failure } from '../../src/core/failure.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { createServer } from '../../src/http/server.ts';
@@ -40,7 +41,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     format: 'json',
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+  const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
   const admission = settings.admission ?? new Admission(config.concurrentMax, () => false);
   const parts = {
     config,
@@ -51,6 +52,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     log,
     isDraining: () => false,
     presentable: <T>(failure: T) => failure,
+    sentence: (failure: Failure) => failure.message,
     redacted: (text: string) => text,
     dialects: DIALECTS,
   };

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, linkSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { listen } from '../../src/http/listen.ts';
@@ -68,6 +68,16 @@ test('listen replaces the socket file of a dead process', async (t) => {
   assert.equal(await ask(path), 'here');
 });
 
+test('of several that find the socket file of a dead process at once, one listens and the others fail', async (t) => {
+  const path = makePath(t);
+  await leaveStaleSocket(path);
+  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => listen(createServer(t), { type: 'unix', path }, 'http')));
+  const codes = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? 'listens' : (outcome.reason as NodeJS.ErrnoException).code));
+  assert.deepEqual(codes.sort(), [...Array.from({ length: 7 }, () => 'EADDRINUSE'), 'listens']);
+  assert.equal(await ask(path), 'here');
+  assert.deepEqual(readdirSync(dirname(path)).filter((name) => !name.endsWith('.listening')), ['gateway.sock']);
+});
+
 test('listen leaves a living socket alone', async (t) => {
   const path = makePath(t);
   await listen(createServer(t), { type: 'unix', path }, 'http');
@@ -84,4 +94,11 @@ test('listen never removes a file that is no socket', async (t) => {
 
 test('listen fails where the folder of a socket is missing', async (t) => {
   await assert.rejects(listen(createServer(t), { type: 'unix', path: join(makePath(t), 'x') }, 'http'), { code: /^(EACCES|ENOENT)$/ });
+});
+
+test('listen lets more callers wait than the usual 511', async (t) => {
+  const server = createServer(t);
+  const asked = t.mock.method(server, 'listen');
+  await listen(server, { type: 'tcp', host: '127.0.0.1', port: 0 }, 'http');
+  assert.deepEqual(asked.mock.calls[0]?.arguments, [{ host: '127.0.0.1', port: 0, backlog: 4096 }]);
 });

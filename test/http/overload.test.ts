@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeChatRequest } from '../../src/callers/native/request.ts';
 import { Failure } from '../../src/core/failure.ts';
+import { Scope } from '../../src/core/scope.ts';
+import type { WholeReply } from '../../src/gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from '../../src/http/admission.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import { limitStall } from '../../src/http/stall.ts';
 import { COSTLY_BODIES } from '../costly-bodies.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody, RunningGateway } from '../running-gateway.ts';
@@ -95,7 +99,7 @@ test('while the event loop is overloaded chats get 429 with Retry-After and a re
 
 test('the excess is refused without its body being read, and what was admitted is served', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_MAX_CONCURRENT: '10' });
-  const admitted = Array.from({ length: 10 }, () => new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-late-300')));
+  const admitted = Array.from({ length: 10 }, () => new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-late-2000')));
   await until(() => gateway.sandbox.calls.length === 10);
   const head = `POST /v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 10000000\r\n\r\n`;
   const refused = Array.from({ length: 40 }, () => new RawCaller(t, gateway.url).write(head));
@@ -114,6 +118,105 @@ test('a refused caller keeps its connection and is served on it once there is ro
   await first.answered();
   second.write(post('/v1/chat', 'fake-chat'));
   assert.equal((await second.answered(2))[1]?.status, 200);
+});
+
+const LARGE_REPLY: WholeReply = {
+  reply: { id: 'a', model: 'm', parts: [{ type: 'text', text: 'x'.repeat(16 * 1024 * 1024), state: undefined }], stopReason: 'end_turn', usage: undefined, thinking: '' },
+  raw: '{}',
+};
+
+test('a place is held until its answer was taken or its caller is gone', async (t) => {
+  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_MAX_CONCURRENT: '2' } });
+  const takers = Array.from({ length: 2 }, () => new RawCaller(t, server.url).write(post('/v1/chat', 'm')));
+  for (const taker of takers) taker.socket.pause();
+  await until(() => server.admission.count === 2);
+  const refused = Array.from({ length: 38 }, () => new RawCaller(t, server.url).write(post('/v1/chat', 'm')));
+  for (const caller of refused) assert.equal((await caller.answered())[0]?.status, 429);
+  assert.equal(server.admission.count, 2);
+  takers[0]?.socket.destroy();
+  await until(() => server.admission.count === 1);
+  takers[1]?.socket.resume();
+  await until(() => server.admission.count === 0);
+  assert.match(server.metricsPage(), /\ngateway_requests_in_flight 0\n/);
+});
+
+test('a list of models takes a place', async (t) => {
+  let answer: (models: readonly []) => void = () => undefined;
+  const models = (): Promise<readonly []> => new Promise((resolve) => (answer = resolve));
+  const server = await startServer(t, { gateway: { models }, environment: { GATEWAY_MAX_CONCURRENT: '1' } });
+  const get = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`;
+  const first = new RawCaller(t, server.url).write(get);
+  await until(() => server.admission.count === 1);
+  assert.equal((await new RawCaller(t, server.url).write(get).answered())[0]?.status, 429);
+  answer([]);
+  assert.equal((await first.answered())[0]?.status, 200);
+  await until(() => server.admission.count === 0);
+});
+
+test('a caller that takes nothing of a whole reply is cut off', { timeout: 60_000 }, async (t) => {
+  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '200ms' } });
+  const deaf = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
+  deaf.socket.pause();
+  await until(() => server.logLines.some((line) => line['ended'] === 'caller-stalled'));
+  assert.deepEqual(server.logLines.map((line) => line['limit']), ['GATEWAY_WRITE_STALL_TIMEOUT']);
+  assert.match(server.metricsPage(), /gateway_limits_total\{limit="GATEWAY_WRITE_STALL_TIMEOUT"\} 1\n/);
+  assert.equal(server.admission.count, 0);
+});
+
+/** A caller's socket as `limitStall` sees it. */
+function createSlowExchange(): { exchange: Exchange; socket: { writableLength: number; _handle: { writeQueueSize: number } }; scope: Scope } {
+  const socket = { writableLength: 8_000_000, _handle: { writeQueueSize: 8_000_000 } };
+  const scope = new Scope();
+  const exchange = { request: { socket }, response: { destroy: () => undefined }, scope } as unknown as Exchange;
+  return { exchange, socket, scope };
+}
+
+test('limitStall lets a caller be that takes a little of one long write in each limit, and ends one that stops', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { exchange, socket, scope } = createSlowExchange();
+  limitStall(exchange, 1000);
+  for (let taken = 0; taken < 50; taken += 1) {
+    t.mock.timers.tick(750);
+    socket._handle.writeQueueSize -= 10_000;
+    t.mock.timers.tick(250);
+    assert.equal(scope.ended, undefined);
+  }
+  t.mock.timers.tick(999);
+  assert.equal(scope.ended, undefined);
+  t.mock.timers.tick(1);
+  assert.equal(scope.ended, 'caller-stalled');
+});
+
+test('limitStall ends nothing once it was stopped', (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const { exchange, scope } = createSlowExchange();
+  const stop = limitStall(exchange, 1000);
+  t.mock.timers.tick(999);
+  stop();
+  t.mock.timers.tick(5000);
+  assert.equal(scope.ended, undefined);
+});
+
+test('a caller that takes nothing but goes on sending is cut off too', { timeout: 60_000 }, async (t) => {
+  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '400ms' } });
+  const caller = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
+  caller.socket.pause();
+  const drip = setInterval(() => caller.write('G'), 50);
+  t.after(() => clearInterval(drip));
+  await until(() => server.logLines.some((line) => line['ended'] === 'caller-stalled'));
+});
+
+test('connections beyond GATEWAY_MAX_CONNECTIONS are closed at once, counted, and said once a second; the others are served', async (t) => {
+  const server = await startServer(t, { environment: { GATEWAY_MAX_CONNECTIONS: '3' } });
+  const callers = Array.from({ length: 3 }, () => new RawCaller(t, server.url).write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'));
+  for (const caller of callers) await caller.answered();
+  for (let i = 0; i < 4; i += 1) await new RawCaller(t, server.url).closed;
+  assert.match(server.metricsPage(), /\ngateway_connections_dropped_total 4\n/);
+  const said = server.logLines.filter((line) => line['level'] === 'error').map((line) => line['message']);
+  assert.equal(said[0], 'connections cannot be accepted (GATEWAY_MAX_CONNECTIONS)');
+  assert.ok(said.length < 4);
+  const [, again] = await (callers[0] as RawCaller).write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n').answered(2);
+  assert.equal(again?.status, 200);
 });
 
 test('after a storm of requests that end in every way, every place is free', async (t) => {

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answerJson, startUpstream } from '../faults/upstream.ts';
 import { readPage } from '../readme.ts';
 import { PROVIDER_KEY, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
+import { RawCaller } from './raw-caller.ts';
 
 const HELLO = { provider: 'openai', model: 'fake-chat', messages: [user('a secret prompt')] };
 
@@ -37,6 +39,7 @@ test('the line of a whole chat says who asked whom for what, how it went, how lo
     received_bytes: JSON.stringify(HELLO).length,
     sent_bytes: Number(response.headers.get('content-length')),
     caller: 'default',
+    address: '127.0.0.1',
     method: 'POST',
     route: 'chat',
     request_id: 'my-id',
@@ -141,6 +144,52 @@ test('no line holds a path, a query, a header, a token or a key', async (t) => {
   const lines = JSON.stringify(gateway.logLines);
   for (const secret of ['secret-path', 'secret=', 'secret-header', 'secret-guess', 'secret prompt', TOKEN, PROVIDER_KEY]) {
     assert.ok(!lines.includes(secret), secret);
+  }
+});
+
+test("a short key garbles no sentence of the gateway's own, and is masked in the provider's", async (t) => {
+  const host = await startUpstream(t, (response) => answerJson(response, 400, '{"error":{"message":"is Ollama running?","code":"no_ollama"}}'));
+  const gateway = await startGateway(t, { GATEWAY_COMPAT_NAME: 'ollama', GATEWAY_COMPAT_API_KEY: 'ollama', GATEWAY_COMPAT_BASE_URL: host.origin });
+  const { body } = await gateway.chat({ ...HELLO, provider: 'ollama' });
+  const line = await lineOf(gateway, 'chat');
+  assert.equal(body.error, 'ollama refused the request as malformed (HTTP 400, code no_[key])');
+  assert.deepEqual([line['error'], line['detail'], line['provider']], [body.error, 'is [key] running?', 'ollama']);
+});
+
+test('a key that a provider gives as its code reaches neither the caller nor the log', async (t) => {
+  const host = await startUpstream(t, (response) => answerJson(response, 400, JSON.stringify({ error: { message: 'x', code: PROVIDER_KEY, param: PROVIDER_KEY } })));
+  const gateway = await startGateway(t, { GATEWAY_COMPAT_API_KEY: PROVIDER_KEY, GATEWAY_COMPAT_BASE_URL: host.origin });
+  const { body } = await gateway.chat({ ...HELLO, provider: 'compat' });
+  const line = await lineOf(gateway, 'chat');
+  assert.equal(body.error, 'compat refused the request as malformed (HTTP 400, code [key], parameter [key])');
+  assert.equal(line['error'], body.error);
+  assert.ok(!JSON.stringify(gateway.logLines).includes(PROVIDER_KEY));
+});
+
+test('a token that a caller writes into its body does not reach the log', async (t) => {
+  const gateway = await startGateway(t);
+  for (const body of [{ ...HELLO, provider: TOKEN }, { ...HELLO, [TOKEN]: 1 }, { messages: [{ role: 'user', [`${TOKEN} x`]: 1 }] }]) await gateway.chat(body);
+  while (gateway.logLines.filter((line) => line['route'] === 'chat').length < 3) await new Promise((resolve) => setImmediate(resolve));
+  const errors = gateway.logLines.filter((line) => line['route'] === 'chat').map((line) => line['error']);
+  assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
+});
+
+test('the line of a wrong token says where it came from, and of a trusted proxy only what it says itself', async (t) => {
+  const wrong = { authorization: 'Bearer wrong', 'x-forwarded-for': '198.51.100.7, 203.0.113.9' };
+  const addresses: unknown[] = [];
+  for (const environment of [{}, { GATEWAY_TRUSTED_PROXIES: '127.0.0.0/8' }, { GATEWAY_TRUSTED_PROXIES: '10.0.0.1' }, { GATEWAY_LOG_ADDRESS: 'false' }]) {
+    const gateway = await startGateway(t, environment);
+    assert.equal((await gateway.post('/v1/chat', HELLO, wrong)).status, 401);
+    addresses.push((await lineOf(gateway, 'chat'))['address']);
+  }
+  assert.deepEqual(addresses, ['127.0.0.1', '203.0.113.9', '127.0.0.1', undefined]);
+});
+
+test('the line of what is no request says where it came from', async (t) => {
+  for (const [environment, address] of [[{}, '127.0.0.1'], [{ GATEWAY_LOG_ADDRESS: 'false' }, undefined]] as const) {
+    const gateway = await startGateway(t, environment);
+    await new RawCaller(t, gateway.url).write('nonsense\r\n\r\n').closed;
+    assert.equal(gateway.logLines.find((line) => line['route'] === 'none')?.['address'], address);
   }
 });
 

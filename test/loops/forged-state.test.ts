@@ -46,7 +46,7 @@ const ALLOWED: Readonly<Record<string, Check>> = {
     tool_use: fields({ type: string, id: is(CALL.id), name: is(CALL.name), input: is({ a: 1 }), caller: object, toolset_name: string }),
     thinking: fields({ type: string, thinking: string, signature: string }),
     redacted_thinking: fields({ type: string, data: string }),
-  }, serverBlock(/^([a-z_]+_tool_(use|result)|compaction|container_upload|fallback)$/))),
+  }, serverBlock(/^(?!(text|image|document|search_result|tool_use|tool_result)$)[a-z][a-z0-9_]{0,63}$/))),
   gemini: listOf((value) => {
     const part = value as Record<string, unknown>;
     if (part['functionCall'] !== undefined) fields({ functionCall: is({ id: CALL.id, name: CALL.name, args: { a: 1 } }), thoughtSignature: string })(part);
@@ -72,10 +72,11 @@ const ALLOWED: Readonly<Record<string, Check>> = {
     })),
   }),
   'openai-responses': listOf(byType({
-    undefined: fields({ role: is('assistant'), content: is([{ type: 'output_text', text: 'Words' }]), phase: string }),
-    function_call: fields({ type: string, call_id: is(CALL.id), name: is(CALL.name), arguments: is(CALL.arguments), namespace: string }),
+    undefined: fields({ role: is('assistant'), content: is('Words'), phase: string }),
+    function_call: fields({ type: string, call_id: is(CALL.id), name: is(CALL.name), arguments: is(CALL.arguments), namespace: string, caller: object }),
+    custom_tool_call: fields({ type: string, call_id: is(CALL.id), name: is(CALL.name), input: is(CALL.arguments), namespace: string, caller: object }),
     reasoning: fields({ type: string, summary: listOf(fields({ type: is('summary_text'), text: string })), encrypted_content: string }),
-  }, serverBlock(/^(\w+_call|mcp_list_tools|tool_search_output|compaction)$/))),
+  }, serverBlock(/^(?!message$|item_reference$|function_call_output$|custom_tool_call_output$|mcp_approval)./))),
 };
 
 /** Everything that is sent, without the assistant's messages, and those. */

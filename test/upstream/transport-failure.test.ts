@@ -40,8 +40,8 @@ describe('connectionFailure', () => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'unknown', false, 'the TLS certificate of acme was rejected (ERR_TLS_CERT_ALTNAME_INVALID)'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unknown', false, 'the TLS certificate of acme was rejected (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'],
     ['INVALID_CA', 'unknown', false, 'the TLS certificate of acme was rejected (INVALID_CA)'],
-    ['HPE_HEADER_OVERFLOW', 'server', true, 'acme sent an answer that is not acceptable HTTP (HPE_HEADER_OVERFLOW)'],
-    ['UND_ERR_HEADERS_OVERFLOW', 'server', true, 'acme sent an answer that is not acceptable HTTP (UND_ERR_HEADERS_OVERFLOW)'],
+    ['HPE_HEADER_OVERFLOW', 'server', false, "acme answered, but its headers or trailers have more than 65536 bytes, which is the gateway's limit (HPE_HEADER_OVERFLOW)"],
+    ['UND_ERR_HEADERS_OVERFLOW', 'server', false, "acme answered, but its headers or trailers have more bytes than fetch takes, which is the gateway's limit (UND_ERR_HEADERS_OVERFLOW)"],
     ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'server', true, 'acme sent an answer that is not acceptable HTTP (UND_ERR_RES_CONTENT_LENGTH_MISMATCH)'],
   ] as const) {
     test(`says of ${code}: ${message}`, () => {

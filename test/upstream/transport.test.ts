@@ -109,7 +109,8 @@ for (const { name, isFetch, create } of CONTRACTS) {
       const response = responseFrom(await open(t).send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
       const failure = failureFrom(await response.readBody(5));
       assert.equal(failure.kind, 'server');
-      assert.equal(failure.message, 'acme answered 200, but its body has more than 5 bytes');
+      assert.equal(failure.message, "acme answered 200, but its body has more than 5 bytes, which is the gateway's limit");
+      assert.equal(failure.isRetried, false);
     });
 
     test('without end is cut at the limit, and the connection with it', async (t) => {
@@ -241,7 +242,6 @@ for (const { name, isFetch, create } of CONTRACTS) {
     });
 
     for (const [what, bytes] of [
-      ['its head has 100 KB', okResponse('{}', `x-large: ${'x'.repeat(100_000)}\r\n`)],
       ['it is not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n\r\n'],
       ['it has two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}x'],
     ] as const) {
@@ -253,6 +253,15 @@ for (const { name, isFetch, create } of CONTRACTS) {
         await server.closed(1);
       });
     }
+
+    test('within the limit on its head, which is not tried again', async (t) => {
+      const server = await startRawServer(t, answering(okResponse('{}', `x-large: ${'x'.repeat(100_000)}\r\n`)));
+      const failure = failureFrom(await open(t).send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+      assert.equal(failure.kind, 'server');
+      assert.match(failure.message, /^acme answered, but its headers or trailers have more .*, which is the gateway's limit \([A-Z_]+\)$/);
+      assert.equal(failure.isRetried, false);
+      await server.closed(1);
+    });
 
     test(`but another protocol (101) closes the connection${isFetch ? '; fetch does not say why' : ''}`, async (t) => {
       const server = await startRawServer(t, answering('HTTP/1.1 101 Switching\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\nhello'));

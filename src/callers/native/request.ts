@@ -10,8 +10,8 @@
 
 import { FieldProblem, Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { RawJson } from '../../base/json/value.ts';
-import type { JsonObject, JsonValue } from '../../base/json/value.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
 import { EFFORTS, unreachable } from '../../core/chat.ts';
 import type {
   AssistantPart,
@@ -25,19 +25,97 @@ import type {
   Turn,
   UserTurn,
 } from '../../core/chat.ts';
-import type { Failure } from '../../core/failure.ts';
-import { decodeBody } from '../body.ts';
+import { Failure } from '../../core/failure.ts';
+import { parseBody } from '../body.ts';
 import { isBase64, isImageType, isWebUrl } from '../image.ts';
 import { readModel } from '../model.ts';
+
+const REQUEST_FIELDS = [
+  'provider',
+  'model',
+  'system',
+  'messages',
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'provider_options',
+];
+const TURN_FIELDS = ['role', 'text', 'content'];
+const TOOL_FIELDS = ['name', 'description', 'parameters'];
+const TOOL_CHOICE_FIELDS = ['mode', 'name'];
+const THINKING_FIELDS = ['enabled', 'effort'];
+
+const TEXT_FIELDS = ['type', 'text'];
+/** The fields of a part by the role of its turn and its type. */
+const PARTS = {
+  user: { text: TEXT_FIELDS, image: ['type', 'media_type', 'data', 'url'] },
+  assistant: { text: [...TEXT_FIELDS, 'provider_state'], tool_call: ['type', 'id', 'name', 'arguments', 'provider_state'] },
+  tool: { tool_result: ['type', 'tool_call_id', 'content', 'is_error'] },
+} as const;
+const PART_FIELDS: readonly string[] = [...new Set(Object.values(PARTS).flatMap((types) => Object.values(types).flat()))];
 
 /** Decodes one body. Every failure is a bad_request (400). Never throws, whatever the bytes. */
 // hot: per request
 export function decodeChatRequest(body: Buffer): ChatRequest | Failure {
-  return decodeBody(body, readRequest);
+  const value = parseBody(body);
+  if (value instanceof Failure) return value;
+  const request = problemOr(() => readRequest(new Fields(value, undefined, REQUEST_FIELDS)));
+  return request instanceof FieldProblem ? failureFrom(request, value) : request;
+}
+
+/** What `read` returns, or the problem that it throws. */
+function problemOr<T>(read: () => T): T | FieldProblem {
+  try {
+    return read();
+  } catch (thrown) {
+    if (thrown instanceof FieldProblem) return thrown;
+    throw thrown;
+  }
+}
+
+/** A field that is missing may stand elsewhere under a name that nobody knows, and that is then what is said. */
+function failureFrom(problem: FieldProblem, body: JsonObject): Failure {
+  const { message, quote } = (problem.isMissing ? problemOr(() => openAll(body)) : undefined) ?? problem;
+  return new Failure('bad_request', message, { quotes: quote === undefined ? [] : [quote] });
+}
+
+/** Opens every object of the vocabulary, which throws for the first unknown field. What has another shape is passed over. */
+function openAll(body: JsonObject): undefined {
+  new Fields(body, undefined, REQUEST_FIELDS);
+  for (const [choice, path] of objectsAt(body, undefined, 'tool_choice')) new Fields(choice, path, TOOL_CHOICE_FIELDS);
+  for (const [thinking, path] of objectsAt(body, undefined, 'thinking')) new Fields(thinking, path, THINKING_FIELDS);
+  for (const [tool, path] of objectsAt(body, undefined, 'tools')) new Fields(tool, path, TOOL_FIELDS);
+  for (const [turn, path] of objectsAt(body, undefined, 'messages')) {
+    new Fields(turn, path, TURN_FIELDS);
+    for (const [part, partPath] of objectsAt(turn, path, 'content')) {
+      new Fields(part, partPath, PART_FIELDS).only(partFields(turn.entries.get('role'), part.entries.get('type')));
+    }
+  }
+}
+
+/** Of a part whose role or type is none, every field that any part has. */
+function partFields(role: JsonValue | undefined, type: JsonValue | undefined): readonly string[] {
+  for (const [name, types] of Object.entries(PARTS)) {
+    if (name === role) return Object.entries(types).find(([candidate]) => candidate === type)?.[1] ?? PART_FIELDS;
+  }
+  return PART_FIELDS;
+}
+
+/** The object that a field holds, or the objects of the array that it holds, each with its path. */
+function objectsAt(object: JsonObject, parent: Path | undefined, key: string): [JsonObject, Path][] {
+  const value = object.entries.get(key);
+  const path = { parent, key };
+  if (value instanceof JsonObject) return [[value, path]];
+  if (!(value instanceof JsonArray)) return [];
+  return value.items.flatMap((item, index): [JsonObject, Path][] => (item instanceof JsonObject ? [[item, { parent: path, key: index }]] : []));
 }
 
 function readRequest(fields: Fields): ChatRequest {
-  const request: ChatRequest = {
+  return {
     provider: readProvider(fields),
     model: readModel(fields),
     system: fields.string('system') || undefined,
@@ -51,8 +129,6 @@ function readRequest(fields: Fields): ChatRequest {
     thinking: readThinking(fields),
     providerOptions: readProviderOptions(fields),
   };
-  fields.end();
-  return request;
 }
 
 function readProvider(fields: Fields): string | undefined {
@@ -63,16 +139,14 @@ function readProvider(fields: Fields): string | undefined {
 
 function readTurns(fields: Fields): readonly Turn[] {
   const turns = fields.list('messages', decodeTurn);
-  if (turns === undefined) throw fields.problem('messages', 'required');
+  if (turns === undefined) throw fields.missing('messages');
   if (turns.length === 0) throw fields.problem('messages', 'must not be empty');
   return turns;
 }
 
 function decodeTurn(item: JsonValue, path: Path): Turn {
-  const fields = Fields.from(item, path);
-  const turn = readTurn(fields, fields.requiredOneOf('role', ['user', 'assistant', 'tool']));
-  fields.end();
-  return turn;
+  const fields = Fields.from(item, path, TURN_FIELDS);
+  return readTurn(fields, fields.requiredOneOf('role', ['user', 'assistant', 'tool']));
 }
 
 function readTurn(fields: Fields, role: Turn['role']): Turn {
@@ -97,7 +171,7 @@ function readSpokenParts<T>(fields: Fields, decodePart: (item: JsonValue, path: 
     if (text === undefined) return parts;
     throw new FieldProblem(fields.path, 'set either text or content, not both');
   }
-  if (text === undefined) throw new FieldProblem(fields.path, 'set either text or content');
+  if (text === undefined) throw new FieldProblem(fields.path, 'set either text or content', { isMissing: true });
   if (text === '') throw fields.problem('text', 'must not be empty');
   return [{ type: 'text', text, state: undefined }];
 }
@@ -107,7 +181,7 @@ function readToolResults(fields: Fields): readonly ToolResultPart[] {
     throw fields.problem('text', 'a tool message takes only tool_result parts, in content');
   }
   const parts = fields.list('content', decodeToolPart, ' (a tool message takes tool_result parts, not `text`)');
-  if (parts === undefined) throw fields.problem('content', 'required');
+  if (parts === undefined) throw fields.missing('content');
   return parts;
 }
 
@@ -117,52 +191,30 @@ function atLeastOne<T>(fields: Fields, parts: readonly T[]): readonly T[] {
 }
 
 function decodeUserPart(item: JsonValue, path: Path): UserTurn['parts'][number] {
-  const fields = Fields.from(item, path);
-  const type = readPartType(fields, 'user', ['text', 'image']);
-  return endPart(fields, type === 'text' ? readUserText(fields) : readImage(fields));
+  const fields = Fields.from(item, path, PART_FIELDS);
+  return openPart(fields, 'user', PARTS.user) === 'text' ? readUserText(fields) : readImage(fields);
 }
 
 function decodeAssistantPart(item: JsonValue, path: Path): AssistantPart {
-  const fields = Fields.from(item, path);
-  const type = readPartType(fields, 'assistant', ['text', 'tool_call']);
-  return endPart(fields, type === 'text' ? readAssistantText(fields) : readToolCall(fields));
+  const fields = Fields.from(item, path, PART_FIELDS);
+  return openPart(fields, 'assistant', PARTS.assistant) === 'text' ? readAssistantText(fields) : readToolCall(fields);
 }
 
 function decodeToolPart(item: JsonValue, path: Path): ToolResultPart {
-  const fields = Fields.from(item, path);
-  readPartType(fields, 'tool', ['tool_result']);
-  return endPart(fields, readToolResult(fields));
+  const fields = Fields.from(item, path, PART_FIELDS);
+  openPart(fields, 'tool', PARTS.tool);
+  return readToolResult(fields);
 }
 
-function readPartType<T extends string>(fields: Fields, role: Turn['role'], allowed: readonly T[]): T {
+/** The type of a part, one of those that its turn may have, once it has no field of another type. */
+function openPart<T extends string>(fields: Fields, role: Turn['role'], types: Readonly<Record<T, readonly string[]>>): T {
   const type = fields.requiredString('type');
-  const found = allowed.find((candidate) => candidate === type);
-  if (found !== undefined) return found;
-  throw fields.problem('type', `must be ${allowed.join(' or ')} in a message of role ${role}`);
-}
-
-const PART_FIELDS = [
-  'text',
-  'media_type',
-  'data',
-  'url',
-  'id',
-  'name',
-  'arguments',
-  'tool_call_id',
-  'content',
-  'is_error',
-  'provider_state',
-] as const;
-
-/**
- * Ends a part. A field of another type is unknown to it, unless it is null: programs that keep every part in one
- * record write all of its fields.
- */
-function endPart<T>(fields: Fields, part: T): T {
-  for (const name of PART_FIELDS) if (!fields.has(name)) fields.string(name);
-  fields.end();
-  return part;
+  for (const candidate in types) {
+    if (candidate !== type) continue;
+    fields.only(types[candidate]);
+    return candidate;
+  }
+  throw fields.problem('type', `must be ${Object.keys(types).join(' or ')} in a message of role ${role}`);
 }
 
 function readUserText(fields: Fields): TextPart {
@@ -194,7 +246,7 @@ function readImage(fields: Fields): ImagePart {
     if (!isWebUrl(url)) throw fields.problem('url', 'must be an absolute http or https URL');
     return { type: 'image', source: { type: 'url', url } };
   }
-  throw new FieldProblem(fields.path, 'an image needs either media_type and data, or url');
+  throw new FieldProblem(fields.path, 'an image needs either media_type and data, or url', { isMissing: true });
 }
 
 function readToolCall(fields: Fields): AssistantPart {
@@ -223,13 +275,11 @@ function readTools(fields: Fields): readonly Tool[] {
 
 /** `names` are those of the tools before this one; its own is added. */
 function decodeTool(item: JsonValue, path: Path, names: Set<string>): Tool {
-  const fields = Fields.from(item, path);
+  const fields = Fields.from(item, path, TOOL_FIELDS);
   const name = fields.requiredText('name');
   if (names.has(name)) throw fields.problem('name', 'another tool has this name');
   names.add(name);
-  const tool: Tool = { name, description: fields.string('description'), parameters: readParameters(fields) };
-  fields.end();
-  return tool;
+  return { name, description: fields.string('description'), parameters: readParameters(fields) };
 }
 
 function readParameters(fields: Fields): RawJson | undefined {
@@ -240,13 +290,12 @@ function readParameters(fields: Fields): RawJson | undefined {
 }
 
 function readToolChoice(fields: Fields): ToolChoice | undefined {
-  const choice = fields.object('tool_choice');
+  const choice = fields.object('tool_choice', TOOL_CHOICE_FIELDS);
   if (choice === undefined) return undefined;
   const mode = choice.requiredOneOf('mode', ['auto', 'none', 'required', 'tool']);
   const name = choice.string('name') || undefined;
-  choice.end();
   if (mode === 'tool') {
-    if (name === undefined) throw choice.problem('name', 'required with mode tool');
+    if (name === undefined) throw choice.missing('name', 'required with mode tool');
     return { mode, name };
   }
   if (name !== undefined) throw choice.problem('name', `only mode tool takes a name, not ${mode}`);
@@ -254,12 +303,11 @@ function readToolChoice(fields: Fields): ToolChoice | undefined {
 }
 
 function readThinking(fields: Fields): Thinking | undefined {
-  const thinking = fields.object('thinking');
+  const thinking = fields.object('thinking', THINKING_FIELDS);
   if (thinking === undefined) return undefined;
   const enabled = thinking.boolean('enabled');
-  if (enabled === undefined) throw thinking.problem('enabled', 'required');
+  if (enabled === undefined) throw thinking.missing('enabled');
   const effort = thinking.oneOf('effort', EFFORTS);
-  thinking.end();
   return { enabled, effort };
 }
 

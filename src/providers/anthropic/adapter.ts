@@ -9,7 +9,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, Support, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, Effort, ModelInfo } from '../../core/chat.ts';
-import { Failure, malformedReply } from '../../core/failure.ts';
+import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeAnthropicFailure, failureInside } from './failure.ts';
 import { BUDGET_TOKENS } from './model-rules.ts';
 import { decodeReply } from './reply.ts';
@@ -53,7 +53,7 @@ const SUPPORT: SupportTable = {
   'assistant tool_call': { is: 'sent', as: '`tool_use` block; an id that would be refused gets another form' },
   'assistant provider_state': {
     is: 'sent',
-    as: '`thinking`, `redacted_thinking` and server-tool blocks, `citations`, each in its place',
+    as: '`thinking`, `redacted_thinking`, server-tool and unknown blocks, `citations`, each in its place',
   },
   tool_result: { is: 'sent', as: '`tool_result` block, all in one user message' },
   'tool_result.is_error': { is: 'sent', as: '`is_error`; an empty one, which is refused, says `Error`' },
@@ -69,7 +69,7 @@ const SUPPORT: SupportTable = {
   'tool_choice tool': { is: 'sent', as: '`tool_choice.name`' },
   'thinking on': {
     is: 'sent',
-    as: '`thinking.type: adaptive`; Claude 3.7 to 4.5: `enabled` with a budget, or `disabled` where other fields or the loop rule one out',
+    as: '`thinking.type: adaptive`; Claude 3.7 to 4.5: `enabled` with a budget; to 4.6: `disabled` where other fields (a `temperature` but 1, a `top_p` below 0.95; with a budget also a forced `tool_choice`) or the loop rule it out',
   },
   'thinking off': { is: 'sent', as: '`thinking.type: disabled`; models that always think: `between_tools`, or effort `low`' },
   ...effortSupport(),
@@ -113,7 +113,7 @@ function decodeModels(provider: string, body: string): ModelsPage | Failure {
   const inside = failureInside(provider, page);
   if (inside !== undefined) return inside;
   const data = field(page, 'data');
-  if (!isObject(page) || !Array.isArray(data)) return malformedReply(provider, 200, 'it sent no list of models');
+  if (!isObject(page) || !Array.isArray(data)) return unreadableReply(provider, body, 'it sent no list of models');
   const models: ModelInfo[] = [];
   for (const entry of data as readonly unknown[]) {
     const id = textField(entry, 'id');

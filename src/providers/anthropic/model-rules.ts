@@ -9,78 +9,91 @@
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { ChatRequest, Effort } from '../../core/chat.ts';
+import { plainModelName } from '../../core/model-name.ts';
 
 /** The API demands `max_tokens`; this is sent where the caller gave none. */
-export const MAX_TOKENS_DEFAULT = 4096;
+const MAX_TOKENS_DEFAULT = 4096;
 
 type ThinkingRule = {
   /** `adaptive`: the model decides how long, led by an effort. `budget`: a number of tokens. `never`: it cannot. */
   readonly on: 'adaptive' | 'budget' | 'never';
   /** `low effort`: the model cannot be told not to think, so the least is asked for. `nothing`: it never thinks. */
   readonly off: 'disabled' | 'between_tools' | 'low effort' | 'nothing';
+  /** False for models that take sampling parameters of the caller's own, but not while they think. */
+  readonly mixesWithSampling: boolean;
 };
 
-const WITHOUT: ThinkingRule = { on: 'never', off: 'nothing' };
-const BUDGETED: ThinkingRule = { on: 'budget', off: 'disabled' };
-const ADAPTIVE: ThinkingRule = { on: 'adaptive', off: 'disabled' };
-const BETWEEN_TOOLS: ThinkingRule = { on: 'adaptive', off: 'between_tools' };
+const WITHOUT: ThinkingRule = { on: 'never', off: 'nothing', mixesWithSampling: true };
+const BUDGETED: ThinkingRule = { on: 'budget', off: 'disabled', mixesWithSampling: false };
+const FIRST_ADAPTIVE: ThinkingRule = { on: 'adaptive', off: 'disabled', mixesWithSampling: false };
+/** From Opus 4.7 on, sampling parameters of the caller's own are refused with thinking or without. */
+const ADAPTIVE: ThinkingRule = { on: 'adaptive', off: 'disabled', mixesWithSampling: true };
+const BETWEEN_TOOLS: ThinkingRule = { ...ADAPTIVE, off: 'between_tools' };
 /** Opus 5.5, Fable, Mythos, and every Claude not yet known: `disabled` may be a 400 there, an effort never is. */
-const ALWAYS_ON: ThinkingRule = { on: 'adaptive', off: 'low effort' };
+const ALWAYS_ON: ThinkingRule = { ...ADAPTIVE, off: 'low effort' };
+/**
+ * Other vendors' models behind this format. Kimi, MiniMax and DeepSeek know `adaptive`, an effort and `disabled`; a
+ * budget is ignored or refused by them.
+ */
+const NOT_CLAUDE: ThinkingRule = ADAPTIVE;
 
+/** By family and version. */
 const RULES: ReadonlyMap<string, ThinkingRule> = new Map([
-  ['claude-3', WITHOUT],
-  ['claude-3-5', WITHOUT],
-  ['claude-3-7', BUDGETED],
-  ['claude-opus-4', BUDGETED],
-  ['claude-opus-4-0', BUDGETED],
-  ['claude-opus-4-1', BUDGETED],
-  ['claude-opus-4-5', BUDGETED],
-  ['claude-sonnet-4', BUDGETED],
-  ['claude-sonnet-4-0', BUDGETED],
-  ['claude-sonnet-4-5', BUDGETED],
-  ['claude-haiku-4-5', BUDGETED],
-  ['claude-opus-4-6', ADAPTIVE],
-  ['claude-opus-4-7', ADAPTIVE],
-  ['claude-opus-4-8', ADAPTIVE],
-  ['claude-opus-5', ADAPTIVE],
-  ['claude-sonnet-4-6', ADAPTIVE],
-  ['claude-sonnet-5', ADAPTIVE],
-  ['claude-haiku-5-5', ADAPTIVE],
-  ['claude-sonnet-5-5', BETWEEN_TOOLS],
+  ['opus 3', WITHOUT],
+  ['sonnet 3', WITHOUT],
+  ['haiku 3', WITHOUT],
+  ['sonnet 3.5', WITHOUT],
+  ['haiku 3.5', WITHOUT],
+  ['sonnet 3.7', BUDGETED],
+  ['opus 4', BUDGETED],
+  ['opus 4.1', BUDGETED],
+  ['opus 4.5', BUDGETED],
+  ['sonnet 4', BUDGETED],
+  ['sonnet 4.5', BUDGETED],
+  ['haiku 4.5', BUDGETED],
+  ['opus 4.6', FIRST_ADAPTIVE],
+  ['sonnet 4.6', FIRST_ADAPTIVE],
+  ['opus 4.7', ADAPTIVE],
+  ['opus 4.8', ADAPTIVE],
+  ['opus 5', ADAPTIVE],
+  ['sonnet 5', ADAPTIVE],
+  ['haiku 5.5', ADAPTIVE],
+  ['sonnet 5.5', BETWEEN_TOOLS],
 ]);
 
-/** A prefix ends at the end of the name, at a snapshot's date or a host's suffix, but not before a version number. */
-const PREFIX_END = /^(?:$|[@:]|-(?!\d{1,2}(?!\d)))/;
+/** `claude-opus-4-6`, `claude-opus-4.6`; the older order `claude-3-7-sonnet`, which hosts write for newer ones too. */
+const FAMILY_FIRST = /^claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d.])/;
+const VERSION_FIRST = /^claude-(\d{1,2})(?:[-.](\d{1,2}))?-([a-z]+)/;
 
 function ruleFor(model: string): ThinkingRule {
-  // Hosts write `anthropic/claude-opus-4.6` or `us.anthropic.claude-opus-4-6-v1:0`.
-  const start = model.indexOf('claude-');
-  // Other vendors' models behind this format take `disabled`, the oldest of the forms.
-  if (start === -1) return ADAPTIVE;
-  const name = model.slice(start).replaceAll('.', '-');
-  for (const [prefix, rule] of RULES) {
-    if (name.startsWith(prefix) && PREFIX_END.test(name.slice(prefix.length))) return rule;
-  }
-  return ALWAYS_ON;
+  const name = plainModelName(model);
+  if (!name.startsWith('claude-')) return NOT_CLAUDE;
+  const [, family, major, minor] = FAMILY_FIRST.exec(name) ?? reordered(VERSION_FIRST.exec(name));
+  return RULES.get(`${family} ${major}${minor === undefined || minor === '0' ? '' : `.${minor}`}`) ?? ALWAYS_ON;
+}
+
+function reordered(match: RegExpExecArray | null): readonly (string | undefined)[] {
+  return match === null ? [] : [match[0], match[3], match[1], match[2]];
 }
 
 /** The part of a payload that depends on the model. */
-export type ModelFields = {
+type ModelFields = {
   readonly max_tokens: number;
   readonly thinking: JsonOutObject | undefined;
   readonly output_config: JsonOutObject | undefined;
 };
 
 /**
- * The model's fields for a request. `canBudget` is false where the conversation or another field rules a budget out;
- * the wish to think then gives way, since the request would be refused.
+ * The model's fields for a request. `canBudget` is false where the conversation or a forced call rules a budget out.
+ * The wish to think gives way where the request would be refused for it, since what stands beside it is no wish.
  */
 export function modelFields(request: ChatRequest, canBudget: () => boolean): ModelFields {
   const { thinking, maxTokens } = request;
   const fields = { max_tokens: maxTokens ?? MAX_TOKENS_DEFAULT, thinking: undefined, output_config: undefined };
   if (thinking === undefined) return fields;
   const rule = ruleFor(request.model);
-  const form = thinking.enabled ? rule.on : rule.off;
+  const givesWay = !rule.mixesWithSampling && hasOwnSampling(request);
+  const form = thinking.enabled && !givesWay ? rule.on : rule.off;
   switch (form) {
     case 'adaptive':
       return {
@@ -103,6 +116,11 @@ export function modelFields(request: ChatRequest, canBudget: () => boolean): Mod
     default:
       return unreachable(form);
   }
+}
+
+/** True for values that the API refuses of a model that thinks. */
+function hasOwnSampling({ temperature, topP }: ChatRequest): boolean {
+  return (temperature !== undefined && temperature !== 1) || (topP !== undefined && topP < 0.95);
 }
 
 const DISABLED = { thinking: { type: 'disabled' } };

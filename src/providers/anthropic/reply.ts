@@ -6,23 +6,23 @@
  * Source: Anthropic Messages API, content blocks, stop reasons, usage.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
-import type { JsonOut, JsonProblem, JsonValue } from '../../base/json/value.ts';
-import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
+import type { JsonOut, JsonValue } from '../../base/json/value.ts';
+import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
+import { Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from './failure.ts';
 import { carriedBlock, encodePartState, ownFields } from './state.ts';
 import type { BlockFields } from './state.ts';
 
-/** A whole 200 body. Failures: server (malformed), refusal (no content), or what an error inside it says. */
+/** A whole 200 body. Failures: server (malformed, or beyond a limit), refusal (no content), or what an error inside it says. */
 // hot: per request
 export function decodeReply(provider: string, body: string): ChatReply | Failure {
   const message = parseLenient(body);
-  if (!isObject(message)) return malformedReply(provider, 200, 'its body is not a JSON object');
+  if (!isObject(message)) return unreadableReply(provider, body, 'its body is not a JSON object');
   const inside = failureInside(provider, message);
   if (inside !== undefined) return inside;
   const content = field(message, 'content');
@@ -30,14 +30,16 @@ export function decodeReply(provider: string, body: string): ChatReply | Failure
   const head = new ReplyHead();
   head.readMessage(message);
   const turn = new TurnAssembly(provider);
-  const reply = addBlocks(turn, content as readonly unknown[], body, head) ?? turn.finish(head);
+  const reply = addBlocks(turn, content as readonly unknown[], { provider, text: body, head }) ?? turn.finish(head);
   if (reply instanceof Failure) return reply;
   const isNothing = reply.parts.length === 0 && reply.stopReason === 'unknown';
   return isNothing ? malformedReply(provider, 200, 'the reply has neither content nor a reason for its end') : reply;
 }
 
+type WholeReply = { readonly provider: string; readonly text: string; readonly head: ReplyHead };
+
 /** Plain text is taken as parsed; of all else the text in which it was written is needed. */
-function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], body: string, head: ReplyHead): Failure | undefined {
+function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, text: source, head }: WholeReply): Failure | undefined {
   let exactBlocks: readonly BlockFields[] | undefined;
   for (const [index, block] of blocks.entries()) {
     const type = stringField(block, 'type');
@@ -46,7 +48,11 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], body: string,
       turn.addText(text);
       continue;
     }
-    exactBlocks ??= exactContent(parseJson(body));
+    if (exactBlocks === undefined) {
+      const message = parseUncounted(source);
+      if (message instanceof JsonProblem) return unreadableReply(provider, source, 'its body is not JSON');
+      exactBlocks = exactContent(message);
+    }
     const exact = exactBlocks[index] ?? NO_FIELDS;
     if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) break;
     const failure = turn.addBlock(exact, ignore);
@@ -60,7 +66,7 @@ function ignore(): void {}
 const NO_FIELDS: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** The content blocks of a message, numbers digit for digit. */
-export function exactContent(message: JsonValue | JsonProblem): readonly BlockFields[] {
+export function exactContent(message: JsonValue): readonly BlockFields[] {
   const content = message instanceof JsonObject ? message.entries.get('content') : undefined;
   if (!(content instanceof JsonArray)) return [];
   return content.items.map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
@@ -166,11 +172,6 @@ export class TurnAssembly {
       detail: textField(head.stopDetails, 'explanation'),
     });
   }
-}
-
-function textEntry(block: BlockFields, key: string): string | undefined {
-  const value = block.get(key);
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** `pause_turn` and others that only a provider's own tools and betas bring are `unknown`. */

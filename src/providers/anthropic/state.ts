@@ -8,9 +8,10 @@
  * Source: Anthropic Messages API, extended thinking (preserving blocks), content blocks, citations, tool callers.
  */
 
+import { outFrom } from '../../base/json/merge.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
-import { JsonArray, JsonNumber, JsonObject, RawJson } from '../../base/json/value.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart } from '../../core/chat.ts';
 import { DAMAGED_STATE, decodeState, encodeState } from '../../core/provider-state.ts';
@@ -70,20 +71,26 @@ const REASONING_FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['redacted_thinking', ['type', 'data']],
 ]);
 
+/** Blocks that are the chat's own, each under its rules, or that only a user sends. */
+const CHAT_BLOCKS: ReadonlySet<string> = new Set(['text', 'image', 'document', 'search_result', 'tool_use', 'tool_result']);
+
 /**
- * Calls and results of the provider's own tools (`server_tool_use`, `web_search_tool_result`, `mcp_tool_use` …), and
- * what else it writes into a turn for itself. Not `tool_use` and `tool_result`, which are the chat's. What is inside
- * is the provider's to know and changes with every tool, so of these blocks, and of citations, only the outermost level
- * is checked: it decides where they stand and how they are read. Depth and size have the bounds of any JSON here.
+ * All other blocks: calls and results of the provider's own tools (`server_tool_use`, `web_search_tool_result`,
+ * `mcp_tool_use` …), what else it writes into a turn for itself (`compaction`, `container_upload`, `fallback`), and
+ * types that nobody knows yet. What is inside is the provider's to know and changes with every tool, so of these
+ * blocks, and of citations, only the outermost level is checked: it decides where they stand and how they are read.
+ * Depth and size have the bounds of any JSON here.
  */
-const SERVER_BLOCK = /^(?:[a-z_]{1,64}_tool_(?:use|result)|compaction|container_upload|fallback)$/;
+function isOpaque(type: string): boolean {
+  return /^[a-z][a-z0-9_]{0,63}$/.test(type) && !CHAT_BLOCKS.has(type);
+}
 
 /** The text of a reply's block as it is to travel; undefined for a type that does not. */
 export function carriedBlock(fields: BlockFields): RawJson | undefined {
   const type = fields.get('type');
   if (typeof type !== 'string') return undefined;
   const known = REASONING_FIELDS.get(type);
-  if (known === undefined && !SERVER_BLOCK.test(type)) return undefined;
+  if (known === undefined && !isOpaque(type)) return undefined;
   const kept = new Map<string, JsonOut>();
   for (const key of known ?? fields.keys()) {
     const value = fields.get(key);
@@ -98,7 +105,7 @@ function isCarriedBlock(block: JsonValue): block is JsonObject {
   const type = block.entries.get('type');
   if (typeof type !== 'string') return false;
   const known = REASONING_FIELDS.get(type);
-  if (known === undefined) return SERVER_BLOCK.test(type);
+  if (known === undefined) return isOpaque(type);
   for (const [key, value] of block.entries) if (!known.includes(key) || typeof value !== 'string') return false;
   return true;
 }
@@ -134,9 +141,4 @@ function isIndirectCaller(value: JsonValue): boolean {
 
 function isText(value: JsonValue): boolean {
   return typeof value === 'string';
-}
-
-function outFrom(value: JsonValue): JsonOut {
-  if (value instanceof JsonObject || value instanceof JsonArray) return value.raw;
-  return value instanceof JsonNumber ? new RawJson(value.text) : value;
 }

@@ -7,13 +7,14 @@
  * Source: Anthropic Messages API, streaming.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject } from '../../base/json/value.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
+import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from './failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isSealed } from './reply.ts';
 import type { BlockFields } from './state.ts';
@@ -31,6 +32,8 @@ type OpenBlock = {
   text: string;
   /** Comes once, right before the stop. */
   signature: string | undefined;
+  /** Some of its pieces are of kinds that are not known here and so were passed over. */
+  hasUnknownPieces: boolean;
   /** Pieces of `input`, which are JSON only when whole. */
   inputText: string;
   readonly citations: JsonObject[];
@@ -57,11 +60,11 @@ export class AnthropicStream implements StreamDecoder {
 
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink): void {
-    if (this.#isOver || event === 'ping') return;
+    if (this.#isOver || event === 'ping' || isFiller(data)) return;
     const json = parseLenient(data);
     const failure = isObject(json)
       ? this.#read(stringField(json, 'type') ?? event, json, data, sink)
-      : this.#malformed('an event of the stream is not a JSON object');
+      : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
     if (failure !== undefined) this.#fail(failure, sink);
   }
 
@@ -101,9 +104,9 @@ export class AnthropicStream implements StreamDecoder {
     this.#head.readMessage(message);
     if (listField(message, 'content').length === 0) return undefined;
     // A turn that the provider's own code execution goes on with begins with the blocks it has already.
-    const event = parseJson(data);
-    const exact = event instanceof JsonObject ? event.entries.get('message') : undefined;
-    for (const block of exactContent(exact ?? null)) {
+    const exact = this.#exactEntry(data, 'message');
+    if (exact instanceof Failure) return exact;
+    for (const block of exactContent(exact)) {
       const failure = this.#release(sink);
       if (failure !== undefined) return failure;
       this.#openBlock(undefined, block, sink);
@@ -112,11 +115,18 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   #startBlock(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
-    const event = parseJson(data);
-    const block = event instanceof JsonObject ? event.entries.get('content_block') : undefined;
+    const block = this.#exactEntry(data, 'content_block');
+    if (block instanceof Failure) return block;
     if (!(block instanceof JsonObject)) return this.#malformed('a content block of the stream is not an object');
     this.#openBlock(numberField(json, 'index'), block.entries, sink);
     return this.#count(data.length);
+  }
+
+  /** An entry of an event as it was written; null when it has none. */
+  #exactEntry(data: string, key: string): JsonValue | Failure {
+    const event = parseUncounted(data);
+    if (event instanceof JsonProblem) return unreadableReply(this.#provider, data, 'an event of the stream is not JSON');
+    return (event instanceof JsonObject ? event.entries.get(key) : undefined) ?? null;
   }
 
   #openBlock(index: number | undefined, start: BlockFields, sink: DeltaSink): void {
@@ -127,7 +137,8 @@ export class AnthropicStream implements StreamDecoder {
       type,
       start,
       text: type === 'text' || type === 'thinking' ? (textEntry(start, type) ?? '') : '',
-      signature: textEntry(start, 'signature'),
+      signature: undefined,
+      hasUnknownPieces: false,
       inputText: '',
       citations: citations instanceof JsonArray ? citations.items.filter((item) => item instanceof JsonObject) : [],
     };
@@ -160,6 +171,7 @@ export class AnthropicStream implements StreamDecoder {
         open.text += stringField(delta, 'content') ?? '';
         return this.#count(data.length);
       default:
+        open.hasUnknownPieces = true;
         return undefined;
     }
   }
@@ -175,8 +187,8 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   #addCitation(open: OpenBlock, data: string): Failure | undefined {
-    const event = parseJson(data);
-    const delta = event instanceof JsonObject ? event.entries.get('delta') : undefined;
+    const delta = this.#exactEntry(data, 'delta');
+    if (delta instanceof Failure) return delta;
     const citation = delta instanceof JsonObject ? delta.entries.get('citation') : undefined;
     if (citation instanceof JsonObject) open.citations.push(citation);
     return this.#count(data.length);
@@ -195,9 +207,12 @@ export class AnthropicStream implements StreamDecoder {
     this.#stopped = undefined;
     if (block === undefined) return undefined;
     if (block.type === 'text') return this.#releaseText(block, sink);
+    if (isFragment(block)) return undefined;
     const fields = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
     if (this.#head.isCut && (fields === undefined || !isSealed(fields))) return undefined;
-    if (fields === undefined) return this.#malformed('the arguments of a tool call are not a JSON object');
+    if (fields === undefined) {
+      return unreadableReply(this.#provider, block.inputText, 'the arguments of a tool call are not a JSON object');
+    }
     return this.#turn.addBlock(fields, sink);
   }
 
@@ -218,7 +233,7 @@ export class AnthropicStream implements StreamDecoder {
   /** Keeps what one stream may hold within its bound. */
   #count(chars: number): Failure | undefined {
     this.#chars += chars + PIECE_CHARS;
-    return this.#chars <= REPLY_CHARS_MAX ? undefined : this.#malformed(`the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return this.#chars <= REPLY_CHARS_MAX ? undefined : beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   #misplaced(): Failure {
@@ -235,15 +250,20 @@ function isIndexOf(open: OpenBlock, index: number | undefined): boolean {
   return index === undefined || open.index === undefined || index === open.index;
 }
 
-function thinkingFields({ text, signature }: OpenBlock): BlockFields {
+/** True for a block of an unknown type of which only the beginning is there, so that the provider would not know it again. */
+function isFragment({ type, hasUnknownPieces, text, inputText }: OpenBlock): boolean {
+  return hasUnknownPieces && type !== 'thinking' && type !== 'tool_use' && text === '' && inputText === '';
+}
+
+function thinkingFields({ text, signature, start }: OpenBlock): BlockFields {
   const fields = new Map<string, JsonValue>([['type', 'thinking'], ['thinking', text]]);
-  return signature === undefined ? fields : fields.set('signature', signature);
+  const seal = signature ?? start.get('signature');
+  return seal === undefined ? fields : fields.set('signature', seal);
 }
 
 function citedFields({ text, citations }: OpenBlock): BlockFields {
-  const list = parseJson(`[${citations.map((citation) => citation.raw.text).join(',')}]`);
-  const fields = new Map<string, JsonValue>([['type', 'text'], ['text', text]]);
-  return list instanceof JsonArray ? fields.set('citations', list) : fields;
+  const list = `[${citations.map((citation) => citation.raw.text).join(',')}]`;
+  return new Map<string, JsonValue>([['type', 'text'], ['text', text], ['citations', new JsonArray(citations, list, 0, list.length)]]);
 }
 
 /** The block as its start has it, completed by its pieces; undefined when its input is not an object. */
@@ -252,11 +272,6 @@ function otherFields(block: OpenBlock): BlockFields | undefined {
   if (block.text !== '') fields.set('content', block.text);
   // No piece, or only empty ones: the start's own input counts, which is `{}` there.
   if (block.inputText === '') return fields;
-  const input = parseJson(block.inputText);
+  const input = parseUncounted(block.inputText);
   return input instanceof JsonObject ? fields.set('input', input) : undefined;
-}
-
-function textEntry(block: BlockFields, key: string): string | undefined {
-  const value = block.get(key);
-  return typeof value === 'string' ? value : undefined;
 }

@@ -9,7 +9,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
-import { Failure, malformedReply } from '../../core/failure.ts';
+import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeGeminiFailure, embeddedFailure } from './failure.ts';
 import { GeminiStream, decodeGeminiReply } from './reply.ts';
 import { encodePayload } from './request.ts';
@@ -67,14 +67,14 @@ const SUPPORT: SupportTable = {
   'thinking on': { is: 'sent', as: '`thinkingConfig.includeThoughts: true`; nothing for models that cannot think' },
   'thinking off': {
     is: 'translated',
-    as: '`thinkingLevel: low`; Flash 3 to 3.6: `minimal`; 2.5: the lowest `thinkingBudget`, 0 for Flash',
+    as: '`thinkingLevel: LOW`; Flash 3 to 3.6: `MINIMAL`; 2.5: the lowest `thinkingBudget`, 0 for Flash; nothing for models that cannot think or be led',
   },
-  'thinking.effort low': { is: 'sent', as: '`thinkingLevel: low`; 2.5: a `thinkingBudget` of 1024' },
-  'thinking.effort medium': { is: 'sent', as: '`thinkingLevel: medium`; 3 Pro: `high`; 2.5: a `thinkingBudget` of 8192' },
-  'thinking.effort high': { is: 'sent', as: '`thinkingLevel: high`; 2.5: a `thinkingBudget` of 24576' },
+  'thinking.effort low': { is: 'sent', as: '`thinkingLevel: LOW`; 2.5: a `thinkingBudget` of 1024' },
+  'thinking.effort medium': { is: 'sent', as: '`thinkingLevel: MEDIUM`; 3 Pro: `HIGH`; 2.5: a `thinkingBudget` of 8192' },
+  'thinking.effort high': { is: 'sent', as: '`thinkingLevel: HIGH`; 2.5: a `thinkingBudget` of 24576' },
   'thinking.effort max': {
     is: 'translated',
-    as: '`thinkingLevel: high`; 4 Hydrogen: `xhigh`; 2.5: the highest `thinkingBudget`',
+    as: '`thinkingLevel: HIGH`; 4 Hydrogen: `XHIGH`; 2.5: the highest `thinkingBudget`',
   },
   provider_options: { is: 'sent', as: 'merged over the payload' },
 };
@@ -113,7 +113,7 @@ function encodeModels(cursor: string | undefined): UpstreamCall {
 
 function decodeModels(provider: string, body: string): ModelsPage | Failure {
   const page = parseLenient(body);
-  if (!isObject(page)) return malformedReply(provider, 200, 'its list of models is not a JSON object');
+  if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
   const error = field(page, 'error');
   if (isObject(error)) return embeddedFailure(provider, error);
   const models: ModelInfo[] = [];

@@ -8,6 +8,7 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { protobufDurationMs } from '../../base/retry-after.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
 
@@ -85,11 +86,11 @@ function violatedField(details: readonly unknown[]): string | undefined {
   return textField(details.flatMap((detail) => listField(detail, 'fieldViolations'))[0], 'field');
 }
 
-/** RetryInfo's delay, a protobuf duration such as `45.837906927s`, rounded up to milliseconds. */
+/** RetryInfo's delay. */
 function retryDelayMs(details: readonly unknown[]): number | undefined {
   for (const detail of details) {
-    const seconds = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(stringField(detail, 'retryDelay') ?? '')?.[1];
-    if (seconds !== undefined && Number(seconds) > 0) return Math.ceil(Number(seconds) * 1000);
+    const delayMs = protobufDurationMs(field(detail, 'retryDelay'));
+    if (delayMs !== undefined) return delayMs;
   }
   return undefined;
 }

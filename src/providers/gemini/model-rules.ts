@@ -1,40 +1,74 @@
 /**
- * What differs from one Gemini model to another, by prefix of the model's name.
+ * What differs from one Gemini model to another, by the beginning of its plain name.
  *
- * The newest behaviour is the default and the tables name the older exceptions, so that a model nobody
+ * The newest behaviour is the default and the table names the older exceptions, so that a model nobody
  * here has heard of works. Knows nothing of payloads beyond `thinkingConfig`.
- * Source: Gemini API, thinking; thought signatures; Gemma on the Gemini API.
+ * Source: Gemini API, thinking; thought signatures; image generation; Gemma on the Gemini API.
  */
 
 import type { JsonOutObject } from '../../base/json/value.ts';
+import { unreachable } from '../../core/chat.ts';
 import type { Effort, Thinking } from '../../core/chat.ts';
+import { plainModelName } from '../../core/model-name.ts';
 
 type ThinkingControl =
+  /** It cannot think. */
   | { readonly by: 'nothing' }
+  /** It thinks as long as it likes. */
+  | { readonly by: 'itself' }
   /** Tokens; `lowest` is what comes nearest to off. */
   | { readonly by: 'budget'; readonly lowest: number; readonly highest: number }
   | { readonly by: 'level'; readonly lowest: string; readonly levels: Readonly<Record<Effort, string>> };
 
-const LEVELS = { low: 'low', medium: 'medium', high: 'high', max: 'high' } as const;
+const LEVELS = { low: 'LOW', medium: 'MEDIUM', high: 'HIGH', max: 'HIGH' } as const;
 const NO_THINKING: ThinkingControl = { by: 'nothing' };
-const FLASH_WITH_MINIMAL: ThinkingControl = { by: 'level', lowest: 'minimal', levels: LEVELS };
+const UNLED_THINKING: ThinkingControl = { by: 'itself' };
+/** Where `MINIMAL` and a budget are refused, as by the newest models. */
+const LEVEL: ThinkingControl = { by: 'level', lowest: 'LOW', levels: LEVELS };
+const LEVEL_FROM_MINIMAL: ThinkingControl = { by: 'level', lowest: 'MINIMAL', levels: LEVELS };
+const BUDGET_FROM_0: ThinkingControl = { by: 'budget', lowest: 0, highest: 24_576 };
+const BUDGET_FROM_128: ThinkingControl = { by: 'budget', lowest: 128, highest: 32_768 };
 
-/** Where `minimal` and a budget are refused, as by the newest models. */
-const NEWEST_THINKING: ThinkingControl = { by: 'level', lowest: 'low', levels: LEVELS };
+type ModelRule = {
+  readonly thinking: ThinkingControl;
+  /** Whether it refuses function calls of the current turn that lack a thought signature. */
+  readonly demandsSignatures: boolean;
+  readonly hasSystemInstruction: boolean;
+};
 
-const THINKING_EXCEPTIONS: readonly (readonly [prefix: string, control: ThinkingControl])[] = [
-  ['gemini-1.', NO_THINKING],
-  ['gemini-2.0', NO_THINKING],
-  ['gemma-3', NO_THINKING],
-  ['gemini-2.5-pro', { by: 'budget', lowest: 128, highest: 32_768 }],
-  ['gemini-2.5-flash', { by: 'budget', lowest: 0, highest: 24_576 }],
-  ['gemini-3-pro', { by: 'level', lowest: 'low', levels: { ...LEVELS, medium: 'high' } }],
-  ['gemini-3-flash', FLASH_WITH_MINIMAL],
-  ['gemini-3.1-flash', FLASH_WITH_MINIMAL],
-  ['gemini-3.5-flash', FLASH_WITH_MINIMAL],
-  ['gemini-3.6-flash', FLASH_WITH_MINIMAL],
-  ['gemini-4-hydrogen', { by: 'level', lowest: 'low', levels: { ...LEVELS, max: 'xhigh' } }],
+const NEWEST: ModelRule = { thinking: LEVEL, demandsSignatures: true, hasSystemInstruction: true };
+const GEMINI_2: ModelRule = { ...NEWEST, thinking: NO_THINKING, demandsSignatures: false };
+const GEMMA: ModelRule = { ...NEWEST, demandsSignatures: false, hasSystemInstruction: false };
+
+/** The first row whose words begin the name counts. */
+const RULES: readonly (readonly [words: string, rule: ModelRule])[] = [
+  ['gemini-1.0', GEMINI_2],
+  ['gemini-1.5', GEMINI_2],
+  ['gemini-2.0', GEMINI_2],
+  ['gemini-2.5-flash-image', GEMINI_2],
+  ['gemini-2.5-flash-preview-tts', GEMINI_2],
+  ['gemini-2.5-pro-preview-tts', GEMINI_2],
+  ['gemini-2.5-flash', { ...GEMINI_2, thinking: BUDGET_FROM_0 }],
+  ['gemini-robotics-er-1.5', { ...GEMINI_2, thinking: BUDGET_FROM_0 }],
+  // Also `gemini-2.5-computer-use-preview`, which is a Pro.
+  ['gemini-2.5', { ...GEMINI_2, thinking: BUDGET_FROM_128 }],
+  ['gemini-3-pro-image', { ...NEWEST, thinking: UNLED_THINKING }],
+  ['gemini-3-pro', { ...NEWEST, thinking: { ...LEVEL, levels: { ...LEVELS, medium: 'HIGH' } } }],
+  ['gemini-3-flash', { ...NEWEST, thinking: LEVEL_FROM_MINIMAL }],
+  ['gemini-3.1-flash', { ...NEWEST, thinking: LEVEL_FROM_MINIMAL }],
+  ['gemini-3.5-flash', { ...NEWEST, thinking: LEVEL_FROM_MINIMAL }],
+  ['gemini-3.6-flash', { ...NEWEST, thinking: LEVEL_FROM_MINIMAL }],
+  ['gemini-4-hydrogen', { ...NEWEST, thinking: { ...LEVEL, levels: { ...LEVELS, max: 'XHIGH' } } }],
+  ['gemma-2', { ...GEMMA, thinking: NO_THINKING }],
+  ['gemma-3', { ...GEMMA, thinking: NO_THINKING }],
+  ['gemma-3n', { ...GEMMA, thinking: NO_THINKING }],
+  ['gemma', GEMMA],
 ];
+
+function ruleFor(model: string): ModelRule {
+  const name = `${plainModelName(model)}-`;
+  return RULES.find(([words]) => name.startsWith(`${words}-`))?.[1] ?? NEWEST;
+}
 
 /** The budgets that Google's own OpenAI-compatible endpoint gives these efforts. */
 const BUDGETS = { low: 1024, medium: 8192, high: 24_576, max: Number.POSITIVE_INFINITY } as const;
@@ -43,37 +77,32 @@ const BUDGETS = { low: 1024, medium: 8192, high: 24_576, max: Number.POSITIVE_IN
 const BUDGET_DYNAMIC = -1;
 
 /** The `thinkingConfig` nearest to what is asked; undefined when the model has none and would refuse any. */
-export function thinkingConfig(model: string, thinking: Thinking): JsonOutObject | undefined {
-  const control = exceptionFor(model, THINKING_EXCEPTIONS) ?? NEWEST_THINKING;
-  if (control.by === 'nothing') return undefined;
-  if (control.by === 'budget') {
-    if (!thinking.enabled) return { thinkingBudget: control.lowest };
-    const { effort } = thinking;
-    const budget = effort === undefined ? BUDGET_DYNAMIC : Math.min(BUDGETS[effort], control.highest);
-    return { thinkingBudget: budget, includeThoughts: true };
+export function thinkingConfig(model: string, { enabled, effort }: Thinking): JsonOutObject | undefined {
+  const control = ruleFor(model).thinking;
+  switch (control.by) {
+    case 'nothing':
+      return undefined;
+    case 'itself':
+      return enabled ? { includeThoughts: true } : undefined;
+    case 'budget': {
+      if (!enabled) return { thinkingBudget: control.lowest };
+      const budget = effort === undefined ? BUDGET_DYNAMIC : Math.min(BUDGETS[effort], control.highest);
+      return { thinkingBudget: budget, includeThoughts: true };
+    }
+    case 'level':
+      if (!enabled) return { thinkingLevel: control.lowest };
+      return { thinkingLevel: effort === undefined ? undefined : control.levels[effort], includeThoughts: true };
+    default:
+      return unreachable(control);
   }
-  if (!thinking.enabled) return { thinkingLevel: control.lowest };
-  const level = thinking.effort === undefined ? undefined : control.levels[thinking.effort];
-  return { thinkingLevel: level, includeThoughts: true };
 }
 
 /** False for Gemma, which has no `systemInstruction`. */
 export function hasSystemInstruction(model: string): boolean {
-  return !baseName(model).startsWith('gemma-');
+  return ruleFor(model).hasSystemInstruction;
 }
 
 /** True when the model refuses function calls of the current turn that lack a thought signature: Gemini 3 and later. */
 export function demandsSignatures(model: string): boolean {
-  const name = baseName(model);
-  return !['gemini-1.', 'gemini-2.', 'gemma-'].some((prefix) => name.startsWith(prefix));
-}
-
-function exceptionFor<T>(model: string, exceptions: readonly (readonly [string, T])[]): T | undefined {
-  const name = baseName(model);
-  return exceptions.find(([prefix]) => name.startsWith(prefix))?.[1];
-}
-
-/** The name without its collection: `models/gemini-2.5-pro` is `gemini-2.5-pro`. */
-function baseName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1);
+  return ruleFor(model).demandsSignatures;
 }

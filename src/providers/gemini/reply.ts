@@ -6,23 +6,24 @@
  * Source: Gemini API, GenerateContentResponse; streamGenerateContent with alt=sse.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, truncatedStream, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
 import { embeddedFailure } from './failure.ts';
 import { blockReasonFrom, finishReasonFrom, stopReasonFrom } from './finish.ts';
 import { encodePartState, isCarriedPart } from './state.ts';
 
 /**
- * A whole 200 body. Failures: server (malformed, or a failed attempt without content), refusal (without
- * content), or what an error inside says.
+ * A whole 200 body. Failures: server (malformed, beyond a limit, or a failed attempt without content), refusal
+ * (without content), or what an error inside says.
  */
 export function decodeGeminiReply(provider: string, body: string): ChatReply | Failure {
   const assembly = new ReplyAssembly(provider);
@@ -47,7 +48,7 @@ export class GeminiStream implements StreamDecoder {
 
   // hot: per token
   frame(_event: string, data: string, sink: DeltaSink): void {
-    if (this.#isOver) return;
+    if (this.#isOver || isFiller(data)) return;
     const failure = this.#assembly.absorb(data, sink);
     if (failure === undefined) return;
     this.#isOver = true;
@@ -107,9 +108,8 @@ class ReplyAssembly {
   absorb(source: string, sink: DeltaSink): Failure | undefined {
     const reply = parseLenient(source);
     if (isObject(reply)) return this.#absorbReply(reply, source, sink);
-    if (!Array.isArray(reply)) return this.#malformed('the reply is not a JSON object');
-    const pieces = parseJson(source);
-    if (!(pieces instanceof JsonArray)) return this.#malformed('the reply is nested too deeply or has too many values');
+    const pieces = Array.isArray(reply) ? parseUncounted(source) : undefined;
+    if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
     for (const piece of pieces.items) {
       if (!(piece instanceof JsonObject)) return this.#malformed('the reply is not a JSON object');
       const failure = this.absorb(piece.raw.text, sink);
@@ -139,9 +139,14 @@ class ReplyAssembly {
     this.#remark = textField(candidate, 'finishMessage') ?? this.#remark;
     let exactParts: readonly JsonValue[] | undefined;
     for (const [i, part] of listField(field(candidate, 'content'), 'parts').entries()) {
-      const failure = isPlain(part)
-        ? this.#addPlain(part, sink)
-        : this.#addExact((exactParts ??= exactPartsOf(source, at))[i], sink);
+      let failure: Failure | undefined;
+      if (isPlain(part)) {
+        failure = this.#addPlain(part, sink);
+      } else {
+        exactParts ??= exactPartsOf(source, at);
+        if (exactParts === undefined) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
+        failure = this.#addExact(exactParts[i], source, sink);
+      }
       if (failure !== undefined) return failure;
     }
     return undefined;
@@ -181,19 +186,19 @@ class ReplyAssembly {
   }
 
   /** A part that is needed as it was written: a function call, or one to be carried back. */
-  #addExact(part: JsonValue | undefined, sink: DeltaSink): Failure | undefined {
-    if (!(part instanceof JsonObject)) return this.#malformed('a part of the reply is not a JSON object');
+  #addExact(part: JsonValue | undefined, source: string, sink: DeltaSink): Failure | undefined {
+    if (!(part instanceof JsonObject)) return unreadableReply(this.#provider, source, 'a part of the reply is not a JSON object');
     const { raw } = part;
     if (!this.#hasRoomFor(raw.text.length)) return this.#tooLong();
     const call = part.entries.get('functionCall');
-    if (call instanceof JsonObject) return this.#addCall(call, textEntry(part, 'thoughtSignature'), sink);
+    if (call instanceof JsonObject) return this.#addCall(call, textEntry(part.entries, 'thoughtSignature'), sink);
     if (isCarriedPart(part)) this.#before.push(raw);
-    return part.entries.get('thought') === true ? this.#addThinking(textEntry(part, 'text') ?? '', sink) : undefined;
+    return part.entries.get('thought') === true ? this.#addThinking(textEntry(part.entries, 'text') ?? '', sink) : undefined;
   }
 
   #addCall(call: JsonObject, signature: string | undefined, sink: DeltaSink): Failure | undefined {
-    const name = textEntry(call, 'name');
-    const id = textEntry(call, 'id');
+    const name = textEntry(call.entries, 'name');
+    const id = textEntry(call.entries, 'id');
     const isWhole = call.entries.get('willContinue') !== true;
     const pieces = call.entries.get('partialArgs');
     if (name !== undefined) {
@@ -252,7 +257,7 @@ class ReplyAssembly {
   }
 
   #tooLong(): Failure {
-    return this.#malformed(`the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   /** Without the text itself: it may hold what the model wrote, which belongs in no log. */
@@ -295,9 +300,11 @@ function isPlain(part: unknown): boolean {
   return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature');
 }
 
-/** The parts of a candidate as they were written: numbers digit for digit. */
-function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[] {
-  const candidates = entry(parseJson(source), 'candidates');
+/** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */
+function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[] | undefined {
+  const reply = parseUncounted(source);
+  if (reply instanceof JsonProblem) return undefined;
+  const candidates = entry(reply, 'candidates');
   const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;
   const parts = entry(entry(candidate, 'content'), 'parts');
   return parts instanceof JsonArray ? parts.items : [];
@@ -305,11 +312,6 @@ function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[]
 
 function entry(value: unknown, key: string): JsonValue | undefined {
   return value instanceof JsonObject ? value.entries.get(key) : undefined;
-}
-
-function textEntry(object: JsonObject, key: string): string | undefined {
-  const value = object.entries.get(key);
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** Prompt tokens include cached ones but not the results of server-side tools; candidates' tokens do not include thoughts. */

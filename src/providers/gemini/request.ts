@@ -123,10 +123,11 @@ function encodeAssistantTurn(past: Past, model: string, turn: AssistantTurn, i: 
     }
     states.push(state);
   }
-  // Of parallel calls only the first is signed, on itself or on a thought before it: one state shows that none was lost.
+  // Of parallel calls only the first is signed, on itself, on a thought before it or on an empty text beside it: one
+  // state there shows that none was lost.
   // The dummy also goes into turns before the last user turn, which are not validated: leaving it out there would
   // change the encoding of the past with every new user turn.
-  const isAsWritten = turn.parts.some((part, j) => part.type === 'tool_call' && states[j] !== NO_STATE);
+  const isAsWritten = turn.parts.some((part, j) => (part.type === 'tool_call' || part.text === '') && states[j] !== NO_STATE);
   let dummy = demandsSignatures(model) && !isAsWritten ? DUMMY_SIGNATURE : undefined;
   const parts: JsonOut[] = [];
   for (const [j, part] of turn.parts.entries()) {

@@ -6,13 +6,13 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
+import { JSON_DEPTH_MAX, parseUncounted } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { Failure, malformedReply } from '../../core/failure.ts';
-import { parseUncounted } from './raw.ts';
+import { Failure, malformedReply, unreadableReply } from '../../core/failure.ts';
 import type { MessageSource } from './raw.ts';
 
 /** What a call counts for beside its text, so that a flood of empty ones is bounded too: some 32,000 in one answer. */
@@ -25,8 +25,11 @@ export type WholeCall = {
   readonly thoughtSignature: string | undefined;
 };
 
-/** Not JSON, so that a call with it never passes for one without arguments. */
-const UNREADABLE = 'unreadable';
+/**
+ * Stands for arguments that only the strict reader refuses, so for ones that are nested too deep: as those do, it ends in a
+ * failure that names the limit, and never passes for a call without arguments.
+ */
+const UNREADABLE = '['.repeat(JSON_DEPTH_MAX + 1);
 
 type CallDraft = {
   id: string;
@@ -128,8 +131,8 @@ export class CallDrafts {
       const args = wholeArguments(call, isCut);
       if (args === undefined || call.name === '') {
         if (isCut) continue;
-        const what = call.name === '' ? 'a tool call has no name' : 'the arguments of a tool call are not a JSON object';
-        return malformedReply(this.#provider, 200, what);
+        if (call.name === '') return malformedReply(this.#provider, 200, 'a tool call has no name');
+        return unreadableReply(this.#provider, call.arguments, 'the arguments of a tool call are not a JSON object');
       }
       const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
       ids.add(id);

@@ -1,19 +1,11 @@
 /** Pieces of a reply as the host wrote them, for what `JSON.parse` would alter: digits, order of keys. */
 
-import { parseJson } from '../../base/json/parse.ts';
+import { parseUncounted } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 
 type Path = readonly (string | number)[];
-
-/**
- * A host's text read strictly; a JsonProblem when that cannot be. Its values are not counted, since it is bounded by its
- * bytes: a reply of 600 tokens with 20 log probabilities each has more of them than a caller may send.
- */
-export function parseUncounted(text: string): JsonValue | JsonProblem {
-  return parseJson(text, { valuesLeft: text.length });
-}
 
 /** A message, or a stream's delta of one, in the text of a body or frame. */
 export class MessageSource {

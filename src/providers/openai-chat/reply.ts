@@ -11,7 +11,7 @@ import { countField, field, isObject, listField, stringField, textField } from '
 import type { DeltaSink } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { CallDrafts } from './calls.ts';
 import type { HostProfile } from './profile.ts';
@@ -35,7 +35,7 @@ const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resour
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
 export function decodeChatBody(provider: string, profile: HostProfile, body: string): ChatReply | Failure {
   const json = parseLenient(body);
-  if (!isObject(json)) return malformedReply(provider, 200, 'the body is not a JSON object');
+  if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile);
@@ -86,8 +86,7 @@ export class ReplyDraft {
   get overflow(): Failure | undefined {
     const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
     if (chars <= REPLY_CHARS_MAX) return undefined;
-    const what = `the reply is longer than ${REPLY_CHARS_MAX} characters`;
-    return malformedReply(this.#provider, 200, what).with({ isOwn: true, isRetried: false });
+    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */

@@ -10,7 +10,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { isObject } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import type { ChatReply } from '../../core/chat.ts';
-import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
+import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import type { HostProfile } from './profile.ts';
 import { ReplyDraft } from './reply.ts';
@@ -32,8 +32,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     if (word === '') return;
     if (word === '[DONE]') return this.end(sink);
     const json = parseLenient(data);
-    // Without the frame itself: it may hold generated text, which no log may.
-    if (!isObject(json)) return this.#end(malformedReply(this.#provider, 200, 'a frame of the stream is not a JSON object'), sink);
+    if (!isObject(json)) return this.#end(unreadableReply(this.#provider, data, 'a frame of the stream is not a JSON object'), sink);
     const failure = failureInside(this.#provider, json, event === 'error');
     if (failure !== undefined) return this.#end(failure, sink);
     this.#draft.take(json, data, 'delta', sink);

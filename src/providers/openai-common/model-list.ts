@@ -4,7 +4,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, listField, textField } from '../../base/loose.ts';
 import type { ModelsPage, UpstreamCall } from '../../core/adapter.ts';
 import type { ModelInfo } from '../../core/chat.ts';
-import { malformedReply } from '../../core/failure.ts';
+import { unreadableReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
 import { failureInside } from './failure.ts';
 
@@ -19,7 +19,7 @@ export function decodeModelsBody(provider: string, body: string): ModelsPage | F
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const isList = Array.isArray(json) || Array.isArray(field(json, 'data'));
-  if (!isList) return malformedReply(provider, 200, 'the body is no list of models');
+  if (!isList) return unreadableReply(provider, body, 'the body is no list of models');
   const items = Array.isArray(json) ? (json as readonly unknown[]) : listField(json, 'data');
   return { models: items.flatMap(decodeModel), nextCursor: undefined };
 }

@@ -1,23 +1,27 @@
 /**
  * A reply of the Responses API while it is being put together, from a whole body or from a stream's events.
  *
- * A reply is an ordered list of items. Messages and function calls become parts; sealed reasoning, and the items of
- * tools that OpenAI runs, travel in the state of the part that follows them. Both ways go through the same code, so a
- * streamed answer and its whole twin come out alike.
+ * A reply is an ordered list of items. Messages and calls become parts; sealed reasoning, and items that a chat has no
+ * name for, travel in the state of the part that follows them. Both ways go through the same code, so a streamed
+ * answer and its whole twin come out alike.
  * Source: OpenAI, Responses API, the response object.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject } from '../../base/json/value.ts';
-import type { JsonValue, RawJson } from '../../base/json/value.ts';
+import { isTooDeep, parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
+import { JsonObject, RawJson } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { Failure, malformedReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
-import { carriedReasoning, encodePartState, isCarriedItem, isServerItem, ownField, summaryTexts } from './state.ts';
+import { exactOutput, memberOf } from './exact.ts';
+import type { ExactItem } from './exact.ts';
+import { CUSTOM_CALL, carriedReasoning, encodePartState, isCarriedItem, isForCaller, ownFields, textsIn } from './state.ts';
+import type { OwnFields } from './state.ts';
 
 /** What an item costs beside its text, so that a flood of empty ones is bounded too. */
 const ITEM_CHARS = 64;
@@ -27,32 +31,39 @@ const INCOMPLETE_REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['content_filter', 'refusal'],
 ]);
 
-/** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
+/** A whole 200 body. Failures: server, refusal, unsupported, or what an error inside it says. */
 export function decodeResponse(provider: string, body: string): ChatReply | Failure {
   const json = parseLenient(body);
-  if (!isObject(json)) return malformedReply(provider, 200, 'the body is not a JSON object');
+  if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const output = field(json, 'output');
   if (!Array.isArray(output)) return malformedReply(provider, 200, 'the body holds no output');
   const status = textField(json, 'status') ?? 'completed';
+  if (status === 'queued' || status === 'in_progress') return backgroundAnswer(provider, status);
   if (status !== 'completed' && status !== 'incomplete') return malformedReply(provider, 200, 'the answer is not complete');
   const draft = new ResponseDraft(provider);
-  let exactItems: readonly JsonValue[] | undefined;
+  let exactItems: readonly JsonValue[] | Failure | undefined;
   for (const [index, item] of (output as readonly unknown[]).entries()) {
-    const problem = draft.takeItem(index, item, () => (exactItems ??= exactOutput(body))[index], () => {});
+    const exact: ExactItem = () => {
+      exactItems ??= exactOutput(provider, body);
+      return exactItems instanceof Failure ? exactItems : exactItems[index];
+    };
+    const problem = draft.takeItem(index, item, exact, () => {});
     if (problem !== undefined) return problem;
   }
   draft.takeHead(json);
-  return draft.finish(json);
+  return draft.finish(json, status === 'incomplete');
 }
 
-/** The items of a body with numbers digit for digit. */
-function exactOutput(body: string): readonly JsonValue[] {
-  const response = parseJson(body);
-  const output = response instanceof JsonObject ? response.entries.get('output') : undefined;
-  return output instanceof JsonArray ? output.items : [];
+/** Asking again would only begin another one. */
+function backgroundAnswer(provider: string, status: string): Failure {
+  const what = `${provider} answered that it will answer later (status ${status}), which the gateway cannot wait for; leave out background`;
+  return new Failure('unsupported', what, { upstreamStatus: 200 });
 }
+
+/** Reasoning in its own words, or summarised. */
+export type ThoughtForm = 'content' | 'summary';
 
 // hot: per token
 export class ResponseDraft {
@@ -64,7 +75,9 @@ export class ResponseDraft {
   /** Items waiting for the next part, in whose state they travel. */
   #before: RawJson[] = [];
   #thinking = '';
-  /** Which paragraph of which item's summary came last. */
+  /** In which form each reasoning item that is not done is disclosed, by index. */
+  readonly #thoughts = new Map<number, ThoughtForm>();
+  /** Which paragraph of which item came last. */
   #thoughtItem = -1;
   #thoughtPart = -1;
   #isRefused = false;
@@ -78,9 +91,15 @@ export class ResponseDraft {
     this.#provider = provider;
   }
 
-  /** Whether more has come than is kept. A whole body is bounded by itself. */
-  get isOverfull(): boolean {
-    return this.#chars > REPLY_CHARS_MAX;
+  /** The failure once more has come than is kept. A whole body is bounded by itself. */
+  get overflow(): Failure | undefined {
+    if (this.#chars <= REPLY_CHARS_MAX) return undefined;
+    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+  }
+
+  /** Whether a call has come, whole or broken. */
+  get hasCalls(): boolean {
+    return this.#callIds.size > 0 || this.#hasBrokenCall;
   }
 
   /** Takes what a response says about itself; a later one completes an earlier. */
@@ -104,9 +123,13 @@ export class ResponseDraft {
     this.takeText(index, text, sink);
   }
 
-  /** Takes a piece of a summary's paragraph; an empty line stands between two paragraphs. */
-  takeSummary(index: number, paragraph: number, text: string, sink: DeltaSink): void {
-    if (text === '') return;
+  /**
+   * Takes a piece of a paragraph of reasoning; an empty line stands between two paragraphs. Hosts that disclose an item
+   * in both forms say much the same in the second, which is left out.
+   */
+  takeThought(form: ThoughtForm, index: number, paragraph: number, text: string, sink: DeltaSink): void {
+    if (text === '' || (this.#thoughts.get(index) ?? form) !== form) return;
+    this.#thoughts.set(index, form);
     const isNext = index !== this.#thoughtItem || paragraph !== this.#thoughtPart;
     this.#thoughtItem = index;
     this.#thoughtPart = paragraph;
@@ -116,21 +139,26 @@ export class ResponseDraft {
     sink({ type: 'thinking', text: piece });
   }
 
-  /**
-   * Takes an item that is done; of what was streamed of it nothing is passed on again. `exact` gives the item with its
-   * numbers as they are written. Failure: server, for a call that makes no sense.
-   */
-  takeItem(index: number, item: unknown, exact: () => JsonValue | undefined, sink: DeltaSink): Failure | undefined {
-    this.#chars += ITEM_CHARS;
-    const type = textField(item, 'type') ?? '';
-    if (type === 'message') this.#takeMessage(index, item, sink);
-    else if (type === 'function_call') return this.#takeCall(item, sink);
-    else if (type === 'reasoning') this.#takeReasoning(index, item, sink);
-    else if (isServerItem(type)) this.#takeServerItem(exact());
-    return undefined;
+  /** Counts what is kept of an item until it is its turn. */
+  countHeld(chars: number): void {
+    this.#chars += ITEM_CHARS + chars;
   }
 
-  #takeMessage(index: number, item: unknown, sink: DeltaSink): void {
+  /**
+   * Takes an item that is done; of what was streamed of it nothing is passed on again. Failures: server, for a call that
+   * makes no sense or JSON beyond the limits; unsupported, for an item that only a caller of the API itself can answer.
+   */
+  takeItem(index: number, item: unknown, exact: ExactItem, sink: DeltaSink): Failure | undefined {
+    this.#chars += ITEM_CHARS;
+    const type = textField(item, 'type') ?? '';
+    if (type === 'message') return this.#takeMessage(index, item, sink);
+    if (type === 'function_call' || type === CUSTOM_CALL) return this.#takeCall(type, item, exact, sink);
+    if (type === 'reasoning') return this.#takeReasoning(index, item, sink);
+    if (isForCaller(type, item)) return callForCaller(this.#provider, type);
+    return type === '' ? undefined : this.#takeOpaque(exact());
+  }
+
+  #takeMessage(index: number, item: unknown, sink: DeltaSink): undefined {
     if (!this.#streamed.has(index)) {
       for (const part of listField(item, 'content')) {
         this.takeText(index, stringField(part, 'text') ?? '', sink);
@@ -139,21 +167,26 @@ export class ResponseDraft {
     }
     const text = this.#streamed.get(index) ?? '';
     this.#streamed.delete(index);
-    if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState('text', ownField('text', item)) });
+    if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(ownFields('text', item)) });
   }
 
-  #takeReasoning(index: number, item: unknown, sink: DeltaSink): void {
-    if (index !== this.#thoughtItem) {
-      for (const [paragraph, text] of summaryTexts(item).entries()) this.takeSummary(index, paragraph, text, sink);
+  #takeReasoning(index: number, item: unknown, sink: DeltaSink): undefined {
+    if (!this.#thoughts.has(index)) {
+      for (const form of ['content', 'summary'] as const) {
+        for (const [paragraph, text] of textsIn(item, form).entries()) this.takeThought(form, index, paragraph, text, sink);
+      }
     }
     // Hosts that number nothing give the next item the same index.
+    this.#thoughts.delete(index);
     this.#thoughtItem = -1;
     const carried = carriedReasoning(item);
     if (carried !== undefined) this.#carry(carried);
   }
 
-  #takeServerItem(item: JsonValue | undefined): void {
+  #takeOpaque(item: JsonValue | undefined | Failure): Failure | undefined {
+    if (item instanceof Failure) return item;
     if (isCarriedItem(item)) this.#carry(item.raw);
+    return undefined;
   }
 
   #carry(item: RawJson): void {
@@ -161,19 +194,19 @@ export class ResponseDraft {
     this.#chars += item.text.length;
   }
 
-  #takeCall(item: unknown, sink: DeltaSink): Failure | undefined {
+  #takeCall(type: string, item: unknown, exact: ExactItem, sink: DeltaSink): Failure | undefined {
     const name = textField(item, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a function call has no name');
-    const text = (stringField(item, 'arguments') ?? '').trim();
-    const args = parseJson(text === '' ? '{}' : text);
-    if (!(args instanceof JsonObject) || textField(item, 'status') === 'incomplete') {
+    const args = type === CUSTOM_CALL ? customArguments(item) : functionArguments(this.#provider, item, exact);
+    if (args instanceof Failure) return args;
+    if (args === undefined || textField(item, 'status') === 'incomplete') {
       // Whether the answer was cut for length is said at its end.
       this.#hasBrokenCall = true;
       return undefined;
     }
-    const state = this.#takeState('tool_call', ownField('tool_call', item));
-    const call: ToolCallPart = { type: 'tool_call', id: this.#callId(item), name, arguments: args.raw, state };
-    this.#chars += args.raw.text.length;
+    const state = this.#takeState(ownFields('tool_call', item));
+    const call: ToolCallPart = { type: 'tool_call', id: this.#callId(item), name, arguments: args, state };
+    this.#chars += args.text.length;
     this.#parts.push(call);
     sink({ type: 'tool_call', call });
     return undefined;
@@ -186,15 +219,14 @@ export class ResponseDraft {
     return id;
   }
 
-  #takeState(type: AssistantPart['type'], own: string | undefined): string | undefined {
-    const state = encodePartState(this.#provider, type, { before: this.#before, own });
+  #takeState(own: OwnFields): string | undefined {
+    const state = encodePartState(this.#provider, this.#before, own);
     this.#before = [];
     return state;
   }
 
   /** The reply, once the response is complete or says why it is not. Failures: server for a broken call, refusal when nothing was said. */
-  finish(response: unknown): ChatReply | Failure {
-    const isIncomplete = textField(response, 'status') === 'incomplete';
+  finish(response: unknown, isIncomplete: boolean): ChatReply | Failure {
     if (this.#hasBrokenCall && !isIncomplete) {
       return malformedReply(this.#provider, 200, 'the arguments of a function call are not a JSON object');
     }
@@ -213,8 +245,9 @@ export class ResponseDraft {
   }
 
   #finishParts(): readonly AssistantPart[] {
-    for (const text of this.#streamed.values()) this.#parts.push({ type: 'text', text, state: this.#takeState('text', undefined) });
-    const homeless = this.#takeState('text', undefined);
+    const own = ownFields('text', undefined);
+    for (const text of this.#streamed.values()) this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
+    const homeless = this.#takeState(own);
     if (homeless !== undefined) this.#parts.push({ type: 'text', text: '', state: homeless });
     return this.#parts;
   }
@@ -224,6 +257,26 @@ export class ResponseDraft {
     if (this.#isRefused) return 'refusal';
     return isIncomplete ? (INCOMPLETE_REASONS.get(reason) ?? 'unknown') : 'end_turn';
   }
+}
+
+/** The input of a tool that takes plain text, as the arguments that a chat has for it. */
+function customArguments(item: unknown): RawJson {
+  return new RawJson(renderJson({ input: stringField(item, 'input') ?? '' }));
+}
+
+/** The arguments as they are written; undefined when they are no JSON object. Hosts leave them out for none, or send the object itself. */
+function functionArguments(provider: string, item: unknown, exact: ExactItem): RawJson | undefined | Failure {
+  const given = field(item, 'arguments') ?? '';
+  const whole = typeof given === 'string' ? undefined : exact();
+  if (whole instanceof Failure) return whole;
+  const parsed = typeof given === 'string' ? parseUncounted(given.trim() || '{}') : memberOf(whole, 'arguments');
+  if (parsed instanceof JsonObject) return parsed.raw;
+  return typeof given === 'string' && isTooDeep(given) ? unreadableReply(provider, given, 'a call has no arguments') : undefined;
+}
+
+/** What a chat has no words for, though the answer waits for it. */
+function callForCaller(provider: string, type: string): Failure {
+  return new Failure('unsupported', `${provider} answered with a ${type}, which can be answered only in its own API`, { upstreamStatus: 200 });
 }
 
 /** Usage as reported, or undefined. `input_tokens` counts cached tokens, `output_tokens` reasoning. */

@@ -6,25 +6,28 @@
  */
 
 import { mergePatch } from '../../base/json/merge.ts';
-import { createJsonBudget } from '../../base/json/parse.ts';
+import { createJsonBudget, parseJson } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
-import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
+import { JsonObject } from '../../base/json/value.ts';
+import type { JsonOut, JsonOutObject, RawJson } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
 import { imageUrl, resultText } from '../openai-common/content.ts';
 import { encodeReasoning, isReasoningModel } from '../openai-common/thinking.ts';
-import { OWN_FIELDS, decodePartState } from './state.ts';
+import { CUSTOM_CALL, decodePartState } from './state.ts';
+import type { OwnFields } from './state.ts';
 
 /** The call for a request. Failures: unsupported, for stop sequences; bad_request, for a damaged provider_state. */
 export function encodeResponsesCall(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${provider} has no stop sequences`);
-  const input = encodeInput(provider, request.turns);
+  const isReasoning = isReasoningModel(request.model);
+  const input = encodeInput(provider, isReasoning, request.turns);
   if (input instanceof Failure) return input;
   const payload: JsonOutObject = {
     model: request.model,
@@ -36,7 +39,7 @@ export function encodeResponsesCall(provider: string, request: ChatRequest, isSt
     ...encodeTools(request),
     reasoning: encodeReasoning(request),
     // Without reasoning a model refuses to seal any.
-    include: isReasoningModel(request.model) ? ['reasoning.encrypted_content'] : undefined,
+    include: isReasoning ? ['reasoning.encrypted_content'] : undefined,
     store: false,
     stream: isStream ? true : undefined,
   };
@@ -50,13 +53,21 @@ export function encodeResponsesCall(provider: string, request: ChatRequest, isSt
 }
 
 /** What the turns of one conversation share while they are encoded, in order. */
-type Past = { readonly provider: string; readonly ids: CallIds; readonly budget: JsonBudget };
+type Past = {
+  readonly provider: string;
+  /** Whether the model reasons; one that does not refuses to read any. */
+  readonly isReasoning: boolean;
+  readonly ids: CallIds;
+  readonly budget: JsonBudget;
+  /** What the latest call with an id said of itself, which its result has to match. */
+  readonly calls: Map<string, OwnFields>;
+};
 
 /** The API takes call ids of up to 64 characters. */
 const CALL_ID_FORM = { accepted: /^[A-Za-z0-9_-]{1,64}$/, length: 64 };
 
-function encodeInput(provider: string, turns: readonly Turn[]): JsonOut[] | Failure {
-  const past = { provider, ids: new CallIds(CALL_ID_FORM), budget: createJsonBudget() };
+function encodeInput(provider: string, isReasoning: boolean, turns: readonly Turn[]): JsonOut[] | Failure {
+  const past: Past = { provider, isReasoning, ids: new CallIds(CALL_ID_FORM), budget: createJsonBudget(), calls: new Map() };
   const input: JsonOut[] = [];
   for (const [index, turn] of turns.entries()) {
     const items = encodeTurn(past, turn, index);
@@ -73,11 +84,7 @@ function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure 
     case 'assistant':
       return encodeAssistant(past, turn, index);
     case 'tool':
-      return turn.parts.map((part) => ({
-        type: 'function_call_output',
-        call_id: past.ids.ofResult(part.toolCallId),
-        output: resultText(part),
-      }));
+      return turn.parts.map((part) => encodeResult(past, part));
     default:
       return unreachable(turn);
   }
@@ -92,16 +99,49 @@ function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOu
   for (const [partIndex, part] of turn.parts.entries()) {
     const state = decodePartState(past.provider, part, past.budget);
     if (state === DAMAGED_STATE) return damagedState(index, partIndex);
-    for (const item of state.before) items.push(item);
-    const own = { [OWN_FIELDS[part.type]]: state.own };
-    if (part.type === 'tool_call') {
-      const { id, name, arguments: args } = part;
-      items.push({ type: 'function_call', call_id: past.ids.ofCall(id), name, arguments: args.text, ...own });
-    } else if (part.text !== '') {
-      items.push({ role: 'assistant', content: [{ type: 'output_text', text: part.text }], ...own });
+    for (const item of state.before) {
+      if (past.isReasoning || item.entries.get('type') !== 'reasoning') items.push(item.raw);
     }
+    if (part.type === 'tool_call') items.push(encodeCall(past, part, state.own));
+    else if (part.text !== '') items.push({ role: 'assistant', content: part.text, phase: state.own.phase });
   }
   return items;
+}
+
+function encodeCall(past: Past, { id, name, arguments: args }: ToolCallPart, own: OwnFields): JsonOut {
+  past.calls.set(id, own);
+  const isCustom = own.type === CUSTOM_CALL;
+  return {
+    type: own.type ?? 'function_call',
+    call_id: past.ids.ofCall(id),
+    name,
+    arguments: isCustom ? undefined : args.text,
+    input: isCustom ? customInput(args) : undefined,
+    namespace: own.namespace,
+    caller: encodeCaller(own),
+  };
+}
+
+/** The text that a custom tool was called with. */
+function customInput(args: RawJson): string {
+  const parsed = parseJson(args.text);
+  const input = parsed instanceof JsonObject ? parsed.entries.get('input') : undefined;
+  return typeof input === 'string' ? input : args.text;
+}
+
+function encodeResult(past: Past, part: ToolResultPart): JsonOut {
+  const own = past.calls.get(part.toolCallId);
+  return {
+    type: own?.type === undefined ? 'function_call_output' : `${own.type}_output`,
+    call_id: past.ids.ofResult(part.toolCallId),
+    output: resultText(part),
+    caller: encodeCaller(own),
+  };
+}
+
+/** The program that called the tool, if one did. */
+function encodeCaller(own: OwnFields | undefined): JsonOut | undefined {
+  return own?.program === undefined ? undefined : { type: 'program', caller_id: own.program };
 }
 
 /** `tools` and `tool_choice`. A choice without tools is an error to the API, so only a forced one, which needs tools, is sent alone. */

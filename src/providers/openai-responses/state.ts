@@ -1,45 +1,56 @@
 /**
- * What an assistant turn of the Responses API has to carry back beside its text and calls: sealed reasoning, and the
- * items of tools that OpenAI itself runs.
+ * What an assistant turn of the Responses API has to carry back beside its text and calls: sealed reasoning, and items
+ * that a chat has no name for, such as those of tools that the provider itself runs.
  *
- * Nothing is stored at OpenAI, so reasoning comes back as its encrypted content, in its old place before what it led
- * to. An item travels in the state of the part that follows it, and so does the one field of the part's own item that
+ * Nothing is stored at the provider, so reasoning comes back as its encrypted content, in its old place before what it
+ * led to. An item travels in the state of the part that follows it, and so do those fields of the part's own item that
  * a chat has no name for. A state is admitted only in the shape that is written here.
- * Source: OpenAI, Responses API, input items; reasoning models, encrypted reasoning items.
+ * Source: OpenAI, Responses API, input items; reasoning models, encrypted reasoning items; programmatic tool calling.
  */
 
 import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import { listField, stringField, textField } from '../../base/loose.ts';
+import { field, listField, stringField, textField } from '../../base/loose.ts';
 import type { AssistantPart } from '../../core/chat.ts';
 import { DAMAGED_STATE, decodeState, encodeState } from '../../core/provider-state.ts';
 
 /** The wire format's name in states. */
 export const RESPONSES_DIALECT = 'openai-responses';
 
-export type PartState = {
-  /** Items that came before the part's own, in order, ready to go back. */
-  readonly before: readonly RawJson[];
-  /** The field of the part's own item that OWN_FIELDS names. */
-  readonly own: string | undefined;
+/** The type of a call of a tool that takes plain text. */
+export const CUSTOM_CALL = 'custom_tool_call';
+
+/** What a part's own item says that a chat has no name for. */
+export type OwnFields = {
+  /** A message's `phase` (commentary or answer), which models want back. */
+  readonly phase: string | undefined;
+  /** The `namespace` of a call's tool, which the API demands. */
+  readonly namespace: string | undefined;
+  /** The `call_id` of the program that made the call. */
+  readonly program: string | undefined;
+  /** A call's type, where it is CUSTOM_CALL. */
+  readonly type: string | undefined;
 };
 
-const NO_STATE: PartState = { before: [], own: undefined };
+export type PartState = {
+  /** Items that came before the part's own, in order. */
+  readonly before: readonly JsonObject[];
+  readonly own: OwnFields;
+};
 
-/** A message's `phase` (commentary or answer), which models want back; the `namespace` of a call's tool, which the API demands. */
-export const OWN_FIELDS: Readonly<Record<AssistantPart['type'], string>> = { text: 'phase', tool_call: 'namespace' };
+const NO_FIELDS: OwnFields = { phase: undefined, namespace: undefined, program: undefined, type: undefined };
+const NO_STATE: PartState = { before: [], own: NO_FIELDS };
 
-const OWN_VALUE = /^[\w.-]{1,128}$/;
+const FIELDS_OF: Readonly<Record<AssistantPart['type'], readonly string[]>> = { text: ['phase'], tool_call: ['namespace', 'program', 'type'] };
 
-/** The provider_state of a part; undefined when nothing has to travel. */
-export function encodePartState(provider: string, type: AssistantPart['type'], { before, own }: PartState): string | undefined {
-  if (before.length === 0 && own === undefined) return undefined;
-  return encodeState(RESPONSES_DIALECT, provider, {
-    before: before.length === 0 ? undefined : before,
-    [OWN_FIELDS[type]]: own,
-  });
+const WORD = /^[\w.:-]{1,128}$/;
+
+/** The provider_state of a part; undefined when nothing has to travel. `before` is ready to go back. */
+export function encodePartState(provider: string, before: readonly RawJson[], own: OwnFields): string | undefined {
+  if (before.length === 0 && Object.values(own).every((value) => value === undefined)) return undefined;
+  return encodeState(RESPONSES_DIALECT, provider, { before: before.length === 0 ? undefined : before, ...own });
 }
 
 /** What `encodePartState` put in; empty when there is none or another provider made it. Admits nothing else. */
@@ -51,9 +62,9 @@ export function decodePartState(provider: string, part: AssistantPart, budget: J
   let { before, own } = NO_STATE;
   for (const [key, value] of content.entries) {
     if (key === 'before' && value instanceof JsonArray && value.items.length > 0 && value.items.every(isCarriedItem)) {
-      before = value.items.map((item) => item.raw);
-    } else if (key === OWN_FIELDS[part.type] && typeof value === 'string' && OWN_VALUE.test(value)) {
-      own = value;
+      before = value.items;
+    } else if (FIELDS_OF[part.type].includes(key) && typeof value === 'string' && isOwnValue(key, value)) {
+      own = { ...own, [key]: value };
     } else {
       return DAMAGED_STATE;
     }
@@ -61,10 +72,20 @@ export function decodePartState(provider: string, part: AssistantPart, budget: J
   return { before, own };
 }
 
-/** The own field of a reply's item, if it has one that can travel. */
-export function ownField(type: AssistantPart['type'], item: unknown): string | undefined {
-  const value = stringField(item, OWN_FIELDS[type]);
-  return value !== undefined && OWN_VALUE.test(value) ? value : undefined;
+function isOwnValue(key: string, value: string): boolean {
+  return key === 'type' ? value === CUSTOM_CALL : WORD.test(value);
+}
+
+/** The own fields of a reply's item, as far as they can travel; of none, without an item. */
+export function ownFields(type: AssistantPart['type'], item: unknown): OwnFields {
+  const word = (value: string | undefined): string | undefined => (value !== undefined && WORD.test(value) ? value : undefined);
+  if (type === 'text') return { ...NO_FIELDS, phase: word(stringField(item, 'phase')) };
+  return {
+    ...NO_FIELDS,
+    namespace: word(stringField(item, 'namespace')),
+    program: word(stringField(field(item, 'caller'), 'caller_id')),
+    type: stringField(item, 'type') === CUSTOM_CALL ? CUSTOM_CALL : undefined,
+  };
 }
 
 /**
@@ -74,37 +95,51 @@ export function ownField(type: AssistantPart['type'], item: unknown): string | u
 export function carriedReasoning(item: unknown): RawJson | undefined {
   const sealed = textField(item, 'encrypted_content');
   if (sealed === undefined) return undefined;
-  const summary = summaryTexts(item).map((text) => ({ type: 'summary_text', text }));
+  const summary = textsIn(item, 'summary').map((text) => ({ type: 'summary_text', text }));
   return new RawJson(renderJson({ type: 'reasoning', summary, encrypted_content: sealed }));
 }
 
-/** The paragraphs in which a reasoning item is disclosed. */
-export function summaryTexts(item: unknown): string[] {
-  return listField(item, 'summary').map((part) => textField(part, 'text') ?? '').filter((text) => text !== '');
+/** The paragraphs of a reasoning item, in its own words (`content`) or summarised. */
+export function textsIn(item: unknown, form: 'content' | 'summary'): string[] {
+  return listField(item, form).map((part) => textField(part, 'text') ?? '').filter((text) => text !== '');
 }
 
-/** Items of tools that OpenAI runs, and what else it writes into a turn for itself. Calls that wait for the caller are not among them. */
-const SERVER_ITEMS: ReadonlySet<string> = new Set([
-  'web_search_call',
-  'file_search_call',
-  'code_interpreter_call',
-  'image_generation_call',
-  'mcp_list_tools',
-  'mcp_call',
-  'tool_search_call',
-  'tool_search_output',
-  'compaction',
+/** Items that wait for an answer which a chat has no form for. */
+const CALLS_FOR_CALLER: ReadonlySet<string> = new Set([
+  'apply_patch_call',
+  'computer_call',
+  'local_shell_call',
+  'mcp_approval_request',
 ]);
 
-export function isServerItem(type: string): boolean {
-  return SERVER_ITEMS.has(type);
+/** Items that are a caller's to write, or have a part of their own. All others travel as they are, known or not. */
+const NEVER_CARRIED: ReadonlySet<string> = new Set([
+  ...CALLS_FOR_CALLER,
+  CUSTOM_CALL,
+  'apply_patch_call_output',
+  'compaction_trigger',
+  'computer_call_output',
+  'configuration_update',
+  'custom_tool_call_output',
+  'function_call',
+  'function_call_output',
+  'item_reference',
+  'local_shell_call_output',
+  'mcp_approval_response',
+  'message',
+]);
+
+/** Whether the answer can go on only once the caller has answered this item of a reply in the API's own form. */
+export function isForCaller(type: string, item: unknown): boolean {
+  if (type === 'shell_call') return stringField(field(item, 'environment'), 'type') !== 'container_reference';
+  return CALLS_FOR_CALLER.has(type) || (type === 'tool_search_call' && stringField(item, 'execution') === 'client');
 }
 
-/** True for reasoning in exactly the form of `carriedReasoning`, and for server items, whose content is OpenAI's business. */
+/** True for reasoning in exactly the form of `carriedReasoning`, and for the provider's other items, whose content is its business. */
 export function isCarriedItem(item: JsonValue | undefined): item is JsonObject {
   if (!(item instanceof JsonObject) || item.duplicateKey !== undefined) return false;
   const type = item.entries.get('type');
-  if (type !== 'reasoning') return typeof type === 'string' && isServerItem(type);
+  if (type !== 'reasoning') return typeof type === 'string' && type !== '' && !NEVER_CARRIED.has(type);
   const { size } = item.entries;
   return size === 3 && isText(item.entries.get('encrypted_content')) && isSummary(item.entries.get('summary'));
 }

@@ -1,24 +1,29 @@
 /**
  * Decodes one stream of the Responses API (OpenAI, Responses API, streaming events).
  *
- * Text and summaries come in pieces; every item comes whole once it is done. The answer is complete only with
+ * Text and reasoning come in pieces; every item comes whole once it is done. The answer is complete only with
  * `response.completed` or `response.incomplete`. Items are told apart by their place in the output: their ids change
  * from event to event on some hosts. Unknown events mean nothing.
  */
 
-import { parseJson, parseLenient } from '../../base/json/parse.ts';
-import { JsonObject } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
-import { countField, field, isObject, stringField } from '../../base/loose.ts';
+import { parseLenient } from '../../base/json/parse.ts';
+import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
-import { Failure, malformedReply, truncatedStream } from '../../core/failure.ts';
+import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
+import { exactItem } from './exact.ts';
 import { ResponseDraft } from './reply.ts';
+import { CUSTOM_CALL } from './state.ts';
 
-/** Failures: server (cut short, malformed, too long), refusal (no content), or what an error event says. */
+/** The event that says that an item is done. */
+type DoneEvent = { readonly json: unknown; readonly data: string };
+
+/** Failures: server (cut short, malformed, too long), refusal (no content), unsupported, or what an error event says. */
 export class ResponsesStream implements StreamDecoder {
   readonly #provider: string;
   readonly #draft: ResponseDraft;
+  /** By index, the items that have begun, in that order. One that is done waits here for those before it. */
+  readonly #begun = new Map<number, DoneEvent | undefined>();
   #isOver = false;
 
   constructor(provider: string) {
@@ -34,10 +39,10 @@ export class ResponsesStream implements StreamDecoder {
     if (word === '' || word === '[DONE]') return;
     const json = parseLenient(data);
     const failure = isObject(json)
-      ? this.#read(stringField(json, 'type') ?? event, json, data, sink)
-      : malformedReply(this.#provider, 200, 'an event of the stream is not a JSON object');
-    if (failure !== undefined) return this.#fail(failure, sink);
-    if (this.#draft.isOverfull) this.#fail(malformedReply(this.#provider, 200, 'the stream holds more than any answer'), sink);
+      ? this.#read(event === 'error' ? event : (textField(json, 'type') ?? event), json, data, sink)
+      : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
+    const reason = failure ?? this.#draft.overflow;
+    if (reason !== undefined) this.#fail(reason, sink);
   }
 
   end(sink: DeltaSink): void {
@@ -53,45 +58,94 @@ export class ResponsesStream implements StreamDecoder {
   #read(type: string, json: unknown, data: string, sink: DeltaSink): Failure | undefined {
     switch (type) {
       case 'response.output_text.delta':
-        this.#draft.takeText(outputIndex(json), stringField(json, 'delta') ?? '', sink);
+        this.#draft.takeText(indexOf(json), stringField(json, 'delta') ?? '', sink);
         return undefined;
       case 'response.refusal.delta':
-        this.#draft.takeRefusal(outputIndex(json), stringField(json, 'delta') ?? '', sink);
+        this.#draft.takeRefusal(indexOf(json), stringField(json, 'delta') ?? '', sink);
+        return undefined;
+      case 'response.reasoning_text.delta':
+        this.#draft.takeThought('content', indexOf(json), countField(json, 'content_index') ?? 0, stringField(json, 'delta') ?? '', sink);
         return undefined;
       case 'response.reasoning_summary_text.delta':
-        this.#draft.takeSummary(outputIndex(json), countField(json, 'summary_index') ?? 0, stringField(json, 'delta') ?? '', sink);
+        this.#draft.takeThought('summary', indexOf(json), countField(json, 'summary_index') ?? 0, stringField(json, 'delta') ?? '', sink);
+        return undefined;
+      case 'response.output_item.added':
+        this.#begin(indexOf(json));
         return undefined;
       case 'response.output_item.done':
-        return this.#draft.takeItem(outputIndex(json), field(json, 'item'), () => exactItem(data), sink);
+        return this.#takeDone(indexOf(json), { json, data }, sink);
       case 'response.created':
       case 'response.in_progress':
         this.#draft.takeHead(field(json, 'response'));
         return undefined;
       case 'response.completed':
       case 'response.incomplete':
-        return this.#finish(field(json, 'response'), sink);
+        return this.#finish(type, field(json, 'response'), sink);
       case 'response.failed':
         return failureInside(this.#provider, field(json, 'response'), true);
       default:
-        return failureInside(this.#provider, json, type === 'error');
+        return failureInside(this.#provider, json, isErrorType(type, json));
     }
   }
 
-  #finish(response: unknown, sink: DeltaSink): Failure | undefined {
+  #begin(index: number): void {
+    if (this.#begun.has(index)) return;
+    this.#begun.set(index, undefined);
+    this.#draft.countHeld(0);
+  }
+
+  /** Hosts finish reasoning after what it led to; a reply has its items in the order in which they began. */
+  #takeDone(index: number, done: DoneEvent, sink: DeltaSink): Failure | undefined {
+    if (!this.#begun.has(index)) return this.#takeItem(index, done, sink);
+    this.#begun.set(index, done);
+    for (const [first, event] of this.#begun) {
+      if (event === undefined) break;
+      this.#begun.delete(first);
+      const failure = this.#takeItem(first, event, sink);
+      if (failure !== undefined) return failure;
+    }
+    if (this.#begun.has(index)) this.#draft.countHeld(done.data.length);
+    return undefined;
+  }
+
+  #takeItem(index: number, { json, data }: DoneEvent, sink: DeltaSink): Failure | undefined {
+    return this.#draft.takeItem(index, field(json, 'item'), () => exactItem(this.#provider, data), sink);
+  }
+
+  #finish(type: string, response: unknown, sink: DeltaSink): Failure | undefined {
+    const failure = failureInside(this.#provider, response);
+    if (failure !== undefined) return failure;
+    for (const [index, event] of this.#begun) {
+      const held = event === undefined ? undefined : this.#takeItem(index, event, sink);
+      if (held !== undefined) return held;
+    }
+    const problem = this.#draft.hasCalls ? undefined : this.#takeLateCalls(response, sink);
+    if (problem !== undefined) return problem;
     this.#draft.takeHead(response);
-    const reply = this.#draft.finish(response);
+    const reply = this.#draft.finish(response, type === 'response.incomplete' || stringField(response, 'status') === 'incomplete');
     if (reply instanceof Failure) return reply;
     this.#isOver = true;
     sink({ type: 'done', reply });
     return undefined;
   }
+
+  /** Calls that are told by the whole response alone: without them an answer would pass for a good one. */
+  #takeLateCalls(response: unknown, sink: DeltaSink): Failure | undefined {
+    for (const [index, item] of listField(response, 'output').entries()) {
+      const type = stringField(item, 'type');
+      if (type !== 'function_call' && type !== CUSTOM_CALL) continue;
+      const failure = this.#draft.takeItem(index, item, () => undefined, sink);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
 }
 
-function outputIndex(json: unknown): number {
+function indexOf(json: unknown): number {
   return countField(json, 'output_index') ?? 0;
 }
 
-function exactItem(data: string): JsonValue | undefined {
-  const event = parseJson(data);
-  return event instanceof JsonObject ? event.entries.get('item') : undefined;
+/** Errors are events of their own name, or on some hosts nothing but their flat selves. */
+function isErrorType(type: string, json: unknown): boolean {
+  return type === 'error' || type.endsWith('_error') || (type === '' && textField(json, 'message') !== undefined);
 }

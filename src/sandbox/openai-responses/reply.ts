@@ -6,8 +6,10 @@
  * Source: OpenAI, Responses API, the response object, streaming events.
  */
 
+import { parseLenient } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
+import { stringField } from '../../base/loose.ts';
 import { CREATED_S, requestId } from '../openai-chat/reply.ts';
 import { digest, joined, jsonReply, sign, slicesOf, streamReply } from '../protocol.ts';
 import type { Ask, Block, Piece, Reply, Script, Usage } from '../protocol.ts';
@@ -31,6 +33,13 @@ export function isSealed(content: string): boolean {
   return content === sealed(content);
 }
 
+/** The schema that stands for a custom tool's plain text, which is then called with that text alone. */
+export const CUSTOM_INPUT = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] };
+
+function isCustom(ask: Ask, name: string): boolean {
+  return ask.tools.some((tool) => tool.name === name && tool.schema === CUSTOM_INPUT);
+}
+
 type Item = JsonOutObject & { readonly id: string };
 
 function itemsOf(ask: Ask, script: Script): Item[] {
@@ -47,11 +56,19 @@ function itemsOf(ask: Ask, script: Script): Item[] {
     const status = isCut ? 'incomplete' : 'completed';
     if (block.type === 'call') {
       const callId = `call_r${thoughtCount}${seed.slice(0, 22)}`;
+      if (isCustom(ask, block.name)) {
+        return { id: `ctc_${seed}`, type: 'custom_tool_call', status, call_id: callId, input: customInput(block.argumentsText), name: block.name };
+      }
       return { id: `fc_${seed}`, type: 'function_call', status, arguments: block.argumentsText, call_id: callId, name: block.name };
     }
     const content = [contentOf(script, joined(block))];
     return { id: `msg_${seed}`, type: 'message', status, role: 'assistant', content, phase: hasCalls ? 'commentary' : 'final_answer' };
   });
+}
+
+/** Of a call that is cut, what is there of it. */
+function customInput(argumentsText: string): string {
+  return stringField(parseLenient(argumentsText), 'input') ?? argumentsText;
 }
 
 function summaryOf(block: Block): string[] {
@@ -114,7 +131,10 @@ function renderStream(ask: Ask, script: Script): Piece[] {
       const kind = script.ending === 'refusal' ? 'refusal' : 'output_text';
       for (const delta of block.pieces) push(`response.${kind}.delta`, { ...place, content_index: 0, delta }, true);
     } else if (block.type === 'call') {
-      for (const delta of slicesOf(block.argumentsText, ARGUMENT_CHARS)) push('response.function_call_arguments.delta', { ...place, delta });
+      const isText = item['type'] === 'custom_tool_call';
+      const kind = isText ? 'custom_tool_call_input' : 'function_call_arguments';
+      const text = isText ? customInput(block.argumentsText) : block.argumentsText;
+      for (const delta of slicesOf(text, ARGUMENT_CHARS)) push(`response.${kind}.delta`, { ...place, delta });
     } else if (block.type === 'thinking' && !block.isOmitted) {
       for (const delta of block.pieces) push('response.reasoning_summary_text.delta', { ...place, summary_index: 0, delta });
     }
@@ -127,5 +147,6 @@ function renderStream(ask: Ask, script: Script): Piece[] {
 /** The item before anything of it was written. */
 function begunItem(item: Item): JsonOutObject {
   if (item['type'] === 'reasoning') return { ...item, summary: [] };
+  if (item['type'] === 'custom_tool_call') return { ...item, status: 'in_progress', input: '' };
   return item['type'] === 'message' ? { ...item, status: 'in_progress', content: [] } : { ...item, status: 'in_progress', arguments: '' };
 }

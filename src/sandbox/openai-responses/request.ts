@@ -15,7 +15,9 @@ import {
   anyObject, anything, boolean, count, first, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Shape } from '../shape.ts';
-import { isSealed } from './reply.ts';
+import { CUSTOM_INPUT, isSealed } from './reply.ts';
+
+type Item = Readonly<Record<string, unknown>>;
 
 const CALL_ID_CHARS_MAX = 64;
 const NAME = matching(/^[a-zA-Z0-9_-]+$/);
@@ -43,13 +45,26 @@ const MESSAGE = tagged('role', {
   ),
 });
 const OTHER_ITEM = tagged('type', {
-  function_call: object({ type: string, call_id: string, name: NAME, arguments: string }, { namespace: string, ...AS_RETURNED }),
-  function_call_output: object({ type: string, call_id: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) }, AS_RETURNED),
+  function_call: object({ type: string, call_id: string, name: NAME, arguments: string }, { namespace: string, caller: nullable(anyObject), ...AS_RETURNED }),
+  function_call_output: object(
+    { type: string, call_id: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) },
+    { caller: nullable(anyObject), ...AS_RETURNED },
+  ),
+  custom_tool_call: object(
+    { type: string, call_id: string, name: NAME, input: string },
+    { namespace: string, caller: nullable(anyObject), ...AS_RETURNED },
+  ),
+  custom_tool_call_output: object(
+    { type: string, call_id: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) },
+    { caller: nullable(anyObject), ...AS_RETURNED },
+  ),
   reasoning: object(
     { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
     { id: matching(/./) },
   ),
 });
+const isCall = (item: Item): boolean => item['type'] === 'function_call' || item['type'] === 'custom_tool_call';
+const isOutput = (item: Item): boolean => item['type'] === 'function_call_output' || item['type'] === 'custom_tool_call_output';
 const isMessage = (item: unknown): boolean => (stringField(item, 'type') ?? 'message') === 'message';
 const ITEM: Shape = (item, path) => (isMessage(item) ? MESSAGE : OTHER_ITEM)(item, path);
 
@@ -60,10 +75,13 @@ const REQUEST = object(
     max_output_tokens: nullable(count),
     temperature: nullable(number),
     top_p: nullable(number),
-    tools: listOf(object(
-      { type: oneOf('function'), name: NAME },
-      { description: nullable(string), parameters: nullable(openObject({})), strict: nullable(boolean) },
-    )),
+    tools: listOf(tagged('type', {
+      function: object(
+        { type: string, name: NAME },
+        { description: nullable(string), parameters: nullable(openObject({})), strict: nullable(boolean) },
+      ),
+      custom: object({ type: string, name: NAME }, { description: nullable(string), format: anyObject }),
+    })),
     tool_choice: (value, path) =>
       typeof value === 'string'
         ? oneOf('none', 'auto', 'required')(value, path)
@@ -88,8 +106,6 @@ const REQUEST = object(
     previous_response_id: nullable(anything),
   },
 );
-
-type Item = Readonly<Record<string, unknown>>;
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it. */
 export function decodeResponsesRequest(incoming: Incoming): Ask | Complaint {
@@ -116,7 +132,7 @@ function checkTools(body: unknown): Complaint | undefined {
     const complaint = (what: string): Complaint => invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${what}`, place, 'invalid_function_parameters');
     if (isObject(parameters) && field(parameters, 'type') !== 'object') return complaint("schema must be a JSON Schema of 'type: \"object\"'.");
     // Strict unless told otherwise.
-    const isStrict = field(tool, 'strict') !== false;
+    const isStrict = field(tool, 'type') === 'function' && field(tool, 'strict') !== false;
     return isStrict && field(parameters, 'additionalProperties') !== false
       ? complaint("In context=(), 'additionalProperties' is required to be supplied and to be false.")
       : undefined;
@@ -142,8 +158,8 @@ function checkAnswered(items: readonly Item[]): Complaint | undefined {
   let open: string[] = [];
   for (const item of items) {
     const id = String(item['call_id']);
-    if (item['type'] === 'function_call') open.push(id);
-    else if (item['type'] === 'function_call_output') {
+    if (isCall(item)) open.push(id);
+    else if (isOutput(item)) {
       if (!open.includes(id)) return invalid(`No tool call found for function call output with call_id ${id}.`, 'input');
       open = open.filter((other) => other !== id);
     } else if (isMessage(item) && item['role'] !== 'assistant' && open.length > 0) break;
@@ -160,10 +176,10 @@ function checkThoughts(items: readonly Item[]): Complaint | undefined {
       if (isSealed(String(item['encrypted_content']))) return undefined;
       return invalid('The encrypted content could not be verified.', `input[${index}].encrypted_content`, 'invalid_encrypted_content');
     }
-    if (item['type'] === 'function_call') {
+    if (isCall(item)) {
       const expected = Number(/^call_r(\d)/.exec(String(item['call_id']))?.[1] ?? 0);
       if (thoughtCount >= expected) return undefined;
-      return invalid(`Item '${String(item['call_id'])}' of type 'function_call' was provided without its required 'reasoning' item.`, 'input');
+      return invalid(`Item '${String(item['call_id'])}' of type '${String(item['type'])}' was provided without its required 'reasoning' item.`, 'input');
     }
     if (item['role'] !== 'assistant') thoughtCount = 0;
     return undefined;
@@ -171,7 +187,7 @@ function checkThoughts(items: readonly Item[]): Complaint | undefined {
 }
 
 function askFrom(body: unknown, items: readonly Item[]): Ask {
-  const tools = listField(body, 'tools').map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: field(tool, 'parameters') }));
+  const tools = listField(body, 'tools').map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: schemaOf(tool) }));
   const isInstruction = (item: Item): boolean => item['role'] === 'system' || item['role'] === 'developer';
   const instructions = [stringField(body, 'instructions') ?? '', ...items.filter(isInstruction).map(textOf)].filter((text) => text !== '');
   const effort = stringField(field(body, 'reasoning'), 'effort');
@@ -191,6 +207,10 @@ function askFrom(body: unknown, items: readonly Item[]): Ask {
   };
 }
 
+function schemaOf(tool: unknown): unknown {
+  return field(tool, 'type') === 'custom' ? CUSTOM_INPUT : field(tool, 'parameters');
+}
+
 /** The items in a row by one speaker are one turn. */
 function turnsFrom(items: readonly Item[]): Turn[] {
   const groups: Item[][] = [];
@@ -203,7 +223,7 @@ function turnsFrom(items: readonly Item[]): Turn[] {
 }
 
 function speakerOf(item: Item | undefined): 'user' | 'tool' | 'model' {
-  if (item?.['type'] === 'function_call_output') return 'tool';
+  if (item !== undefined && isOutput(item)) return 'tool';
   return item?.['role'] === 'user' ? 'user' : 'model';
 }
 
@@ -211,7 +231,7 @@ function turnFrom(group: readonly Item[]): Turn {
   const speaker = speakerOf(group[0]);
   const text = group.map(textOf).filter((piece) => piece !== '').join(' ');
   if (speaker === 'model') {
-    return { by: 'assistant', text, calls: group.filter((item) => item['type'] === 'function_call').map((item) => String(item['arguments'])) };
+    return { by: 'assistant', text, calls: group.filter(isCall).map((item) => String(item['arguments'] ?? item['input'])) };
   }
   const images = group.flatMap((item) => listField(item, 'content')).filter((part) => field(part, 'type') === 'input_image');
   const results = speaker === 'tool' ? group.map((item) => stringField(item, 'output') ?? textOf({ content: item['output'] })) : [];

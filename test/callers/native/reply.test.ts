@@ -133,7 +133,7 @@ for (const [what, delta, json] of frames) {
 
   test(`an event-stream reader gets one frame for ${what}`, () => {
     const seen: string[] = [];
-    new SseBuffer((event, data) => seen.push(event, data)).feed(Buffer.from(renderDeltaFrame('acme', delta)));
+    new SseBuffer((event, data) => seen.push(event, data), 1024).feed(Buffer.from(renderDeltaFrame('acme', delta)));
     deepEqual(seen, ['', Buffer.from(json).toString()]);
   });
 }

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { replyText, replyToolCalls } from '../../../src/core/chat.ts';
 import type { AssistantPart, Usage } from '../../../src/core/chat.ts';
 import { corpusAbsent, readRecording, recordings } from '../../corpus.ts';
+import type { Recording } from '../../corpus.ts';
 import { decodeChunks, endOf, sseFrom } from '../../decode-stream.ts';
 import { adapter, assistant, payload, replyOf, result, user } from './fixtures.ts';
 
@@ -95,17 +96,24 @@ function checkReplay(parts: readonly AssistantPart[], message: Message): void {
   assert.deepEqual(sent, message.content.filter((block) => block.type !== 'text' || block.text?.trim() !== '').map(returned));
 }
 
+/** Bodies of the format as the vendor itself, Vertex AI and Bedrock's InvokeModel send them. */
+const DIALECTS = ['anthropic-messages', 'vertex-anthropic', 'bedrock-invoke'] as const;
+
+function all(kind: Recording['kind']): readonly Recording[] {
+  return DIALECTS.flatMap((dialect) => recordings(dialect, kind));
+}
+
 describe('recordings', { skip: corpusAbsent }, () => {
-  for (const recording of recordings('anthropic-messages', 'complete')) {
+  for (const recording of all('complete')) {
     test(`complete: ${recording.file}`, () => {
       const source = readRecording(recording).toString();
       checkReply(adapter.decodeChat(source), JSON.parse(source) as Message);
     });
   }
 
-  for (const recording of recordings('anthropic-messages', 'stream')) {
+  for (const recording of all('stream')) {
     test(`stream: ${recording.file}`, () => {
-      const bytes = sseFrom(recording.file, readRecording(recording));
+      const bytes = sseFrom(recording.decoded ?? recording.file, readRecording(recording));
       const deltas = decodeChunks(adapter, [bytes]);
       checkReply(endOf(deltas), messageFrom(bytes.toString()));
       const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, i) => bytes.subarray(i * 7, i * 7 + 7));
@@ -113,14 +121,16 @@ describe('recordings', { skip: corpusAbsent }, () => {
     });
   }
 
-  for (const recording of recordings('anthropic-messages', 'error')) {
+  for (const recording of all('error')) {
     test(`error: ${recording.file}`, () => {
       const { status, body_text } = JSON.parse(readRecording(recording).toString()) as { status: number; body_text: string };
       const kinds = new Map([[400, 'bad_request'], [401, 'auth'], [404, 'not_found'], [429, 'rate_limit'], [529, 'server']]);
       const failure = adapter.decodeFailure(status, {}, body_text);
-      const { error } = JSON.parse(body_text) as { error: { type: string; message: string } };
+      // Bedrock sends a message alone.
+      const parsed = JSON.parse(body_text) as { error?: { type: string; message: string }; message: string };
+      const error = parsed.error ?? { type: undefined, message: parsed.message };
       assert.equal(failure.kind, kinds.get(status));
-      assert.ok(failure.message.includes(`HTTP ${status}, code ${error.type}`));
+      assert.ok(failure.message.includes(error.type === undefined ? `HTTP ${status}` : `HTTP ${status}, code ${error.type}`));
       assert.ok(!failure.message.includes(error.message));
       assert.equal(failure.detail, error.message);
     });

@@ -72,9 +72,15 @@ describe('decodeChat', () => {
     );
   });
 
-  test('drops blocks of a type it does not know', () => {
-    const { parts } = replyOf(adapter.decodeChat(body(`{"type":"hologram","x":1},{"x":2},"three",${TEXT},{"type":7}`)));
+  test('drops what is no block, and blocks that only a user sends', () => {
+    const { parts } = replyOf(adapter.decodeChat(body(`{"x":2},"three",{"type":"document"},${TEXT},{"type":7},{"type":"Big-Word"}`)));
     assert.deepEqual(parts, [{ type: 'text', text: 'Hi', state: undefined }]);
+  });
+
+  test('carries a block of a type that nobody knows yet in the state of what follows it', () => {
+    const { parts } = replyOf(adapter.decodeChat(body(`{"type":"hologram","x":1.0},${TEXT}`)));
+    assert.deepEqual(parts.map((part) => part.type === 'text' && part.text), ['Hi']);
+    assert.deepEqual(stateContent(parts[0]), { before: [{ type: 'hologram', x: 1 }] });
   });
 
   test('keeps a blank text, and gives no part to an empty one', () => {

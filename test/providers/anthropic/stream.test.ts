@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { replyToolCalls } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { createRandom } from '../../base/random.ts';
@@ -100,7 +101,7 @@ describe('a stream', () => {
     assert.deepEqual(decode(START, STOP, STOP, 'junk', TEXT_BLOCK, '[DONE]').map((delta) => delta.type), ['done']);
   });
 
-  test('ignores unknown events, pieces and blocks', () => {
+  test('ignores unknown events and pieces, and a block that comes in such pieces', () => {
     const reply = replyOf(
       endOf(
         decode(
@@ -119,6 +120,43 @@ describe('a stream', () => {
       ),
     );
     assert.deepEqual(reply.parts, [{ type: 'text', text: 'ok', state: undefined }]);
+  });
+
+  test('passes over a blank frame and a [DONE], wherever they come', () => {
+    const filled = [START, TEXT_BLOCK, textPiece('ok'), stop(), ending('end_turn'), STOP].flatMap((frame) => ['', ' ', '[DONE]', frame]);
+    const reply = replyOf(endOf(decode(...filled, '', '[DONE]')));
+    assert.deepEqual(reply.parts, [{ type: 'text', text: 'ok', state: undefined }]);
+    assert.equal(failureOf(endOf(decode(START, TEXT_BLOCK, textPiece('ok'), '[DONE]'))).message, 'anthropic ended the stream before the answer was complete');
+  });
+
+  test('carries a whole block of an unknown type, and never takes a call or reasoning for a fragment', () => {
+    const reply = replyOf(
+      endOf(
+        decode(
+          START,
+          start('{"type":"hologram","x":1.0}'),
+          stop(),
+          start('{"type":"thinking","thinking":"","signature":""}', 1),
+          piece('{"type":"tint_delta"}', 1),
+          piece('{"type":"signature_delta","signature":"s"}', 1),
+          stop(1),
+          start('{"type":"tool_use","id":"t","name":"n","input":{}}', 2),
+          piece('{"type":"tint_delta"}', 2),
+          stop(2),
+          ending('tool_use'),
+          STOP,
+        ),
+      ),
+    );
+    assert.deepEqual(stateContent(reply.parts[0]), {
+      before: [{ type: 'hologram', x: 1 }, { type: 'thinking', thinking: '', signature: 's' }],
+    });
+    assert.deepEqual(replyToolCalls(reply).map(({ id }) => id), ['t']);
+  });
+
+  test('takes more than 128 calls', () => {
+    const calls = Array.from({ length: 200 }, (_, i) => [start(`{"type":"tool_use","id":"t${i}","name":"n","input":{}}`, i), stop(i)]);
+    assert.equal(replyToolCalls(replyOf(endOf(decode(START, ...calls.flat(), ending('tool_use'), STOP)))).length, 200);
   });
 
   test('takes blocks whole from hosts that do not stream them', () => {
@@ -272,7 +310,7 @@ describe('a stream fails', () => {
     decoder.frame('', half, sink);
     assert.deepEqual(messages, []);
     decoder.frame('', textPiece('x'.repeat(400)), sink);
-    assert.deepEqual(messages, ['anthropic answered 200, but the reply is longer than 33554432 characters']);
+    assert.deepEqual(messages, ["anthropic answered 200, but the reply is longer than 33554432 characters, which is the gateway's limit"]);
   });
 
   test('but an endless row of empty pieces is bounded too', () => {

@@ -7,6 +7,7 @@ import { replyText, replyToolCalls } from '../../../src/core/chat.ts';
 import type { ChatReply } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { corpusAbsent, readRecording, recordings } from '../../corpus.ts';
+import type { Recording } from '../../corpus.ts';
 import { decodeChunks, endOf, sseFrom } from '../../decode-stream.ts';
 import { adapter, assistant, deltasOf, payload, requestOf, result, user } from './fixtures.ts';
 
@@ -101,8 +102,12 @@ function checkReplay(pieces: readonly Piece[], outcome: ChatReply | Failure): vo
   assert.deepEqual(signaturesOf(sent), signaturesOf(partsOf(pieces)));
 }
 
+function all(kind: Recording['kind']): readonly Recording[] {
+  return [...recordings('gemini', kind), ...recordings('vertex-gemini', kind)];
+}
+
 describe('Gemini recordings', { skip: corpusAbsent }, () => {
-  for (const recording of recordings('gemini', 'complete')) {
+  for (const recording of all('complete')) {
     test(`whole reply ${recording.file}`, () => {
       const source = readRecording(recording).toString();
       const outcome = adapter.decodeChat(source);
@@ -111,7 +116,7 @@ describe('Gemini recordings', { skip: corpusAbsent }, () => {
     });
   }
 
-  for (const recording of recordings('gemini', 'stream')) {
+  for (const recording of all('stream')) {
     test(`stream ${recording.file}`, () => {
       const bytes = readRecording(recording);
       const isArray = recording.file.endsWith('.json');
@@ -136,7 +141,7 @@ describe('Gemini recordings', { skip: corpusAbsent }, () => {
     });
   }
 
-  for (const recording of recordings('gemini', 'error')) {
+  for (const recording of all('error')) {
     test(`error ${recording.file}`, () => {
       const { status, body_text: source } = JSON.parse(readRecording(recording).toString()) as { status: number; body_text: string };
       const failure = adapter.decodeFailure(status, {}, source);

@@ -23,6 +23,8 @@ const round: readonly (readonly [what: string, parts: readonly unknown[]])[] = [
   ['a text after an unsigned one', [{ text: 'one' }, { text: 'two', thoughtSignature: 'sig' }]],
   ['two texts', [{ text: 'one', thoughtSignature: 'sig1' }, { text: 'two', thoughtSignature: 'sig2' }]],
   ['a text and a call', [{ text: 'one', thoughtSignature: 'sig1' }, { functionCall: { id: 'x', name: 'f', args: {} }, thoughtSignature: 'sig2' }]],
+  ['an empty text before a call', [{ text: '', thoughtSignature: 'sig' }, { functionCall: { id: 'x', name: 'f', args: {} } }]],
+  ['an empty text after a call', [{ functionCall: { id: 'x', name: 'f', args: {} } }, { text: '', thoughtSignature: 'sig' }]],
   ['a thought before a call', [{ text: 'hm', thought: true, thoughtSignature: 'sig' }, { functionCall: { id: 'x', name: 'f', args: {} } }]],
   ['an empty thought before a text', [{ text: '', thought: true, thoughtSignature: 'sig' }, { text: 'words' }]],
   ['a thought without text', [{ thought: true, thoughtSignature: 'sig' }, { text: 'words' }]],

@@ -189,8 +189,6 @@ const malformed: readonly (readonly [what: string, source: string, message: stri
   ['a part that is no object', body([7]), 'gemini answered 200, but a part of the reply is not a JSON object'],
   ['a call without a name', body([{ functionCall: { args: {} } }]), 'gemini answered 200, but a function call has no name'],
   ['arguments that are no object', body([{ functionCall: { name: 'f', args: [] } }]), 'gemini answered 200, but the arguments of a function call are no object'],
-  ['values nested beyond the limit', body([{ functionCall: { name: 'f', args: JSON.parse('{"a":'.repeat(100) + '1' + '}'.repeat(100)) as unknown } }]), 'gemini answered 200, but a part of the reply is not a JSON object'],
-  ['an array nested beyond the limit', `[${'['.repeat(200)}${']'.repeat(200)}]`, 'gemini answered 200, but the reply is nested too deeply or has too many values'],
 ];
 for (const [what, source, message] of malformed) {
   test(`a reply of ${what} is a failure of the provider, to be retried`, () => {
@@ -198,6 +196,19 @@ for (const [what, source, message] of malformed) {
     assert.equal(failure.message, message);
     assert.equal(failure.kind, 'server');
     assert.equal(failure.isRetried, true);
+  });
+}
+
+const tooDeep: readonly (readonly [what: string, source: string])[] = [
+  ['arguments', body([{ functionCall: { name: 'f', args: JSON.parse('{"a":'.repeat(100) + '1' + '}'.repeat(100)) as unknown } }])],
+  ['an array', `[${'['.repeat(200)}${']'.repeat(200)}]`],
+];
+for (const [what, source] of tooDeep) {
+  test(`a reply of ${what} nested beyond the limit is refused by its name, not to be retried`, () => {
+    const failure = failedReply(source);
+    assert.equal(failure.message, "gemini answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit");
+    assert.equal(failure.kind, 'server');
+    assert.equal(failure.isRetried, false);
   });
 }
 

@@ -182,7 +182,8 @@ for (const [what, part] of [
     const deltas = deltasOf(Array.from({ length: 33 }, () => source));
     const end = endOf(deltas);
     assert.ok(end instanceof Failure);
-    assert.equal(end.message, 'gemini answered 200, but the reply is longer than 33554432 characters');
+    assert.equal(end.message, "gemini answered 200, but the reply is longer than 33554432 characters, which is the gateway's limit");
+    assert.deepEqual([end.isOwn, end.isRetried], [true, false]);
     assert.ok(deltas.length <= 32);
   });
 }

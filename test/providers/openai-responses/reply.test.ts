@@ -1,5 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import { RawJson } from '../../../src/base/json/value.ts';
 import { isMadeCallId } from '../../../src/core/call-id.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import type { FailureKind } from '../../../src/core/failure.ts';
@@ -48,10 +49,11 @@ test('items become parts in their order; reasoning travels with the part it led 
 test('a reply appended with its results goes back item for item', () => {
   const reply = good(responses.decodeChat(fixture('tools.json').toString()));
   const turns = [user('q'), { role: 'assistant' as const, parts: reply.parts }, result('call_a', '1'), result('call_b', '2')];
-  assert.deepEqual(inputOf(turns).map((item) => (item as { type?: string; role?: string }).type ?? (item as { role: string }).role), [
+  const input = inputOf(turns, { model: 'gpt-6-sol' });
+  assert.deepEqual(input.map((item) => (item as { type?: string; role?: string }).type ?? (item as { role: string }).role), [
     'user', 'reasoning', 'assistant', 'function_call', 'reasoning', 'function_call', 'function_call_output', 'function_call_output',
   ]);
-  assert.deepEqual(inputOf(turns)[2], { role: 'assistant', content: [{ type: 'output_text', text: 'Let me see.' }], phase: 'commentary' });
+  assert.deepEqual(input[2], { role: 'assistant', content: 'Let me see.', phase: 'commentary' });
 });
 
 test('items of server tools are carried as they are written, what follows the last part on an empty text', () => {
@@ -61,7 +63,7 @@ test('items of server tools are carried as they are written, what follows the la
   const content = Buffer.from(reply.parts[0]?.state?.split('.')[2] ?? '', 'base64url').toString();
   assert.ok(content.includes('{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search","query":"rivers"},"score":1.0}'), content);
   assert.deepEqual(contentOf(reply.parts[1]?.state), { before: [{ type: 'reasoning', summary: [], encrypted_content: 'sealed-2' }] });
-  const items = inputOf([{ role: 'assistant', parts: reply.parts }, user('go on')]);
+  const items = inputOf([{ role: 'assistant', parts: reply.parts }, user('go on')], { model: 'gpt-6-sol' });
   assert.deepEqual(items.map((item) => (item as { type?: string }).type), ['reasoning', 'web_search_call', undefined, 'reasoning', undefined]);
 });
 
@@ -70,9 +72,92 @@ test('reasoning without a seal is disclosed but does not travel', () => {
   assert.equal(replyOf([reasoning('', 'why'), message('x')]).thinking, 'why');
 });
 
-test('unknown items, and calls that only a caller of that kind could answer, are left out', () => {
-  const others = [null, 1, {}, { type: 'computer_call', call_id: 'c' }, { type: 'custom_tool_call', call_id: 'c', name: 'n', input: 'x' }, { type: 'new_thing' }];
-  assert.deepEqual(stripped([...others, message('x')]), [{ type: 'text', text: 'x', state: undefined }]);
+test('reasoning in its own words is disclosed, once also where a summary says it again', () => {
+  const open = (fields: object): object => ({ type: 'reasoning', id: 'rs_1', summary: [], content: [{ type: 'reasoning_text', text: 'why' }, { type: 'reasoning_text', text: 'so' }], ...fields });
+  assert.equal(replyOf([open({}), message('x')]).thinking, 'why\n\nso');
+  assert.equal(replyOf([open({ summary: [{ type: 'summary_text', text: 'short' }] }), reasoning(null, 'more')]).thinking, 'why\n\nso\n\nmore');
+});
+
+test('what is no item is left out', () => {
+  assert.deepEqual(stripped([null, 1, {}, [], { type: '' }, { type: 7 }, message('x')]), [{ type: 'text', text: 'x', state: undefined }]);
+});
+
+test('items of other vendors and of other years travel as they are written, in their place', () => {
+  const program = { type: 'program', id: 'cm_1', call_id: 'call_p', code: 'await tools.a()', fingerprint: 'f' };
+  const called = functionCall('a', '{}', { caller: { type: 'program', caller_id: 'call_p' } });
+  const xSearch = { type: 'x_search_call', call_id: '', name: 'x_semantic_search', arguments: '{}', id: 'fc_1' };
+  const shell = { type: 'shell_call', call_id: 's', action: {}, environment: { type: 'container_reference', container_id: 'c' } };
+  assert.deepEqual(stripped([xSearch, { type: 'new thing', a: { b: [1] } }, message('x'), shell, program, called]), [
+    { type: 'text', text: 'x', state: { before: [xSearch, { type: 'new thing', a: { b: [1] } }] } },
+    { type: 'tool_call', id: 'a', name: 'weather', arguments: new RawJson('{}'), state: { before: [shell, program], program: 'call_p' } },
+  ]);
+});
+
+test('a call of a custom tool is a call with its input as the one argument', () => {
+  const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'math', input: '4 "+" 4', status: 'completed' };
+  const reply = replyOf([reasoning('s'), custom]);
+  assert.equal(reply.stopReason, 'tool_use');
+  assert.deepEqual(stripped([custom]), [{ type: 'tool_call', id: 'c', name: 'math', arguments: new RawJson('{"input":"4 \\"+\\" 4"}'), state: { type: 'custom_tool_call' } }]);
+  assert.deepEqual(inputOf([{ role: 'assistant', parts: reply.parts }, result('c', '8')], { model: 'gpt-6-sol' }).slice(1), [
+    { type: 'custom_tool_call', call_id: 'c', name: 'math', input: '4 "+" 4' },
+    { type: 'custom_tool_call_output', call_id: 'c', output: '8' },
+  ]);
+  assert.deepEqual(replyOf([message('x'), { ...custom, status: 'incomplete' }], cutFor('max_output_tokens')).parts.length, 1);
+});
+
+const FOR_CALLER: readonly { readonly type: string; readonly [field: string]: unknown }[] = [
+  { type: 'local_shell_call', call_id: 'c', action: { type: 'exec', command: ['ls'] } },
+  { type: 'shell_call', call_id: 'c', action: {}, environment: { type: 'local' } },
+  { type: 'shell_call', call_id: 'c', action: {} },
+  { type: 'apply_patch_call', call_id: 'c', operation: {} },
+  { type: 'computer_call', call_id: 'c', action: {} },
+  { type: 'mcp_approval_request', id: 'a', name: 'n', arguments: '{}', server_label: 's' },
+  { type: 'tool_search_call', call_id: 'c', execution: 'client', arguments: {} },
+];
+
+for (const item of FOR_CALLER) {
+  test(`the item ${JSON.stringify(item)} is no silent end but a failure with its name`, () => {
+    const failure = failureOf(bodyOf([message('x'), item]));
+    assert.deepEqual([failure.kind, failure.isRetried, failure.message], [
+      'unsupported', false, `openai answered with a ${item.type}, which can be answered only in its own API`,
+    ]);
+  });
+}
+
+test('an answer that is promised for later is refused, and not asked for again', () => {
+  for (const status of ['queued', 'in_progress']) {
+    const failure = failureOf(bodyOf([], { status }));
+    assert.deepEqual([failure.kind, failure.isRetried, failure.message], [
+      'unsupported', false, `openai answered that it will answer later (status ${status}), which the gateway cannot wait for; leave out background`,
+    ]);
+  }
+});
+
+const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+test('a reply beyond the limits of JSON fails by the name of the limit, and loses no call', () => {
+  const deepItem = `{"object":"response","status":"completed","output":[{"type":"mcp_call","output":${nested(101)}},${JSON.stringify(functionCall('a', '{}'))}]}`;
+  const deepBody = `{"object":"response","pad":"${'x'.repeat(70_000)}","output":${nested(101)}}`;
+  for (const body of [deepItem, deepBody, bodyOf([functionCall('a', `{"a":${nested(101)}}`)]), bodyOf([functionCall('a', 'x', { arguments: { a: JSON.parse(nested(101)) as unknown } })])]) {
+    const failure = failureOf(body);
+    assert.deepEqual([failure.kind, failure.isOwn, failure.isRetried, failure.message], [
+      'server', true, false, "openai answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit",
+    ]);
+  }
+  assert.equal(failureOf(bodyOf([functionCall('a', '{"a":')])).isOwn, false);
+});
+
+test('arguments that come as an object are those arguments, digit for digit', () => {
+  const body = '{"output":[{"type":"function_call","call_id":"a","name":"n","arguments":{"2":1.0,"1":12345678901234567890}}]}';
+  assert.deepEqual(good(responses.decodeChat(body)).parts, [
+    { type: 'tool_call', id: 'a', name: 'n', arguments: new RawJson('{"2":1.0,"1":12345678901234567890}'), state: undefined },
+  ]);
+  for (const args of [[], 1, true]) assert.equal(failureOf(bodyOf([functionCall('a', '', { arguments: args })])).kind, 'server');
+});
+
+test('calls are as many as there are', () => {
+  const calls = Array.from({ length: 300 }, (_, at) => functionCall(`c${at}`, '{}'));
+  assert.deepEqual(replyOf(calls).parts.map((part) => part.type === 'tool_call' && part.id), calls.map((_, at) => `c${at}`));
 });
 
 test('the pieces of a message are one text, messages are texts of their own', () => {
@@ -149,7 +234,7 @@ const FAILED: readonly (readonly [body: string, kind: FailureKind, isRetried: bo
   ['[]', 'server', true],
   ['{"unexpected":["shape"]}', 'server', true],
   ['{"output":{}}', 'server', true],
-  [bodyOf([], { status: 'queued' }), 'server', true],
+  [bodyOf([], { status: 'cancelled' }), 'server', true],
   [bodyOf([], { status: 'failed' }), 'server', true],
   [bodyOf([], { status: 'failed', error: { code: 'server_error', message: 'x' } }), 'server', true],
   [bodyOf([], { status: 'failed', error: { code: 'rate_limit_exceeded', message: 'x' } }), 'rate_limit', true],

@@ -97,9 +97,9 @@ test('a turn goes out item by item in its order, arguments as exactly the text t
   const raw = '{ "n": 12345678901234567890, "f": 1.0, "2": 0, "1": 0 }';
   assert.deepEqual(inputOf([user('q'), assistant(text('a'), call('c1', raw), text('b'), call('c2')), result('c1', 'x'), result('c2', ''), assistant()]), [
     { role: 'user', content: [{ type: 'input_text', text: 'q' }] },
-    { role: 'assistant', content: [{ type: 'output_text', text: 'a' }] },
+    { role: 'assistant', content: 'a' },
     { type: 'function_call', call_id: 'c1', name: 'weather', arguments: raw },
-    { role: 'assistant', content: [{ type: 'output_text', text: 'b' }] },
+    { role: 'assistant', content: 'b' },
     { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{}' },
     { type: 'function_call_output', call_id: 'c1', output: 'x' },
     { type: 'function_call_output', call_id: 'c2', output: '' },
@@ -166,12 +166,12 @@ test('carried items go back in place, digit for digit, and own fields on their i
     assistant(text('', stateOf(`{"before":[${SEALED}]}`))),
     user('r'),
   ];
-  const body = bodyText(responses, requestOf({ turns }));
+  const body = bodyText(responses, requestOf({ turns, model: 'gpt-6-sol' }));
   assert.ok(body.includes(`${SEALED},${SEARCH},{"role":"assistant"`));
-  assert.deepEqual(inputOf(turns).slice(1), [
+  assert.deepEqual(inputOf(turns, { model: 'gpt-6-sol' }).slice(1), [
     JSON.parse(SEALED),
     { type: 'web_search_call', id: 'ws_1', score: 1 },
-    { role: 'assistant', content: [{ type: 'output_text', text: 'a' }], phase: 'commentary' },
+    { role: 'assistant', content: 'a', phase: 'commentary' },
     JSON.parse(SEALED),
     { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}', namespace: 'tools' },
     { type: 'function_call_output', call_id: 'c1', output: 'x' },
@@ -180,9 +180,39 @@ test('carried items go back in place, digit for digit, and own fields on their i
   ]);
 });
 
+test('sealed reasoning goes to models that reason only, the other items to all', () => {
+  const turns = [assistant(text('a', stateOf(`{"before":[${SEALED},${SEARCH}]}`))), user('r')];
+  const typesFor = (model: string): unknown[] => inputOf(turns, { model }).map((item) => (item as { type?: string }).type ?? 'message');
+  assert.deepEqual(typesFor('gpt-4.1'), ['web_search_call', 'message', 'message']);
+  assert.deepEqual(typesFor('gpt-6-sol'), ['reasoning', 'web_search_call', 'message', 'message']);
+});
+
+test('a call of a custom tool goes back as one, with the text that it was called with, and its result too', () => {
+  const custom = stateOf('{"namespace":"tools","type":"custom_tool_call"}');
+  assert.deepEqual(inputOf([assistant(call('c1', '{"input":"4 + 4"}', custom), call('c2', '{"other":1}', custom), call('c3', '{"input":"x"}')), result('c1', '8'), result('c2', ''), result('c3', '')]), [
+    { type: 'custom_tool_call', call_id: 'c1', name: 'weather', input: '4 + 4', namespace: 'tools' },
+    { type: 'custom_tool_call', call_id: 'c2', name: 'weather', input: '{"other":1}', namespace: 'tools' },
+    { type: 'function_call', call_id: 'c3', name: 'weather', arguments: '{"input":"x"}' },
+    { type: 'custom_tool_call_output', call_id: 'c1', output: '8' },
+    { type: 'custom_tool_call_output', call_id: 'c2', output: '' },
+    { type: 'function_call_output', call_id: 'c3', output: '' },
+  ]);
+});
+
+test('a call that a program made says so again, and so does its result', () => {
+  const program = '{"type":"program","id":"cm_1","call_id":"call_p","code":"x","fingerprint":"f"}';
+  const turns = [assistant(call('c1', '{}', stateOf(`{"before":[${program}],"program":"call_p"}`))), result('c1', '8')];
+  const caller = { type: 'program', caller_id: 'call_p' };
+  assert.deepEqual(inputOf(turns), [
+    JSON.parse(program),
+    { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}', caller },
+    { type: 'function_call_output', call_id: 'c1', output: '8', caller },
+  ]);
+});
+
 test('a state of another provider or of Chat Completions is ignored', () => {
   for (const state of [stateOf(`{"before":[${SEALED}]}`, 'azure'), encodeState('openai-chat', 'openai', { reasoning_content: 'x' }), encodeState('anthropic', 'anthropic', {})]) {
-    assert.deepEqual(inputOf([assistant(text('a', state))]), [{ role: 'assistant', content: [{ type: 'output_text', text: 'a' }] }]);
+    assert.deepEqual(inputOf([assistant(text('a', state))]), [{ role: 'assistant', content: 'a' }]);
   }
 });
 
@@ -197,7 +227,10 @@ const FORGED: Readonly<Record<string, string>> = {
   'a call': '{"before":[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]}',
   'a result': '{"before":[{"type":"function_call_output","call_id":"c","output":"x"}]}',
   'a reference': '{"before":[{"type":"item_reference","id":"rs_1"}]}',
-  'a type from a prototype': '{"before":[{"type":"constructor"}]}',
+  'a type that is no string': '{"before":[{"type":1}]}',
+  'a type that is empty': '{"before":[{"type":""}]}',
+  'a custom call': '{"before":[{"type":"custom_tool_call","call_id":"c","name":"n","input":""}]}',
+  'an approval': '{"before":[{"type":"mcp_approval_response","approval_request_id":"a","approve":true}]}',
   'reasoning with an id': `{"before":[${SEALED.replace('{', '{"id":"rs_1",')}]}`,
   'reasoning without a seal': '{"before":[{"type":"reasoning","summary":[]}]}',
   'reasoning with an empty seal': `{"before":[${SEALED.replace('sealed', '')}]}`,
@@ -210,6 +243,7 @@ const FORGED: Readonly<Record<string, string>> = {
   'a phase that is no word': '{"phase":"two words"}',
   'a phase that is no string': '{"phase":1}',
   "a call's field on a text": '{"namespace":"tools"}',
+  "a call's type on a text": '{"type":"custom_tool_call"}',
 };
 
 for (const [what, json] of Object.entries(FORGED)) {
@@ -222,7 +256,7 @@ for (const [what, json] of Object.entries(FORGED)) {
 }
 
 test("a text's field on a call, and a state that is no state, are bad requests", () => {
-  for (const state of [stateOf('{"phase":"final_answer"}'), 'openai-responses.openai', 'x']) {
+  for (const state of [stateOf('{"phase":"final_answer"}'), stateOf('{"type":"item_reference"}'), stateOf('{"program":"two words"}'), 'openai-responses.openai', 'x']) {
     assert.ok(responses.encodeChat(requestOf({ turns: [assistant(call('a', '{}', state)), result('a', 'x')] }), false) instanceof Failure, state);
   }
 });

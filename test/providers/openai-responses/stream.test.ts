@@ -107,6 +107,86 @@ test('what was streamed counts, not what the done item says again', () => {
   assert.deepEqual(good(endOf(deltas)).parts.map((part) => part.type === 'text' && part.text), ['ab']);
 });
 
+test('reasoning in its own words comes as thinking, once also where a summary says it again', () => {
+  const words = (delta: string, index = 0): { type: string } => ({ type: 'response.reasoning_text.delta', output_index: index, content_index: 0, delta } as { type: string });
+  const item = { type: 'reasoning', summary: [{ type: 'summary_text', text: 'short' }], content: [{ type: 'reasoning_text', text: 'why' }] };
+  const deltas = deltasOf(words('w'), words('hy'), summaryDelta('short'), itemDone(item), words('more', 1), itemDone({ type: 'reasoning' }, 1), completed());
+  assert.deepEqual(deltas.slice(0, -1), ['w', 'hy', '\n\nmore'].map((text) => ({ type: 'thinking', text })));
+  assert.equal(good(endOf(deltas)).thinking, 'why\n\nmore');
+});
+
+const itemAdded = (index: number): { type: string } => ({ type: 'response.output_item.added', output_index: index, item: {} } as { type: string });
+
+test('an item that is done late keeps its place before what it led to', () => {
+  const deltas = deltasOf(
+    itemAdded(0), itemAdded(1), textDelta('a', 1), itemDone(message('a'), 1), itemAdded(2), itemDone(functionCall('c', '{}'), 2),
+    itemDone(reasoning('s')), itemAdded(3), itemDone(functionCall('d', '{}'), 3), completed(),
+  );
+  assert.deepEqual(kinds(deltas), ['text', 'tool_call', 'tool_call', 'done']);
+  assert.deepEqual(good(endOf(deltas)).parts.map(({ state }) => contentOf(state)), [
+    { before: [{ type: 'reasoning', summary: [], encrypted_content: 's' }] }, undefined, undefined,
+  ]);
+});
+
+test('an item that is never done keeps nothing from the answer', () => {
+  const deltas = deltasOf(itemAdded(0), itemAdded(1), itemDone(functionCall('c', '{}'), 1), completed());
+  assert.deepEqual(kinds(deltas), ['tool_call', 'done']);
+});
+
+test('calls that only the last event tells are calls, and those that were done are not told twice', () => {
+  const output = [message('a'), functionCall('c', '{"n":1.0}'), functionCall('d', '{}')];
+  const deltas = deltasOf(textDelta('a'), itemDone(message('a')), completed({ output }));
+  assert.deepEqual(kinds(deltas), ['text', 'tool_call', 'tool_call', 'done']);
+  assert.deepEqual(good(endOf(deltas)).parts.map((part) => (part.type === 'text' ? part.text : [part.id, part.arguments.text])), ['a', ['c', '{"n":1.0}'], ['d', '{}']]);
+  assert.deepEqual(kinds(deltasOf(itemDone(functionCall('x', '{}'), 1), completed({ output }))), ['tool_call', 'done']);
+  assert.equal(failureOf(completed({ output: [functionCall('c', '{"n":')] })).kind, 'server');
+});
+
+test('a custom call is a call when it is done, and an item that only the API itself can answer a failure', () => {
+  const custom = { type: 'custom_tool_call', call_id: 'c', name: 'math', input: 'x' };
+  assert.deepEqual(kinds(deltasOf({ type: 'response.custom_tool_call_input.delta' }, itemDone(custom), completed())), ['tool_call', 'done']);
+  const failure = failureOf(textDelta('a'), itemDone({ type: 'mcp_approval_request', name: 'n' }, 1), completed());
+  assert.deepEqual([failure.kind, failure.message], ['unsupported', 'openai answered with a mcp_approval_request, which can be answered only in its own API']);
+});
+
+test('an item beyond the limits of JSON ends the stream by the name of the limit', () => {
+  const deep = `${'['.repeat(101)}${']'.repeat(101)}`;
+  const frames = ['{"type":"mcp_call","output":DEEP}', '{"type":"function_call","call_id":"a","name":"n","arguments":{"a":DEEP}}'];
+  for (const item of frames) {
+    const end = endOf(decodeChunks(responses, [Buffer.from(`data: {"type":"response.output_item.done","item":${item.replace('DEEP', deep)}}\n\n`), sse(completed())]));
+    assert.ok(end instanceof Failure, 'no failure');
+    assert.deepEqual([end.isOwn, end.isRetried, end.message], [true, false, "openai answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit"]);
+  }
+});
+
+test('an incomplete answer is told by its event alone, and an error inside a completed one ends it', () => {
+  assert.equal(replyOf(textDelta('a'), { type: 'response.incomplete' }).stopReason, 'unknown');
+  assert.equal(failureOf(textDelta('a'), completed({ error: { code: 'rate_limit_exceeded', message: 'x' } })).kind, 'rate_limit');
+});
+
+const ERRORS: readonly (readonly [frame: string, kind: FailureKind])[] = [
+  ['data: {"type":"error","code":"rate_limit_exceeded","message":"x"}', 'rate_limit'],
+  ['data: {"error":{"code":"rate_limit_exceeded","message":"x"}}', 'rate_limit'],
+  ['data: {"code":"rate_limit_exceeded","message":"x"}', 'rate_limit'],
+  ['data: {"type":"invalid_request_error","code":"context_length_exceeded","message":"x"}', 'bad_request'],
+  ['event: error\ndata: {"type":"authentication_error","message":"x"}', 'auth'],
+  ['event: error\ndata: {"type":"","code":"bio_policy","message":"x"}', 'refusal'],
+  ['event: error\ndata: {}', 'server'],
+];
+
+for (const [frame, kind] of ERRORS) {
+  test(`the frame ${JSON.stringify(frame)} ends the stream with ${kind}`, () => {
+    const end = endOf(decodeChunks(responses, [sse(textDelta('a')), Buffer.from(`${frame}\n\n`), sse(completed())]));
+    assert.ok(end instanceof Failure, 'no failure');
+    assert.equal(end.kind, kind);
+  });
+}
+
+test('blank frames and [DONE] before and after the end mean nothing', () => {
+  const noise = Buffer.from(': comment\n\ndata:\n\ndata: [DONE]\n\n');
+  assert.deepEqual(kinds(decodeChunks(responses, [noise, sse(textDelta('a')), noise, sse(completed()), noise])), ['text', 'done']);
+});
+
 test('a host that numbers no items is understood', () => {
   const events = [
     { type: 'response.reasoning_summary_text.delta', delta: 'why' }, { type: 'response.output_item.done', item: reasoning('s', 'why') },
@@ -190,14 +270,19 @@ test('a frame that is not a JSON object is a failure, an empty one is nothing', 
   assert.deepEqual(kinds(decodeChunks(responses, [Buffer.concat([Buffer.from('data:\n\n'), sse(completed())])])), ['done']);
 });
 
-/** Feeds the event until the stream ends; how often it took it. */
+/** Feeds the event until the stream ends for its length; how often it took it. */
 const timesTaken = (event: { type: string }): number => {
   const decoder = responses.createStreamDecoder();
-  const ends: Delta[] = [];
+  const ends: Failure[] = [];
+  const sink = (delta: Delta): void => void (delta.type === 'failed' && ends.push(delta.failure));
   const data = JSON.stringify(event);
   for (let taken = 0; taken < 2_000_000; taken += 1) {
-    decoder.frame(event.type, data, (delta) => void (delta.type === 'failed' && ends.push(delta)));
-    if (ends.length > 0) return taken;
+    decoder.frame(event.type, data, sink);
+    const [end] = ends;
+    if (end === undefined) continue;
+    const limit = "openai answered 200, but the reply is longer than 33554432 characters, which is the gateway's limit";
+    assert.deepEqual([end.message, end.isOwn, end.isRetried], [limit, true, false]);
+    return taken;
   }
   return Infinity;
 };
@@ -212,6 +297,20 @@ test('text, summaries, calls, seals and empty items beyond the limit stop the st
   assert.ok(timesTaken(itemDone(message(''))) <= REPLY_CHARS_MAX / 64);
 });
 
+test('items that wait for one that is never done are bounded', () => {
+  const mebi = 'x'.repeat(1024 * 1024);
+  const decoder = responses.createStreamDecoder();
+  const deltas: Delta[] = [];
+  const feed = (event: { type: string }): void => decoder.frame('', JSON.stringify(event), (delta) => void deltas.push(delta));
+  feed(itemAdded(0));
+  for (let at = 1; at <= REPLY_CHARS_MAX / mebi.length; at += 1) {
+    feed(itemAdded(at));
+    feed(itemDone(functionCall('a', JSON.stringify({ mebi })), at));
+  }
+  const end = endOf(deltas);
+  assert.ok(end instanceof Failure && end.isOwn, 'no failure');
+});
+
 /** Frames made of the format's own words, wrongly used. */
 const fuzzer = (seed: number) => {
   let random = seed;
@@ -220,15 +319,15 @@ const fuzzer = (seed: number) => {
     return Math.floor((random / 2147483648) * limit);
   };
   const words = ['type', 'response', 'item', 'output', 'output_index', 'summary_index', 'delta', 'status', 'error', 'code', 'message', 'content', 'text', 'summary', 'encrypted_content', 'arguments', 'call_id', 'name', 'usage', 'input_tokens', 'incomplete_details', 'reason', 'refusal', 'phase', '__proto__', 'param'];
-  const types = ['response.output_text.delta', 'response.refusal.delta', 'response.reasoning_summary_text.delta', 'response.output_item.done', 'response.created', 'response.completed', 'response.incomplete', 'response.failed', 'error', 'response.new'];
-  const scalars = ['', 'message', 'function_call', 'reasoning', 'web_search_call', 'compaction', 'completed', 'incomplete', 'max_output_tokens', 'content_filter', '{', '{}', 0, 1, -1, 1.5, 1e300, true, null, 'x'];
+  const types = ['response.output_text.delta', 'response.refusal.delta', 'response.reasoning_summary_text.delta', 'response.reasoning_text.delta', 'response.output_item.added', 'response.output_item.done', 'response.created', 'response.completed', 'response.incomplete', 'response.failed', 'error', 'response.new'];
+  const scalars = ['', 'message', 'function_call', 'reasoning', 'web_search_call', 'custom_tool_call', 'program', 'shell_call', 'compaction', 'completed', 'incomplete', 'max_output_tokens', 'content_filter', '{', '{}', 0, 1, -1, 1.5, 1e300, true, null, 'x'];
   const value = (depth: number): unknown => {
     const shape = depth > 5 ? 0 : next(5);
     if (shape < 2) return scalars[next(scalars.length)];
     if (shape === 2) return Array.from({ length: next(4) }, () => value(depth + 1));
     return Object.fromEntries(Array.from({ length: next(7) }, () => [words[next(words.length)], value(depth + 1)]));
   };
-  const item = (): unknown => ({ ...(value(3) as object), type: scalars[next(6)], content: value(3), arguments: scalars[next(scalars.length)], name: 'n' });
+  const item = (): unknown => ({ ...(value(3) as object), type: scalars[next(9)], content: value(3), arguments: scalars[next(scalars.length)], name: 'n' });
   const frame = (): unknown =>
     next(4) === 0 ? value(0) : { type: types[next(types.length)], output_index: next(3), delta: value(5), item: item(), response: { ...(value(2) as object), output: [item(), item()] } };
   return { next, frame };

@@ -96,7 +96,7 @@ test('a conversation can move between the APIs; what only one understands is lef
   const turns = [user('q'), assistant(text('a', state)), user('r')];
   assert.deepEqual((payload(auto, requestOf({ model: 'gpt-6-sol', turns }))['messages'] as unknown[])[1], { role: 'assistant', content: 'a' });
   assert.deepEqual((payload(auto, requestOf({ model: 'gpt-6-sol', turns, tools: [WEATHER] }))['input'] as unknown[])[1], {
-    role: 'assistant', content: [{ type: 'output_text', text: 'a' }], phase: 'final_answer',
+    role: 'assistant', content: 'a', phase: 'final_answer',
   });
 });
 

@@ -73,6 +73,21 @@ test('a tool loop goes round when the output is sent back as it is', async (t) =
   ]);
 });
 
+test('a custom tool is called with plain text, and answered as what it is', async (t) => {
+  const sandbox = await open(t);
+  const tools = [{ type: 'custom', name: 'weather', description: 'tells it', format: { type: 'text' } }];
+  const loop = { model: 'fake-tool-loop', tools, ...SEALED };
+  const items = await outputOf(sandbox, loop);
+  const call = items.find((item) => item['type'] === 'custom_tool_call');
+  assert.deepEqual([call?.['name'], typeof call?.['input'], call?.['arguments']], ['weather', 'string', undefined]);
+  const streamed = events((await ask(sandbox, { ...loop, stream: true })).text);
+  const pieces = streamed.filter(({ type, item_id }) => type === 'response.custom_tool_call_input.delta' && item_id === call?.['id']);
+  assert.equal(pieces.map(({ delta }) => delta).join(''), call?.['input']);
+  const outputs = items.filter((item) => item['type'] === 'custom_tool_call').map((item) => ({ type: 'custom_tool_call_output', call_id: item['call_id'], output: 'rain' }));
+  assert.equal((await ask(sandbox, { ...loop, input: [USER, ...items, ...outputs] })).status, 200);
+  assert.equal((await ask(sandbox, { ...loop, input: [USER, ...items] })).status, 400);
+});
+
 test('thoughts are sealed when that is asked for, and told where there is a summary', async (t) => {
   const sandbox = await open(t);
   const thoughts = async (body: object): Promise<unknown[]> =>

@@ -1,0 +1,92 @@
+/**
+ * One connection of a caller: what it asks is served one at a time, in the order in which it came.
+ *
+ * node:http hands over every request of a pipeline as soon as it was read. What is behind the one being served waits here
+ * for its turn, and so does what is no request at all and ends the connection.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Exchange } from './exchange.ts';
+
+/**
+ * While fewer wait the connection is read on, so that a hang-up is noticed. With more it is not read until all of them had
+ * their turn; what can wait is then bounded by this and by one read of 64 KiB.
+ */
+const WAITING_MAX = 32;
+
+type Turn = {
+  /** Undefined for what is no request. */
+  readonly request: IncomingMessage | undefined;
+  /** Resolves when the next may be served. */
+  readonly serve: () => Promise<void>;
+};
+
+export class Connection {
+  /** The exchange whose turn it is. */
+  exchange: Exchange | undefined;
+  readonly #socket: Duplex;
+  readonly #waiting: Turn[] = [];
+  #isServing = false;
+  #isBroken = false;
+  #isHeld = false;
+  readonly #pauseAgain = (): void => void this.#socket.pause();
+
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+  }
+
+  /** Serves a request at once, or when everything before it is over. It is dropped when the connection ends first. */
+  // hot: per request
+  take(request: IncomingMessage, serve: () => Promise<void>): void {
+    this.#add({ request, serve });
+  }
+
+  /**
+   * Ends the connection with what `refuse` says, when everything before it is over. A request that waits and is only half
+   * there is what broke, and never gets its turn. Only the first call counts: whatever follows is broken as well.
+   */
+  break(refuse: () => void): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    if (this.#waiting.at(-1)?.request?.complete === false) this.#waiting.pop();
+    this.#add({ request: undefined, serve: async () => refuse() });
+  }
+
+  #add(turn: Turn): void {
+    if (!this.#isServing) {
+      void this.#serveAll(turn);
+      return;
+    }
+    this.#waiting.push(turn);
+    if (this.#waiting.length > WAITING_MAX) this.#hold();
+  }
+
+  async #serveAll(first: Turn): Promise<void> {
+    this.#isServing = true;
+    for (let turn: Turn | undefined = first; turn !== undefined; turn = this.#next()) await turn.serve();
+    this.#isServing = false;
+  }
+
+  #next(): Turn | undefined {
+    // The last answer was the connection's last, or the caller is gone.
+    if (!this.#socket.writable) this.#waiting.length = 0;
+    const turn = this.#waiting.shift();
+    if (this.#waiting.length === 0 && this.#isHeld) this.#release();
+    return turn;
+  }
+
+  #hold(): void {
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#socket.pause();
+    // At the end of each request node:http asks for the next one, which takes effect a tick later.
+    this.#socket.on('resume', this.#pauseAgain);
+  }
+
+  #release(): void {
+    this.#isHeld = false;
+    this.#socket.off('resume', this.#pauseAgain);
+    this.#socket.resume();
+  }
+}

@@ -1,0 +1,37 @@
+/** A caller that takes nothing of what waits for it: the one place that notices, for every kind of answer. */
+
+import type { Socket } from 'node:net';
+import { TIMER_MS_MAX } from '../core/scope.ts';
+import type { Exchange } from './exchange.ts';
+
+/** A limit is looked at so many times before it is over: a caller is cut off at most a quarter late. */
+const LOOKS = 4;
+
+/**
+ * Ends the exchange as `caller-stalled` once its caller has taken nothing for so long; returns how to stop watching.
+ * Nothing may be written meanwhile. What counts is that something was taken, not that all of it was: a slow caller of a
+ * large answer is behind for long. What is seen is what the kernel takes, in steps of up to half of its buffers, megabytes
+ * where they have grown: a caller that takes less than a step within the limit looks like one that takes nothing.
+ */
+export function limitStall({ request, response, scope }: Exchange, limitMs: number): () => void {
+  let left = bytesLeft(request.socket);
+  let looks = 0;
+  const timer = setInterval(() => {
+    const before = left;
+    left = bytesLeft(request.socket);
+    looks = left < before ? 0 : looks + 1;
+    if (looks < LOOKS) return;
+    clearInterval(timer);
+    scope.end('caller-stalled');
+    response.destroy();
+  }, Math.min(limitMs, TIMER_MS_MAX) / LOOKS);
+  return () => clearInterval(timer);
+}
+
+/**
+ * What is not in the kernel's hands yet. `writableLength` counts a write in full until the last of its bytes is gone; what
+ * of it is left only the socket's handle knows, by which Node itself tells a slow `socket.setTimeout` from a dead one.
+ */
+function bytesLeft(socket: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }): number {
+  return socket.writableLength + (socket._handle?.writeQueueSize ?? 0);
+}

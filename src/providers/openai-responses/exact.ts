@@ -1,0 +1,32 @@
+/**
+ * What a reply of the Responses API holds as it is written, digit for digit. What cannot be read so is a failure, since an
+ * item left out could be a call.
+ */
+
+import { parseUncounted } from '../../base/json/parse.ts';
+import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import { Failure, unreadableReply } from '../../core/failure.ts';
+
+/** Gives one item of a reply as it is written; undefined when it is nowhere. Parses strictly, so ask only where it counts. */
+export type ExactItem = () => JsonValue | undefined | Failure;
+
+/** The items of a whole body. Failure: server, for JSON that is nested too deep. */
+export function exactOutput(provider: string, body: string): readonly JsonValue[] | Failure {
+  const response = parseUncounted(body);
+  if (response instanceof JsonProblem) return unreadableReply(provider, body, 'the body is not strict JSON');
+  const output = memberOf(response, 'output');
+  return output instanceof JsonArray ? output.items : [];
+}
+
+/** The item of one event. Failure: server, for JSON that is nested too deep. */
+export function exactItem(provider: string, data: string): JsonValue | undefined | Failure {
+  const event = parseUncounted(data);
+  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON');
+  return memberOf(event, 'item');
+}
+
+/** The member of an object; undefined for anything else. */
+export function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  return value instanceof JsonObject ? value.entries.get(key) : undefined;
+}

@@ -1,0 +1,77 @@
+/** Replies at the gateway's own limits: what is good passes, and what does not is asked for once and told why. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startGateway, user } from '../running-gateway.ts';
+import type { ReplyBody } from '../running-gateway.ts';
+import { answerJson, environmentFor, startUpstream } from './upstream.ts';
+
+const TOKENS = 800;
+const ALTERNATIVES = 20;
+
+/** More values than a caller may send. */
+const LOGPROBS = {
+  content: Array.from({ length: TOKENS }, () => ({
+    token: ' a',
+    top_logprobs: Array.from({ length: ALTERNATIVES }, () => ({ token: ' a', logprob: -0.25, bytes: [32, 97] })),
+  })),
+};
+const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"n":1.0}' } };
+
+const GOOD: Readonly<Record<string, object>> = {
+  openai: { id: 'c1', model: 'm1', choices: [{ message: { content: 'Good.', tool_calls: [CALL] }, logprobs: LOGPROBS, finish_reason: 'tool_calls' }] },
+  anthropic: {
+    id: 'c1', model: 'm1', logprobs: LOGPROBS, stop_reason: 'tool_use',
+    content: [{ type: 'text', text: 'Good.' }, { type: 'tool_use', id: 'call_1', name: 'f', input: { n: 1 } }],
+  },
+  gemini: {
+    candidates: [
+      {
+        content: { parts: [{ text: 'Good.' }, { functionCall: { id: 'call_1', name: 'f', args: { n: 1 } } }] },
+        finishReason: 'STOP', logprobsResult: LOGPROBS,
+      },
+    ],
+  },
+};
+
+for (const [provider, reply] of Object.entries(GOOD)) {
+  test(`a reply of ${provider} with more values than a caller may send is a good one`, async (t) => {
+    const upstream = await startUpstream(t, (response) => answerJson(response, 200, JSON.stringify(reply)));
+    const gateway = await startGateway(t, { ...environmentFor(upstream), OPENAI_API: 'chat' });
+    const { status, body } = await gateway.chat({ provider, model: 'm', messages: [user('x')], tools: [{ name: 'f' }] });
+    assert.equal(status, 200, body.error ?? '');
+    assert.equal(body.text, 'Good.');
+    assert.deepEqual(body.tool_calls?.map(({ arguments: args }) => args), [{ n: 1 }]);
+    assert.equal(upstream.calls(), 1);
+  });
+}
+
+const DEEP = `${'['.repeat(200)}"${'x'.repeat(70_000)}"${']'.repeat(200)}`;
+
+const TOO_MUCH: readonly (readonly [what: string, body: string, sentence: RegExp])[] = [
+  ['nested too deeply', DEEP, /answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit/],
+  ['larger than is read', `"${'x'.repeat(32 * 1024 * 1024)}"`, /answered 200, but its body has more than 33554432 bytes, which is the gateway's limit/],
+];
+
+for (const [what, body, sentence] of TOO_MUCH) {
+  test(`a reply ${what} is asked for once, and its failure names the limit`, async (t) => {
+    const upstream = await startUpstream(t, (response) => answerJson(response, 200, body));
+    const gateway = await startGateway(t, environmentFor(upstream));
+    for (const [index, provider] of ['anthropic', 'openai', 'gemini'].entries()) {
+      const reply = await gateway.chat({ provider, model: 'm', messages: [user('x')] });
+      assert.equal(reply.status, 502);
+      assert.equal(reply.body.kind, 'server');
+      assert.match(reply.body.error ?? '', sentence);
+      assert.equal(upstream.calls(), index + 1);
+    }
+  });
+}
+
+test('a response head larger than is read is asked for once, and its failure names the limit', async (t) => {
+  const upstream = await startUpstream(t, (response) => answerJson(response, 200, '{}', { 'x-long': 'x'.repeat(70_000) }));
+  const gateway = await startGateway(t, environmentFor(upstream));
+  const response = await gateway.post('/v1/chat', { provider: 'openai', model: 'm', messages: [user('x')] });
+  assert.equal(response.status, 502);
+  assert.match(((await response.json()) as ReplyBody).error ?? '', /headers or trailers have more than 65536 bytes, which is the gateway's limit/);
+  assert.equal(upstream.calls(), 1);
+});

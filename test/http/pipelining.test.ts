@@ -1,0 +1,173 @@
+/** Many requests on one connection: served one at a time, answered in their order, each with its own answer. */
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import type { Provider } from '../../src/core/adapter.ts';
+import type { ChatRequest } from '../../src/core/chat.ts';
+import type { WholeReply } from '../../src/gateway/gateway.ts';
+import { startGateway, TOKEN, user } from '../running-gateway.ts';
+import type { ReplyBody } from '../running-gateway.ts';
+import { until } from '../streams/wires.ts';
+import { startServer } from './bare-server.ts';
+import type { BareServer } from './bare-server.ts';
+import { RawCaller, sendRaw } from './raw-caller.ts';
+
+const AUTH = `Host: x\r\nAuthorization: Bearer ${TOKEN}\r\n`;
+const HEALTH = `GET /healthz HTTP/1.1\r\n${AUTH}\r\n`;
+
+function chat(model: string, path = '/v1/chat', headers = ''): string {
+  const body = JSON.stringify({ model, messages: [user('x')] });
+  return `POST ${path} HTTP/1.1\r\n${AUTH}${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+function replyOf(model: string, text = 'x'): WholeReply {
+  return { reply: { id: 'a', model, parts: [{ type: 'text', text, state: undefined }], stopReason: 'end_turn', usage: undefined, thinking: '' }, raw: '{}' };
+}
+
+/** A gateway whose chats are answered when a test says so. */
+class HeldChats {
+  /** The models asked for, in their order. */
+  readonly asked: string[] = [];
+  readonly #release: (() => void)[] = [];
+
+  readonly complete = async (_provider: Provider, { model }: ChatRequest): Promise<WholeReply> => {
+    this.asked.push(model);
+    await new Promise<void>((resolve) => this.#release.push(resolve));
+    return replyOf(model);
+  };
+
+  answer(): void {
+    this.#release.shift()?.();
+  }
+}
+
+async function startHeld(t: TestContext, limits?: Parameters<typeof startServer>[1]['limits']): Promise<{ server: BareServer; chats: HeldChats }> {
+  const chats = new HeldChats();
+  const server = await startServer(t, { gateway: { complete: chats.complete }, ...(limits === undefined ? {} : { limits }) });
+  return { server, chats };
+}
+
+test('a hundred pipelined requests are answered in their order', async (t) => {
+  const gateway = await startGateway(t);
+  const asked = Array.from({ length: 100 }, (_, i) => (i % 3 === 0 ? `fake-late-${(i * 7) % 20}` : i % 3 === 1 ? 'fake-chat' : ''));
+  const requests = asked.map((model) => (model === '' ? HEALTH : chat(model)));
+  const answers = await new RawCaller(t, gateway.url).write(requests.join('')).answered(100);
+  const got = answers.map(({ status, body }) => [status, (JSON.parse(body) as ReplyBody).model ?? '']);
+  assert.deepEqual(got, asked.map((model) => [200, model]));
+});
+
+test('3,000 pipelined chats are one call at a time, and each answer is that of its request', { timeout: 120_000 }, async (t) => {
+  let underWay = 0;
+  let mostUnderWay = 0;
+  const complete = async (_provider: Provider, { model }: ChatRequest): Promise<WholeReply> => {
+    underWay += 1;
+    mostUnderWay = Math.max(mostUnderWay, underWay);
+    await new Promise((resolve) => setImmediate(resolve));
+    underWay -= 1;
+    return replyOf(model);
+  };
+  const server = await startServer(t, { gateway: { complete } });
+  const models = Array.from({ length: 3000 }, (_, i) => `model-${i}`);
+  const caller = new RawCaller(t, server.url).write(models.map((model) => chat(model)).join('') + `GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  await caller.closed;
+  const got = caller.answers.map(({ body }) => (JSON.parse(body) as ReplyBody).model);
+  assert.deepEqual(got, [...models, undefined]);
+  assert.equal(mostUnderWay, 1);
+});
+
+test('what waits behind a request is bounded, and all of it is answered', { timeout: 120_000 }, async (t) => {
+  const { server, chats } = await startHeld(t);
+  let read = 0;
+  server.server.server.on('request', () => (read += 1));
+  const short = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+  const count = 20_000;
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  let answers = 0;
+  socket.setEncoding('latin1').on('data', (text: string) => (answers += text.split('HTTP/1.1 200').length - 1));
+  socket.write(chat('held') + short.repeat(count));
+  await until(() => chats.asked.length === 1);
+  // Nothing says that reading has stopped: it gets no further for a while.
+  for (let before = -1; before !== read; await new Promise((resolve) => setTimeout(resolve, 100))) before = read;
+  assert.ok(read <= 33 + 2 * Math.ceil((64 * 1024) / short.length), `${read} requests were read`);
+  chats.answer();
+  // A status line may be split between two pieces of text.
+  await until(() => answers >= count * 0.99 && server.server.inFlight() === 0 && read === count + 1);
+});
+
+test('a broken request, or CONNECT, behind a chat is answered after it, and the connection closed', async (t) => {
+  const behind = {
+    garbage: 'NONSENSE\r\n\r\nMORE\r\n\r\n',
+    'a CONNECT': `CONNECT elsewhere:443 HTTP/1.1\r\n${AUTH}\r\nbytes for elsewhere`,
+    'a broken body': `POST /v1/chat HTTP/1.1\r\n${AUTH}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    'a large header': `GET /healthz HTTP/1.1\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
+  };
+  for (const [name, text] of Object.entries(behind)) {
+    const { server, chats } = await startHeld(t);
+    const caller = new RawCaller(t, server.url).write(chat('first') + chat('second') + text);
+    for (const model of ['first', 'second']) {
+      await until(() => chats.asked.at(-1) === model);
+      assert.equal(caller.answers.some(({ status }) => status >= 400), false, name);
+      chats.answer();
+    }
+    await caller.closed;
+    assert.deepEqual(caller.answers.map(({ status }) => status), [200, 200, name === 'a large header' ? 431 : 400], name);
+    assert.equal(server.server.inFlight(), 0);
+  }
+});
+
+test('an upgrade behind a chat is answered as it is, after it', async (t) => {
+  const { server, chats } = await startHeld(t);
+  const caller = new RawCaller(t, server.url).write(`${chat('first')}GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n`);
+  await until(() => chats.asked.length === 1);
+  chats.answer();
+  await caller.closed;
+  assert.deepEqual(caller.answers.map(({ status }) => status), [200, 200]);
+});
+
+test('what is behind an answer that ends the connection is dropped', async (t) => {
+  const { server, chats } = await startHeld(t);
+  const last = `GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+  assert.deepEqual((await sendRaw(t, server.url, last + chat('never'))).map(({ status }) => status), [404]);
+  await until(() => server.logLines.length === 1);
+  assert.deepEqual([chats.asked, server.server.inFlight()], [[], 0]);
+});
+
+test('a hang-up ends the request that is served and drops those behind it', async (t) => {
+  const gateway = await startGateway(t);
+  const caller = new RawCaller(t, gateway.url);
+  caller.write(chat('fake-stall') + chat('fake-stall-mid', '/v1/chat/stream') + HEALTH + chat('fake-chat'));
+  await until(() => gateway.sandbox.calls.length === 1);
+  caller.socket.destroy();
+  await until(() => gateway.logLines.some((line) => line['ended'] === 'caller-gone'));
+  await until(() => gateway.sandbox.openConnections() === 0);
+  assert.match(await (await gateway.get('/metrics')).text(), /\ngateway_requests_in_flight 0\n/);
+  assert.equal(await gateway.app.drain(), true);
+  assert.equal(gateway.sandbox.calls.length, 1);
+});
+
+test('the time that a request waits for its turn does not count as the time it took to send', async (t) => {
+  const { server, chats } = await startHeld(t, { headMs: 100, requestMs: 100, keepAliveMs: 60_000, checkIntervalMs: 20 });
+  const timedOut = new Promise((resolve) => server.server.server.once('clientError', resolve));
+  const caller = new RawCaller(t, server.url).write(chat('first') + HEALTH.slice(0, 20));
+  await until(() => chats.asked.length === 1);
+  await timedOut;
+  chats.answer();
+  await caller.answered(1);
+  caller.write(HEALTH.slice(20));
+  assert.deepEqual((await caller.answered(2)).map(({ status }) => status), [200, 200]);
+});
+
+test('requests that wait for 100 Continue get it when their turn comes', async (t) => {
+  const { server, chats } = await startHeld(t);
+  const second = chat('second', '/v1/chat', 'Expect: 100-continue\r\n');
+  const caller = new RawCaller(t, server.url).write(chat('first') + second);
+  await until(() => chats.asked.length === 1);
+  assert.equal(caller.received, '');
+  chats.answer();
+  await until(() => chats.asked.length === 2);
+  chats.answer();
+  assert.deepEqual((await caller.answered(3)).map(({ status }) => status), [200, 100, 200]);
+});

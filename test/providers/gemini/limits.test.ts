@@ -1,0 +1,66 @@
+/** Replies that are beyond what the gateway's strict reader takes: whole, or a failure that says so, never a part. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { replyToolCalls } from '../../../src/core/chat.ts';
+import type { ChatReply } from '../../../src/core/chat.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import { endOf } from '../../decode-stream.ts';
+import { adapter, deltasOf } from './fixtures.ts';
+
+function nested(depth: number, textLength = 0): string {
+  return `{"x":"${'x'.repeat(textLength)}","a":${'{"a":'.repeat(depth - 1)}1${'}'.repeat(depth - 1)}}`;
+}
+
+function bodyOf(args: string): string {
+  return `{"candidates":[{"content":{"parts":[{"functionCall":{"id":"t","name":"look","args":${args}}}]},"finishReason":"STOP"}]}`;
+}
+
+function isOwnFailure(outcome: ChatReply | Failure, limit: RegExp): void {
+  assert.ok(outcome instanceof Failure);
+  assert.match(outcome.message, limit);
+  assert.deepEqual([outcome.kind, outcome.isOwn, outcome.isRetried], ['server', true, false]);
+}
+
+for (const [way, decode] of [
+  ['in a whole reply', (args: string) => adapter.decodeChat(bodyOf(args))],
+  ['in a frame', (args: string) => endOf(deltasOf([bodyOf(args)]))],
+  ['in an array of pieces', (args: string) => endOf(deltasOf([`[${bodyOf(args)}]`]))],
+] as const) {
+  test(`a call nested 120 deep ${way} is a failure that names the limit`, () => {
+    isOwnFailure(decode(nested(120)), /nested beyond 100 levels/);
+    isOwnFailure(decode(nested(120, 100_000)), /nested beyond 100 levels/);
+  });
+
+  test(`a call nested 90 deep ${way} arrives whole`, () => {
+    const outcome = decode(nested(90));
+    assert.ok(!(outcome instanceof Failure));
+    assert.equal(replyToolCalls(outcome)[0]?.arguments.text, nested(90));
+  });
+
+  test(`a call with 40,000 objects ${way} arrives whole`, () => {
+    const args = `{"list":[${'{"a":1},'.repeat(39_999)}{"a":1}]}`;
+    const outcome = decode(args);
+    assert.ok(!(outcome instanceof Failure));
+    assert.equal(replyToolCalls(outcome)[0]?.arguments.text, args);
+  });
+}
+
+test('an array nested beyond the limit is a failure that names it', () => {
+  isOwnFailure(adapter.decodeChat(`[${'['.repeat(200)}${']'.repeat(200)}]`), /nested beyond 100 levels/);
+});
+
+test('more than 128 calls are no failure', () => {
+  const part = '{"functionCall":{"name":"look","args":{}}}';
+  const outcome = adapter.decodeChat(`{"candidates":[{"content":{"parts":[${`${part},`.repeat(199)}${part}]},"finishReason":"STOP"}]}`);
+  assert.ok(!(outcome instanceof Failure));
+  assert.equal(replyToolCalls(outcome).length, 200);
+});
+
+test('a blank frame and a [DONE] are passed over, wherever they come, and are no ending', () => {
+  const text = (finish: string): string => `{"candidates":[{"content":{"parts":[{"text":"a"}]}${finish}}]}`;
+  const outcome = endOf(deltasOf(['', '[DONE]', text(''), ' ', text(',"finishReason":"STOP"'), '', '[DONE]']));
+  assert.ok(!(outcome instanceof Failure));
+  assert.deepEqual(outcome.parts, [{ type: 'text', text: 'aa', state: undefined }]);
+  assert.ok(endOf(deltasOf([text(''), '[DONE]'])) instanceof Failure);
+});

@@ -1,0 +1,117 @@
+/** How a body's pieces reach their receiver: what came before a failure, and very many of them at once. */
+
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { Scope } from '../../src/core/scope.ts';
+import { collectBody } from '../../src/upstream/body.ts';
+import { createFetchTransport } from '../../src/upstream/fetch.ts';
+import { createHttpTransport } from '../../src/upstream/http.ts';
+import type { ChunkReceiver, UpstreamResponse } from '../../src/upstream/transport.ts';
+import { createGate, failureFrom, LIMITS, postCall, providerAt, responseFrom } from './attempts.ts';
+import { chunkOf, CHUNKED_HEAD, LAST_CHUNK, startRawServer } from './raw-server.ts';
+
+async function openResponse(t: TestContext, act: (socket: Socket) => void, transport = createHttpTransport()): Promise<UpstreamResponse> {
+  t.after(() => transport.close());
+  const server = await startRawServer(t, { onRequest: act });
+  return responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+}
+
+const BROKEN = 'this is no chunk\r\n';
+
+test('chunks that came together with what breaks the body are delivered before its failure', async (t) => {
+  const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + chunkOf('first ') + chunkOf('second') + BROKEN));
+  let text = '';
+  const failure = failureFrom(await response.readChunks((chunk) => void (text += chunk.toString())));
+  assert.equal(text, 'first second');
+  assert.equal(failure.message, 'acme answered 200, but its body did not arrive whole (HPE_INVALID_CHUNK_SIZE)');
+});
+
+test('they are delivered to a reader that begins after the connection is gone', async (t) => {
+  let gone: Promise<unknown> = Promise.resolve();
+  const response = await openResponse(t, (socket) => {
+    gone = new Promise((resolve) => socket.on('close', resolve));
+    socket.write(CHUNKED_HEAD + chunkOf('first') + BROKEN);
+  });
+  await gone;
+  let text = '';
+  failureFrom(await response.readChunks((chunk) => void (text += chunk.toString())));
+  assert.equal(text, 'first');
+});
+
+test('chunks that come while the receiver is busy are delivered before the failure that comes with them', async (t) => {
+  const gate = createGate();
+  let finish = (): void => undefined;
+  let gone: Promise<unknown> = Promise.resolve();
+  const response = await openResponse(t, (socket) => {
+    gone = new Promise((resolve) => socket.on('close', resolve));
+    finish = () => void socket.write(chunkOf('second') + BROKEN);
+    socket.write(CHUNKED_HEAD + chunkOf('first '));
+  });
+  const texts: string[] = [];
+  const read = response.readChunks((chunk) => {
+    texts.push(chunk.toString());
+    if (texts.length > 1) return undefined;
+    finish();
+    return gate.opened;
+  });
+  await gone;
+  gate.open();
+  failureFrom(await read);
+  assert.deepEqual(texts, ['first ', 'second']);
+});
+
+test('a receiver that is content with what came before a failure is told of none', async (t) => {
+  const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + chunkOf('all of it') + BROKEN));
+  assert.equal(await response.readChunks(() => 'enough'), undefined);
+});
+
+const PIECES = 200_000;
+/** As many as one read of 64 KiB holds, each of six bytes on the wire. */
+const PIECES_PER_READ = 11_000;
+
+for (const [name, create] of [['http', createHttpTransport], ['fetch', createFetchTransport]] as const) {
+  describe(`a body of ${PIECES} chunks over ${name}`, () => {
+    test('lets others have their turn after one read of the socket', async (t) => {
+      const wire = chunkOf('x').repeat(PIECES) + LAST_CHUNK;
+      const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + wire), create());
+      let bytes = 0;
+      let inTurn = 0;
+      let most = 0;
+      const timer = { immediate: setImmediate(() => undefined) };
+      const endTurn = (): void => {
+        most = Math.max(most, inTurn);
+        inTurn = 0;
+        timer.immediate = setImmediate(endTurn);
+      };
+      endTurn();
+      const failure = await response.readChunks((chunk) => {
+        inTurn += 1;
+        bytes += chunk.length;
+        return undefined;
+      });
+      clearImmediate(timer.immediate);
+      assert.equal(failure, undefined);
+      assert.equal(bytes, PIECES);
+      assert.ok(Math.max(most, inTurn) <= PIECES_PER_READ, `${most} chunks in one turn`);
+    });
+  });
+}
+
+test('a body keeps its bytes, not its pieces', async () => {
+  const block = Buffer.alloc(1_000_000, 'x');
+  let grewBytes = 0;
+  const response = {
+    status: 200,
+    headers: {},
+    readChunks(onChunk: ChunkReceiver) {
+      const before = process.memoryUsage().heapUsed;
+      for (let at = 0; at < block.length; at += 1) onChunk(block.subarray(at, at + 1));
+      grewBytes = process.memoryUsage().heapUsed - before;
+      return Promise.resolve(undefined);
+    },
+  };
+  assert.deepEqual(await collectBody(response, 'acme', block.length), block);
+  assert.ok(grewBytes < 60_000_000, `${grewBytes} bytes of heap`);
+});
