@@ -5,8 +5,10 @@
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-# Most tests wait for sockets rather than compute, so more of them run at once than there are usual cores.
-TESTS = $(shell find test -name '*.test.ts' | sort)
+TESTS = $(shell find test -name '*.test.ts' | grep -E '$(ONLY)' | sort)
+# Most tests wait for sockets rather than compute, so more of them run at once than there are usual cores. The time limit of
+# a test is for one that hangs, and far beyond what any takes.
+RUN_TESTS = node --import tsx --test --test-concurrency=4 --test-timeout=300000 --test-reporter=./test/reporter.mjs $(TESTS)
 
 # Development packages only; nothing of them is needed at run time.
 node_modules: package-lock.json
@@ -24,11 +26,16 @@ run: build ## start the gateway from the environment
 demo: build ## show the gateway at work in front of a fake provider, no key needed (ONCE=1 exits after the show)
 	node dist/demo.js
 
-test: node_modules ## type-check, run every test, hold the coverage
+test: node_modules ## type-check, run every test, hold the coverage (ONLY=upstream: paths that match, without coverage)
 	npx tsc -p test/tsconfig.json
-	npx c8 --src src --all --include 'src/**' --exclude src/demo.ts --reporter text-summary --reporter lcov \
-		--check-coverage --lines 95 --branches 90 \
-		node --import tsx --test --test-concurrency=3 $(TESTS)
+ifdef ONLY
+	@[ -n '$(TESTS)' ] || { echo 'no test file matches $(ONLY)' >&2; exit 1; }
+	@$(RUN_TESTS)
+else
+	@echo '$(words $(TESTS)) test files: two to three minutes on two cores. Failures are printed as they come, then a summary.'
+	@npx c8 --src src --all --include 'src/**' --exclude src/demo.ts --reporter text-summary --reporter lcov \
+		--check-coverage --lines 95 --branches 90 $(RUN_TESTS)
+endif
 
 bench: build ## CPU time of a request beside a proxy that only copies bytes (REQUESTS=10000; Linux)
 	node --import tsx test/bench/bench.ts

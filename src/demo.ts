@@ -1,7 +1,8 @@
 /**
  * `make demo`: a gateway in front of the sandbox, shown at work through plain HTTP, as any program would use it.
  *
- * Needs no provider key and no network. Serves on until Ctrl-C; with ONCE=1 it exits after the show.
+ * Needs no provider key and no network. Serves on until Ctrl-C; with ONCE=1 it exits after the show. GATEWAY_AUTH_TOKEN
+ * and GATEWAY_ADDR or PORT are read as by the gateway; without them the token is a fresh one and the port 8080 or any.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -11,10 +12,13 @@ import { createLog } from './base/log.ts';
 import { loadConfig } from './config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { startSandbox } from './sandbox/sandbox.ts';
+import { VERSION } from './version.ts';
 
 /** A pause between pieces, so that a stream can be seen arriving. */
 const TOKEN_DELAY_MS = 40;
 const ROUNDS_MAX = 5;
+/** Of a terminal as it opens on most machines. */
+const COLUMNS = 80;
 
 const WEATHER_TOOL = {
   name: 'weather',
@@ -30,16 +34,23 @@ const CLOTHES_TOOL = {
 type Call = { readonly id: string; readonly name: string; readonly arguments: unknown; readonly provider_state?: string };
 type Message = { readonly role: string; readonly text?: string; readonly content?: readonly unknown[] };
 type Reply = { readonly text: string; readonly message: Message; readonly stop_reason: string; readonly tool_calls?: readonly Call[] };
-type Frame = { readonly type: string; readonly text?: string; readonly kind?: string; readonly error?: string; readonly usage?: unknown };
+type Frame = {
+  readonly type: string;
+  readonly text?: string;
+  readonly kind?: string;
+  readonly error?: string;
+  readonly usage?: Readonly<Record<string, number>>;
+};
 
 await show();
 
 async function show(): Promise<void> {
   const sandbox = await startSandbox({ tokenDelayMs: TOKEN_DELAY_MS });
-  const token = `demo-${randomBytes(12).toString('hex')}`;
+  const { GATEWAY_ADDR, PORT, GATEWAY_AUTH_TOKEN, ONCE } = process.env;
+  const token = GATEWAY_AUTH_TOKEN ?? `demo-${randomBytes(12).toString('hex')}`;
   const { config, problems } = loadConfig(
     {
-      GATEWAY_ADDR: process.env['GATEWAY_ADDR'] ?? '127.0.0.1:8080',
+      GATEWAY_ADDR: GATEWAY_ADDR ?? `127.0.0.1:${PORT ?? 8080}`,
       GATEWAY_AUTH_TOKEN: token,
       GATEWAY_DEFAULT_PROVIDER: 'anthropic',
       GATEWAY_ALLOWED_ORIGINS: process.env['GATEWAY_ALLOWED_ORIGINS'],
@@ -61,7 +72,12 @@ async function show(): Promise<void> {
     compatRow,
     noFile,
   );
-  if (config === undefined) throw new Error(problems.join('\n'));
+  if (config === undefined) {
+    process.stderr.write(`${problems.join('\n')}\n`);
+    process.exitCode = 1;
+    await sandbox.close();
+    return;
+  }
   const writer = new LineWriter(2);
   const log = createLog({
     level: 'error',
@@ -69,33 +85,41 @@ async function show(): Promise<void> {
     isColoured: process.stderr.isTTY === true,
     write: (line) => writer.write(line),
   });
-  const surroundings = { log, version: 'demo', fetch: undefined, logLinesDropped: () => writer.dropped };
+  const surroundings = { log, version: VERSION, fetch: undefined, logLinesDropped: () => writer.dropped };
   let app = createApp(config, surroundings);
-  const address = await app.listen().catch(() => {
+  const address = await app.listen().catch((error: unknown) => {
+    if (GATEWAY_ADDR !== undefined || PORT !== undefined) throw error;
     // Somebody else has the usual port: any other will do for a demonstration.
     app = createApp({ ...config, listen: { type: 'tcp', host: '127.0.0.1', port: 0 } }, surroundings);
     return app.listen();
   });
   const client = { address, token };
 
-  say(`A gateway is listening on ${address}, in front of a built-in fake provider at ${sandbox.origin}.`);
+  say(`A gateway is listening on ${address},`);
+  say(`in front of a built-in fake provider at ${sandbox.origin}.`);
   await showChat(client);
   await showStream(client);
-  for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) await showToolLoop(client, provider);
-  await showFailedStreams(client);
+  await showToolLoops(client);
+  await showCutStream(client, sandbox.baseUrls.openai);
+  await showRefusal(client);
 
   const stop = async (): Promise<void> => {
     await app.drain();
     await sandbox.close();
   };
-  if (process.env['ONCE'] === '1') {
+  if (ONCE === '1') {
     await stop();
     say('\nAll of it worked.');
     return;
   }
   sayWhatNext(client);
-  process.once('SIGINT', () => void stop());
-  process.once('SIGTERM', () => void stop());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      // Over the ^C that the terminal shows.
+      say('\rStopped. Goodbye.');
+      void stop();
+    });
+  }
 }
 
 type Client = { readonly address: string; readonly token: string };
@@ -108,8 +132,27 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** Text below `mark`, its lines broken between words. */
+function sayBelow(mark: string, text: string): void {
+  const indent = ' '.repeat(mark.length);
+  let line = mark;
+  for (const word of text.split(' ')) {
+    if (line.length + word.length > COLUMNS && line.trim() !== mark.trim()) {
+      say(line.trimEnd());
+      line = indent;
+    }
+    line += `${word} `;
+  }
+  say(line.trimEnd());
+}
+
+/** JSON that can be broken between its fields. */
+function sayJson(mark: string, value: unknown): void {
+  sayBelow(mark, JSON.stringify(value).replaceAll(/("|\]|\}|\d),(?=["{[])/g, '$1, '));
+}
+
 function title(text: string): void {
-  say(`\n── ${text} ${'─'.repeat(Math.max(0, 76 - text.length))}`);
+  say(`\n── ${text} ${'─'.repeat(Math.max(0, COLUMNS - 4 - text.length))}`);
 }
 
 function post(client: Client, path: string, body: unknown): Promise<Response> {
@@ -130,38 +173,49 @@ async function ask(client: Client, body: unknown): Promise<Reply> {
 async function showChat(client: Client): Promise<void> {
   title('A chat: POST /v1/chat');
   const request = { provider: 'anthropic', model: 'fake-chat', messages: [{ role: 'user', text: 'What is a gateway?' }] };
-  say(`→ ${JSON.stringify(request)}`);
-  say(`← ${JSON.stringify(await ask(client, request))}`);
+  sayJson('→ ', request);
+  sayJson('← ', await ask(client, request));
 }
 
 async function showStream(client: Client): Promise<void> {
   title('A stream: POST /v1/chat/stream');
   const request = { provider: 'openai', model: 'fake-chat', messages: [{ role: 'user', text: 'Stream something.' }] };
-  say(`→ ${JSON.stringify(request)}`);
+  sayJson('→ ', request);
   process.stdout.write('← ');
+  let column = 2;
   let end: Frame | undefined;
   for await (const frame of frames(await post(client, '/v1/chat/stream', request))) {
-    if (frame.type === 'text_delta') process.stdout.write(`${frame.text}│`);
+    const shown = frame.type === 'text_delta' ? `${frame.text}│` : '';
+    // A piece ends with its word's space; the next goes to a new line where it would not fit.
+    process.stdout.write(column + shown.length > COLUMNS ? `\n  ${shown}` : shown);
+    column = column + shown.length > COLUMNS ? 2 + shown.length : column + shown.length;
     end = frame;
   }
   if (end?.type !== 'done') throw new Error(`the stream ended with ${end?.type}`);
-  say(`\n  each │ is the end of one frame; then one "done" frame with usage ${JSON.stringify(end.usage)}`);
+  say('\n  Each │ ends an event. The last one says "done", with the whole message and:');
+  sayJson('  ', end.usage);
+}
+
+/** The same loop everywhere; what a provider wants back travels in the message, unseen. */
+async function showToolLoops(client: Client): Promise<void> {
+  title('A tool loop, the same on four providers');
+  for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) await showToolLoop(client, provider);
 }
 
 async function showToolLoop(client: Client, provider: string): Promise<void> {
-  title(`A tool loop of two rounds on ${provider}`);
+  say(`  ${provider}`);
   const messages: Message[] = [{ role: 'user', text: 'What should I wear in Lisbon and Oslo?' }];
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const reply = await ask(client, { provider, model: 'fake-tool-loop', messages, tools: [WEATHER_TOOL, CLOTHES_TOOL] });
     messages.push(reply.message);
     if (reply.stop_reason !== 'tool_use') {
-      say(`  answer   ${reply.text}`);
+      sayBelow('    answer   ', reply.text);
       return;
     }
     const results = (reply.tool_calls ?? []).map((call) => {
       const content = call.name === 'weather' ? 'rain, 12 degrees' : 'a raincoat';
-      const state = reply.message.content?.some((part) => JSON.stringify(part).includes('"provider_state"')) ? '  (reasoning travels along)' : '';
-      say(`  round ${round}  ${call.name}(${JSON.stringify(call.arguments)}) = ${content}${state}`);
+      const hasState = reply.message.content?.some((part) => JSON.stringify(part).includes('"provider_state"'));
+      say(`    round ${round}  ${call.name}(${JSON.stringify(call.arguments)}) = ${content}${hasState ? ' (+ reasoning)' : ''}`);
       return { type: 'tool_result', tool_call_id: call.id, content };
     });
     messages.push({ role: 'tool', content: results });
@@ -169,16 +223,29 @@ async function showToolLoop(client: Client, provider: string): Promise<void> {
   throw new Error('the tool loop did not end');
 }
 
-async function showFailedStreams(client: Client): Promise<void> {
-  title('Streams that fail say so');
+/** A provider that is cut off in mid-answer, as a program sees it that asks it directly, and as the gateway tells it. */
+async function showCutStream(client: Client, providerUrl: string): Promise<void> {
+  title('A stream that the provider cuts off');
   const messages = [{ role: 'user', text: 'This will not end well.' }];
-  say('  a provider that is cut off in mid-answer:');
-  for await (const frame of frames(await post(client, '/v1/chat/stream', { model: 'fake-truncate', messages }))) {
-    say(`  ← ${JSON.stringify(frame)}`);
-  }
-  say('  a provider that reports a failure before its first token (a status, not a stream):');
-  const response = await post(client, '/v1/chat/stream', { model: 'fake-refusal', messages });
-  say(`  ← HTTP ${response.status} ${await response.text()}`);
+  const chat = { model: 'fake-truncate', messages: [{ role: 'user', content: messages[0]?.text }], stream: true };
+  const response = await fetch(`${providerUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer sandbox-key', 'content-type': 'application/json' },
+    body: JSON.stringify(chat),
+  });
+  const pieces = [...(await response.text()).matchAll(/"content":"([^"]*)"/g)].map(([, piece]) => piece);
+  say('  Asked directly, read to the end of the body as plain clients do:');
+  sayBelow('  ← ', `"${pieces.join('')}"`);
+  say('    No error. Half an answer has been taken for a whole one.');
+  say('  Through the gateway:');
+  for await (const frame of frames(await post(client, '/v1/chat/stream', { provider: 'openai', model: 'fake-truncate', messages }))) sayJson('  ← ', frame);
+}
+
+async function showRefusal(client: Client): Promise<void> {
+  title('A failure before the first event is a status, not a stream');
+  const response = await post(client, '/v1/chat/stream', { model: 'fake-refusal', messages: [{ role: 'user', text: 'No?' }] });
+  say(`← HTTP ${response.status}`);
+  sayJson('  ', await response.json());
 }
 
 /** The frames of an event stream: lines are buffered across chunks, comments skipped. */
@@ -196,11 +263,17 @@ async function* frames(response: Response): AsyncGenerator<Frame> {
 function sayWhatNext(client: Client): void {
   title('Your turn');
   say('The gateway keeps serving until Ctrl-C. In another terminal:\n');
-  say(`  export GATEWAY=${client.address} TOKEN=${client.token}\n`);
-  say(`  curl $GATEWAY/v1/chat -H "Authorization: Bearer $TOKEN" \\`);
-  say(`    -d '{"model":"fake-chat","messages":[{"role":"user","text":"Hello"}]}'\n`);
-  say(`  curl -N $GATEWAY/v1/chat/stream -H "Authorization: Bearer $TOKEN" \\`);
-  say(`    -d '{"provider":"gemini","model":"fake-chat","messages":[{"role":"user","text":"Hello"}]}'\n`);
-  say(`  curl $GATEWAY/v1/models -H "Authorization: Bearer $TOKEN"`);
-  say(`  curl $GATEWAY/metrics`);
+  say(`  export GATEWAY=${client.address}`);
+  say(`  export TOKEN=${client.token}\n`);
+  const curl = (path: string, provider: string): void => {
+    say(`  curl -N $GATEWAY${path} -H "Authorization: Bearer $TOKEN" \\`);
+    say(`    -d '{"provider": "${provider}", "model": "fake-chat",`);
+    say(`         "messages": [{"role": "user", "text": "Hello"}]}'\n`);
+  };
+  curl('/v1/chat', 'anthropic');
+  curl('/v1/chat/stream', 'gemini');
+  say('  curl $GATEWAY/v1/models -H "Authorization: Bearer $TOKEN"');
+  say('  curl $GATEWAY/metrics\n');
+  say('  Other models misbehave: fake-truncate, fake-status-503, fake-stall-mid …');
+  say('  src/sandbox/README.md lists them.');
 }

@@ -13,6 +13,7 @@ import { loadConfig } from './config/settings.ts';
 import type { LoadedConfig } from './config/settings.ts';
 import { describeError } from './http/server.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
+import { VERSION } from './version.ts';
 
 /** 0 = stopped by a signal, or nothing is wrong. */
 const FAILED = 1;
@@ -23,7 +24,7 @@ main(process.argv.slice(2));
 function main(words: readonly string[]): void {
   const [word, extra] = words;
   if (extra !== undefined) refuse(extra);
-  else if (word === '--version') process.stdout.write(`${readVersion()}\n`);
+  else if (word === '--version') process.stdout.write(`${VERSION}\n`);
   else if (word === '--help' || word === '-h') process.stdout.write(renderHelp(PROVIDER_ROWS));
   else if (word === '--check') process.exitCode = check(load());
   else if (word === undefined) start(load());
@@ -52,7 +53,7 @@ function check(loaded: LoadedConfig): number {
 function start(loaded: LoadedConfig): void {
   if (loaded.config === undefined) {
     for (const problem of loaded.problems) process.stderr.write(`${problem}\n`);
-    process.stderr.write('Not started. `gateway --help` lists every setting.\n');
+    process.stderr.write('Not started. --help lists every setting.\n');
     process.exitCode = FAILED;
     return;
   }
@@ -65,8 +66,7 @@ function start(loaded: LoadedConfig): void {
     write: (line) => writer.write(line),
   });
   for (const warning of [...loaded.warnings, ...loaded.unknownVariables]) log.warn(warning);
-  const version = readVersion();
-  const app = createApp(config, { log, version, fetch: undefined, logLinesDropped: () => writer.dropped });
+  const app = createApp(config, { log, version: VERSION, fetch: undefined, logLinesDropped: () => writer.dropped });
   const exit = (code: number): void => {
     // A listening Unix socket leaves no file behind.
     app.close();
@@ -79,7 +79,7 @@ function start(loaded: LoadedConfig): void {
   app.listen().then(
     (address) => {
       const providers = config.providers.map((provider) => provider.name).join(', ');
-      log.info(`listening on ${address}`, { version, node: process.version, providers, default_provider: config.defaultProvider });
+      log.info(`listening on ${address}`, { version: VERSION, node: process.version, providers, default_provider: config.defaultProvider });
     },
     (error: Error & { code?: string }) => {
       log.error(`GATEWAY_ADDR: cannot listen there (${error.code ?? error.name})`);
@@ -146,11 +146,4 @@ function stopOnSignals(app: App, log: Log, exit: (code: number) => void): void {
   };
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
-}
-
-/** The version in package.json, which stands beside src and dist. */
-function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(text) as { version: string };
-  return version;
 }

@@ -1,4 +1,4 @@
-/** The README's PromQL asks for what there is. */
+/** The documents' PromQL asks for what there is. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -7,20 +7,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parsePage } from './metrics-page.ts';
-import { readReadme } from './readme.ts';
+import { readPage } from './readme.ts';
 import { startGateway, user } from './running-gateway.ts';
 
-/** The expressions of the README: set apart by blank lines, each perhaps below a comment. */
-const expressions: readonly string[] = [...readReadme().matchAll(/^```promql\n([^]*?)^```$/gm)]
+/** The expressions of the page on operating: set apart by blank lines, each perhaps below a comment. */
+const expressions: readonly string[] = [...readPage('src/README.md').matchAll(/^```promql\n([^]*?)^```$/gm)]
   .flatMap(([, block = '']) => block.split('\n\n'))
   .map((text) => text.replaceAll(/^#.*\n/gm, '').trim());
 
-test('the README answers the five questions', () => {
+test('the documents answer the five questions', () => {
   assert.ok(expressions.length >= 5);
   assert.deepEqual(expressions.filter((expression) => expression === ''), []);
 });
 
-test("every metric and label of the README's PromQL is on a real page", async (t) => {
+test("every metric and label of the documents' PromQL is on a real page", async (t) => {
   const gateway = await startGateway(t);
   await gateway.stream({ model: 'fake-chat', messages: [user('x')] });
   await gateway.chat({ model: 'fake-chat', messages: [user('x')] });
@@ -47,7 +47,7 @@ test("every metric and label of the README's PromQL is on a real page", async (t
 
 // Runs where Prometheus is installed.
 if (spawnSync('promtool', ['--version']).status === 0) {
-  test("the README's PromQL is what Prometheus understands", (t) => {
+  test("the documents' PromQL is what Prometheus understands", (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'rules-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const file = join(folder, 'rules.json');

@@ -1,6 +1,6 @@
 /**
- * The README's tables, printed from the code. `node --import tsx test/readme.ts` writes them into the
- * README; readme.test.ts holds it to them.
+ * The documents: the README and the rooms' own pages. `node --import tsx test/readme.ts` prints their tables from the code
+ * anew; readme.test.ts holds them to it.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -11,31 +11,93 @@ import type { Adapter } from '../src/core/adapter.ts';
 import { FAILURE_KINDS } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
-import { FAULTS } from '../src/sandbox/sandbox.ts';
+import { FAULTS, MODELS } from '../src/sandbox/sandbox.ts';
+import { ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests } from './house.ts';
+import type { Size } from './house.ts';
 
-const README = fileURLToPath(new URL('../README.md', import.meta.url));
+const ROOT = new URL('../', import.meta.url);
 
-export function readReadme(): string {
-  return readFileSync(README, 'utf8');
+const TABLES = {
+  size: sizeSentence,
+  house: houseTable,
+  failures: failuresTable,
+  models: () => namesTable(MODELS),
+  faults: () => namesTable(FAULTS),
+  matrix: matrixTable,
+  settings: () => renderSettingsTable(PROVIDER_ROWS),
+  metrics: metricsTable,
+} satisfies Readonly<Record<string, () => string>>;
+
+/** Every page, from the project's root, and the tables that it holds. */
+export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> = {
+  'README.md': ['size', 'house'],
+  'src/README.md': ['metrics'],
+  'src/callers/README.md': ['failures'],
+  'src/config/README.md': ['settings'],
+  'src/http/README.md': [],
+  'src/providers/README.md': ['matrix'],
+  'src/sandbox/README.md': ['models', 'faults'],
+  'src/upstream/README.md': [],
+};
+
+export function readPage(path: string): string {
+  return readFileSync(new URL(path, ROOT), 'utf8');
 }
 
-/** The README with every table between its markers printed anew. */
-export function withTables(readme: string): string {
-  const tables: readonly (readonly [string, string])[] = [
-    ['failures', failuresTable()],
-    ['faults', faultsTable()],
-    ['matrix', matrixTable()],
-    ['settings', renderSettingsTable(PROVIDER_ROWS)],
-    ['metrics', metricsTable()],
-  ];
-  return tables.reduce((text, [name, table]) => {
+export type Block = { readonly language: string; readonly text: string; readonly line: number };
+
+/** The fenced blocks of a page, in order. */
+export function blocksOf(page: string): readonly Block[] {
+  return [...page.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].map((match) => ({
+    language: match[1] ?? '',
+    text: match[2] ?? '',
+    line: page.slice(0, match.index).split('\n').length,
+  }));
+}
+
+/** A page with every table between its markers printed anew. */
+export function withTables(path: string): string {
+  return (PAGES[path] ?? []).reduce((text, name) => {
     const begin = `<!-- ${name} -->`;
     const end = `<!-- /${name} -->`;
     const from = text.indexOf(begin);
     const to = text.indexOf(end);
-    if (from === -1 || to < from) throw new Error(`the README has no place for the table ${name}`);
-    return `${text.slice(0, from + begin.length)}\n${table.trimEnd()}\n${text.slice(to)}`;
-  }, readme);
+    if (from === -1 || to < from) throw new Error(`${path} has no place for the table ${name}`);
+    return `${text.slice(0, from + begin.length)}\n${TABLES[name]().trimEnd()}\n${text.slice(to)}`;
+  }, readPage(path));
+}
+
+function thousands(count: number): string {
+  return String(count).replace(/(?<=\d)(?=(\d{3})+$)/g, ',');
+}
+
+function sizeSentence(): string {
+  const { code, comments } = sizeOfGateway();
+  return `${thousands(code)} lines of code and ${thousands(comments)} of comments are all that runs, and ${roundTests().code} lines of tests hold them to what these pages say.`;
+}
+
+/** To the nearest thousand: every test that is added would change the README otherwise. */
+function roundTests(): { readonly code: string; readonly comments: string } {
+  const { code, comments } = sizeOfTests();
+  const rounded = (lines: number): string => `about ${thousands(Math.round(lines / 1000) * 1000)}`;
+  return { code: rounded(code), comments: rounded(comments) };
+}
+
+function houseTable(): string {
+  const row = (name: string, is: string, touches: string, { code, comments }: Size): string =>
+    `| ${name} | ${is} | ${touches} | ${thousands(code)} | ${thousands(comments)} |`;
+  const rowsOf = (isBeside: boolean): string[] =>
+    Object.entries(ROOMS)
+      .filter(([, room]) => (room.isBeside === true) === isBeside)
+      .map(([room, { is, touches }]) => row(`\`${room.endsWith('.ts') ? room : `${room}/`}\``, is, touches.join(', '), sizeOfRoom(room)));
+  return [
+    '| room | what is in it | touches | code | comments |',
+    '|---|---|---|---|---|',
+    ...rowsOf(false),
+    row('**the gateway**', '', '', sizeOfGateway()),
+    ...rowsOf(true),
+    `| \`test/\` | not in the package | | ${roundTests().code} | ${roundTests().comments} |`,
+  ].join('\n');
 }
 
 function failuresTable(): string {
@@ -45,8 +107,8 @@ function failuresTable(): string {
   return ['| kind | status | retried by the gateway | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-function faultsTable(): string {
-  const rows = Object.entries(FAULTS).map(([name, { meaning }]) => `| \`${name}\` | ${meaning} |`);
+function namesTable(names: Readonly<Record<string, { readonly meaning: string }>>): string {
+  const rows = Object.entries(names).map(([name, { meaning }]) => `| \`${name}\` | ${meaning} |`);
   return ['| model | what the fake provider does |', '|---|---|', ...rows].join('\n');
 }
 
@@ -74,4 +136,6 @@ function adapterOf(name: string): Adapter {
   return row.createAdapter(name);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(README, withTables(readReadme()));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const path of Object.keys(PAGES)) writeFileSync(new URL(path, ROOT), withTables(path));
+}

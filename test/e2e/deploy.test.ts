@@ -11,7 +11,10 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { RawCaller } from '../http/raw-caller.ts';
 import { framesOf, PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
-import { MAIN, ROOT, RunningProcess } from './running-process.ts';
+import { buildProgram } from './built-program.ts';
+import { ROOT, RunningProcess } from './running-process.ts';
+
+const MAIN = join(buildProgram(), 'dist/main.js');
 
 type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 
@@ -20,7 +23,7 @@ type Started = { readonly sandbox: Sandbox; readonly running: RunningProcess; re
 async function start(t: TestContext, environment: Readonly<Record<string, string>>, before: readonly string[] = []): Promise<Started> {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [...before, process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), ...environment });
+  const running = new RunningProcess(t, [...before, process.execPath, MAIN], { ...sandboxEnvironment(sandbox), ...environment });
   return { sandbox, running, address: await running.address() };
 }
 
@@ -53,7 +56,7 @@ async function keepAsking(t: TestContext, address: string, path: string): Promis
 }
 
 test('SIGTERM under load: unready first, every request in flight is answered, each connection told to close, exit 0', async (t) => {
-  const { sandbox, running, address } = await start(t, { GATEWAY_DRAIN_DELAY: '300ms' });
+  const { sandbox, running, address } = await start(t, { GATEWAY_DRAIN_DELAY: '2s' });
   let asking = 50;
   const callers = Array.from({ length: asking }, async (_, i) => {
     const answers = await keepAsking(t, address, i % 2 === 0 ? '/v1/chat' : '/v1/chat/stream');

@@ -1,17 +1,14 @@
 /** The gateway as its own process: start-up, refusal to start, signals, the built program alone. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { RawCaller } from '../http/raw-caller.ts';
 import { framesOf, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { Caller } from '../streams/caller.ts';
 import { until } from '../streams/wires.ts';
-import { MAIN, ROOT, RunningProcess } from './running-process.ts';
+import { buildProgram } from './built-program.ts';
+import { MAIN, RunningProcess } from './running-process.ts';
 
 function chat(address: string, body: object): Promise<Response> {
   return fetch(`${address}/v1/chat`, {
@@ -138,13 +135,9 @@ test('an address that is taken is said in one line', async (t) => {
 });
 
 test('the built program runs with dist and package.json alone', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.json', '--outDir', join(folder, 'dist')], { cwd: ROOT });
-  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [process.execPath, 'dist/main.js'], sandboxEnvironment(sandbox), folder);
+  const running = new RunningProcess(t, [process.execPath, 'dist/main.js'], sandboxEnvironment(sandbox), buildProgram());
   const response = await chat(await running.address(), { model: 'fake-chat', messages: [user('built')] });
   assert.equal(response.status, 200);
   assert.match(await response.text(), /built/);

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { valueOf } from '../metrics-page.ts';
 import { sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
+import { buildProgram } from './built-program.ts';
 
-const MAIN = ['--import', 'tsx', fileURLToPath(new URL('../../src/main.ts', import.meta.url))];
+const MAIN = join(buildProgram(), 'dist/main.js');
 /** More lines than a full pipe and the queue behind it take, at 350 bytes a line. */
 const PROBES = 5000;
 
@@ -38,7 +38,7 @@ for (const kind of ['pipe', 'socket'] as const) {
     t.after(() => sandbox.close());
     const pipe = createPipe(t);
     // What Node gives a child as 'pipe' is a socket.
-    const gateway = spawn(process.execPath, MAIN, {
+    const gateway = spawn(process.execPath, [MAIN], {
       env: { PATH: process.env['PATH'] ?? '', ...sandboxEnvironment(sandbox) },
       stdio: ['ignore', kind === 'pipe' ? pipe.write : 'pipe', 'inherit'],
     });

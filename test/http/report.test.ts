@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerJson, startUpstream } from '../faults/upstream.ts';
-import { readReadme } from '../readme.ts';
+import { readPage } from '../readme.ts';
 import { PROVIDER_KEY, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { RawCaller } from './raw-caller.ts';
@@ -202,7 +202,7 @@ test('a line is short whatever the caller chose', async (t) => {
   assert.ok(JSON.stringify(line).length < 1000);
 });
 
-test('the README explains every field that a line can have', async (t) => {
+test('the page on operating explains every field that a line can have', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_MAX_RETRIES: '1' });
   const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
   await (await gateway.post('/v1/chat', { ...HELLO, model: 'fake-status-503' }, trace)).text();
@@ -210,8 +210,8 @@ test('the README explains every field that a line can have', async (t) => {
   const limited = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '30ms' });
   await limited.chat({ ...HELLO, model: 'fake-stall' });
   const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat')];
-  const readme = readReadme();
-  const section = readme.slice(readme.indexOf('### Logs\n'));
+  const page = readPage('src/README.md');
+  const section = page.slice(page.indexOf('## Logs\n'));
   const table = section.slice(0, section.indexOf('\n#', 4));
   const explained = new Set([...table.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, field]) => field)));
   const written = new Set(lines.flatMap((line) => Object.keys(line)));

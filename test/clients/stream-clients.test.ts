@@ -1,4 +1,4 @@
-/** The README's clients, taken out of it and run: they read a good stream, and fail when it is not whole. */
+/** The documents' clients, taken out of their page and run: they read a good stream, and fail when it is not whole. */
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -10,11 +10,11 @@ import { fileURLToPath } from 'node:url';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { startGateway, TOKEN } from '../running-gateway.ts';
-import { readReadme } from '../readme.ts';
+import { blocksOf, readPage } from '../readme.ts';
 import { chunkOf, CHUNKED_HEAD, LAST_CHUNK, startRawServer } from '../upstream/raw-server.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const README_MODEL = 'claude-haiku-5-5';
+const DOCUMENTED_MODEL = 'claude-haiku-5-5';
 
 type Client = {
   /** The language of its block. */
@@ -34,12 +34,12 @@ function isAbsent(tool: string): string | false {
   return spawnSync(tool, ['--version']).status === 0 ? false : `no ${tool} here`;
 }
 
-/** The client in the README's section on reading a stream. */
-function readmeBlock(language: string): string {
-  const section = readReadme().split('#### Reading a stream\n')[1]?.split(/^##/m)[0] ?? '';
-  const blocks = [...section.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].filter(([, name]) => name === language);
+/** The client in the section on reading a stream. */
+function documentedClient(language: string): string {
+  const section = readPage('src/callers/README.md').split('### Reading a stream\n')[1]?.split(/^##/m)[0] ?? '';
+  const blocks = blocksOf(section).filter((block) => block.language === language);
   assert.equal(blocks.length, 1, `${blocks.length} blocks of ${language}`);
-  return blocks[0]?.[2] ?? '';
+  return blocks[0]?.text ?? '';
 }
 
 type Outcome = { readonly code: number | null; readonly out: string; readonly err: string };
@@ -49,7 +49,7 @@ function run(t: TestContext, client: Client, address: string, model: string, onO
   const folder = mkdtempSync(join(tmpdir(), 'client-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, client.file);
-  writeFileSync(file, readmeBlock(client.language).replaceAll(README_MODEL, model));
+  writeFileSync(file, documentedClient(client.language).replaceAll(DOCUMENTED_MODEL, model));
   const [command = '', ...words] = client.words(file);
   const child = spawn(command, words, { cwd: ROOT, env: { ...process.env, GATEWAY: address, TOKEN }, stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '';
@@ -79,7 +79,7 @@ const STREAM = [
 const DONE = 'data: {"type":"done","provider":"p","stop_reason":"end_turn","message":{"role":"assistant","content":[]}}\n\n';
 
 for (const client of CLIENTS) {
-  describe(`the README's client in ${client.language}`, { skip: isAbsent(client.tool), concurrency: true }, () => {
+  describe(`the documents' client in ${client.language}`, { skip: isAbsent(client.tool), concurrency: true }, () => {
     test('prints a good answer and succeeds', async (t) => {
       const gateway = await startGateway(t);
       const { code, out, err } = await run(t, client, gateway.url, 'fake-chat');

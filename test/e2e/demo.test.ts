@@ -1,0 +1,35 @@
+/** The demonstration as a newcomer sees it, in a terminal of 80 columns. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { buildProgram } from './built-program.ts';
+import { RunningProcess } from './running-process.ts';
+
+const DEMO = [process.execPath, join(buildProgram(), 'dist/demo.js')];
+
+test('the demonstration fits 80 columns and shows a cut stream from both sides', async (t) => {
+  const { code, out, err } = await new RunningProcess(t, DEMO, { ONCE: '1', GATEWAY_ADDR: '127.0.0.1:0' }).exited;
+  assert.equal(code, 0, err);
+  assert.deepEqual(out.split('\n').filter((line) => [...line].length > 80), []);
+  assert.match(out, /read to the end[^]*"Hello from "\n[^]*No error\.[^]*"type":"error", "kind":"server"/);
+});
+
+test('the demonstration serves on with the token of the environment, and says goodbye at Ctrl-C', async (t) => {
+  const token = 'a-token-for-the-demonstration';
+  const running = new RunningProcess(t, DEMO, { GATEWAY_ADDR: '127.0.0.1:0', GATEWAY_AUTH_TOKEN: token });
+  const [, address = ''] = await running.printed(/export GATEWAY=(\S+)\n/);
+  await running.printed(/lists them\.\n/);
+  assert.deepEqual(running.out.split('\n').filter((line) => [...line].length > 80), []);
+  assert.equal((await fetch(`${address}/v1/models`, { headers: { authorization: `Bearer ${token}` } })).status, 200);
+  running.child.kill('SIGINT');
+  const { code, out } = await running.exited;
+  assert.equal(code, 0);
+  assert.match(out, /Goodbye\.\n$/);
+});
+
+test('the demonstration says in a line what is wrong with its environment', async (t) => {
+  const { code, err } = await new RunningProcess(t, DEMO, { GATEWAY_ADDR: 'nowhere' }).exited;
+  assert.equal(code, 1);
+  assert.match(err, /^GATEWAY_ADDR: .*\n$/);
+});

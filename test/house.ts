@@ -1,0 +1,190 @@
+/**
+ * The plan of the house as data: which room may import which, and what of the machine it may touch. house.test.ts holds
+ * src to it; the README's table is printed from it.
+ */
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const SRC = fileURLToPath(new URL('../src', import.meta.url));
+const TEST = fileURLToPath(new URL('.', import.meta.url));
+
+/** What a room can touch beyond its own memory. Timers and the clock are everybody's. */
+export const CAPABILITIES = ['files', 'sockets', 'processes', 'environment', 'secrets', 'exit'] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** Modules that give a capability, and those that give none. A module in neither list is a question to ask. */
+const CAPABLE_MODULES: Readonly<Record<string, Capability>> = {
+  'node:fs': 'files',
+  'node:fs/promises': 'files',
+  // Heap snapshots.
+  'node:v8': 'files',
+  'node:net': 'sockets',
+  'node:http': 'sockets',
+  'node:https': 'sockets',
+  'node:http2': 'sockets',
+  'node:tls': 'sockets',
+  'node:dns': 'sockets',
+  'node:dns/promises': 'sockets',
+  'node:dgram': 'sockets',
+  'node:child_process': 'processes',
+  'node:cluster': 'processes',
+  'node:worker_threads': 'processes',
+};
+const HARMLESS_MODULES: readonly string[] = ['node:buffer', 'node:crypto', 'node:events', 'node:os', 'node:perf_hooks', 'node:stream', 'node:zlib'];
+/** What a capable module also has that touches nothing: questions about text, tables, the check of a certificate, figures. */
+const HARMLESS_NAMES: readonly string[] = ['BlockList', 'isIP', 'isIPv4', 'isIPv6', 'STATUS_CODES', 'createSecureContext', 'getHeapStatistics'];
+
+/** What needs no import, looked for in the code without its comments. */
+const CAPABLE_CODE: readonly (readonly [Capability, RegExp])[] = [
+  ['sockets', /(?<![.\w#'`])fetch\(|(?<!typeof )= fetch\b/],
+  ['environment', /\bprocess\b\W{1,3}env\b/],
+  ['secrets', /\breveal\(\)/],
+  ['exit', /\bprocess\.(?:exit|abort|kill|on|once)\b/],
+];
+
+export type Room = {
+  /** What is in it, for the README. */
+  readonly is: string;
+  readonly values: readonly string[];
+  /** May be imported as types only. */
+  readonly types?: readonly string[];
+  readonly touches: readonly Capability[];
+  /** Part of the package, but of no gateway that serves. */
+  readonly isBeside?: true;
+};
+
+/** A room: a folder of src, or a file directly in it. */
+export const ROOMS: Readonly<Record<string, Room>> = {
+  base: { is: 'tools that know nothing of chats: JSON, SSE, metrics text, log lines, secrets', values: [], touches: ['files', 'sockets', 'secrets'] },
+  core: { is: 'the vocabulary: requests, replies, failures, the seam to providers', values: ['base'], touches: [] },
+  config: { is: 'the table of settings, and how the environment is read', values: ['base', 'core'], touches: ['secrets'] },
+  'metrics.ts': { is: 'every metric, declared once', values: ['base', 'core'], touches: [] },
+  callers: { is: 'pure codecs, one for each format that callers speak', values: ['base', 'core'], touches: [] },
+  providers: { is: 'pure codecs, one for each format that providers speak; the hosts', values: ['base', 'core'], touches: [] },
+  upstream: { is: 'outbound HTTP: connections, time limits, proxies, retry policy', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
+  gateway: { is: 'the one attempt loop: complete, stream, models', values: ['base', 'core', 'metrics.ts', 'upstream'], touches: [] },
+  http: {
+    is: 'inbound HTTP: routes, tokens, bodies, event streams',
+    values: ['base', 'core', 'gateway'],
+    types: ['config', 'metrics.ts'],
+    touches: ['files', 'sockets', 'secrets'],
+  },
+  'version.ts': { is: 'the version', values: [], touches: [] },
+  'app.ts': {
+    is: 'the wiring: the one file that sees every layer',
+    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'],
+    touches: ['secrets'],
+  },
+  'main.ts': {
+    is: 'the process: environment, signals, exit codes',
+    values: ['app.ts', 'config', 'base', 'http', 'providers', 'version.ts'],
+    touches: ['files', 'environment', 'exit'],
+  },
+  sandbox: { is: 'the fake provider behind the demonstration and the tests', values: ['base'], touches: ['sockets'], isBeside: true },
+  'demo.ts': {
+    is: 'what `make demo` shows',
+    values: ['app.ts', 'config', 'base', 'providers', 'sandbox', 'version.ts'],
+    touches: ['sockets', 'environment', 'exit'],
+    isBeside: true,
+  },
+};
+
+export type SourceFile = {
+  /** From src. */
+  readonly path: string;
+  readonly room: string;
+  readonly text: string;
+};
+
+export type Import = {
+  readonly from: SourceFile;
+  readonly specifier: string;
+  readonly isType: boolean;
+  /** Named values; empty for a whole module. */
+  readonly names: readonly string[];
+};
+
+function readTypeScript(folder: string): readonly string[] {
+  return readdirSync(folder).sort().flatMap((name) => {
+    const path = join(folder, name);
+    return statSync(path).isDirectory() ? readTypeScript(path) : path.endsWith('.ts') ? [path] : [];
+  });
+}
+
+function readFiles(folder: string): readonly SourceFile[] {
+  return readTypeScript(folder).map((file) => {
+    const path = relative(folder, file);
+    return { path, room: path.split('/')[0] ?? '', text: readFileSync(file, 'utf8') };
+  });
+}
+
+export const files: readonly SourceFile[] = readFiles(SRC);
+
+export const imports: readonly Import[] = files.flatMap((from) =>
+  [...from.text.matchAll(/^(?:(?:import|export)(\s+type)?\b([^'"]*?)\bfrom|import)\s+['"]([^'"]+)['"]/gm)].map(([, type, names = '', specifier = '']) => ({
+    from,
+    specifier,
+    isType: type !== undefined,
+    names: (/\{([^}]*)\}/.exec(names)?.[1] ?? '').split(',').map((name) => name.trim().split(' ')[0] ?? '').filter((name) => name !== ''),
+  })),
+);
+
+/** Modules of Node that are in neither list. */
+export function unknownModules(): readonly string[] {
+  return imports
+    .filter(({ specifier }) => specifier.startsWith('node:') && !Object.hasOwn(CAPABLE_MODULES, specifier) && !HARMLESS_MODULES.includes(specifier))
+    .map(({ from, specifier }) => `${from.path}: ${specifier}`);
+}
+
+/** What the files of a room touch, in the order of CAPABILITIES. */
+export function touchedBy(room: string): readonly Capability[] {
+  const found = new Set<Capability>();
+  for (const { from, specifier, isType, names } of imports) {
+    const capability = CAPABLE_MODULES[specifier];
+    const isHarmless = names.length > 0 && names.every((name) => HARMLESS_NAMES.includes(name));
+    if (from.room === room && capability !== undefined && !isType && !isHarmless) found.add(capability);
+  }
+  for (const file of files) {
+    if (file.room !== room) continue;
+    const code = linesOf(file.text).code.join('\n');
+    for (const [capability, pattern] of CAPABLE_CODE) if (pattern.test(code)) found.add(capability);
+  }
+  return CAPABILITIES.filter((capability) => found.has(capability));
+}
+
+/** The lines that hold code, and how many hold nothing but comment. Blank lines are neither. */
+function linesOf(text: string): { readonly code: readonly string[]; readonly comments: number } {
+  const code: string[] = [];
+  let comments = 0;
+  let isInside = false;
+  for (const line of text.split('\n').map((whole) => whole.trim())) {
+    if (isInside || line.startsWith('//') || line.startsWith('/*')) {
+      comments += 1;
+      if (isInside || line.startsWith('/*')) isInside = !line.includes('*/');
+    } else if (line !== '') code.push(line);
+  }
+  return { code, comments };
+}
+
+export type Size = { readonly code: number; readonly comments: number };
+
+function sizeOf(measured: readonly SourceFile[]): Size {
+  const sizes = measured.map(({ text }) => linesOf(text));
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  return { code: sum(sizes.map(({ code }) => code.length)), comments: sum(sizes.map(({ comments }) => comments)) };
+}
+
+export function sizeOfRoom(room: string): Size {
+  return sizeOf(files.filter((file) => file.room === room));
+}
+
+/** All that a gateway that serves consists of. */
+export function sizeOfGateway(): Size {
+  return sizeOf(files.filter(({ room }) => ROOMS[room]?.isBeside !== true));
+}
+
+export function sizeOfTests(): Size {
+  return sizeOf(readFiles(TEST));
+}
