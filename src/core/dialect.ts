@@ -107,6 +107,8 @@ export interface CallerDialect {
   readonly takesModelPrefixes: boolean;
   /** Whether a caller's token may also come as `x-api-key`. */
   readonly takesApiKey: boolean;
+  /** The header that its clients read the request's id from, besides `X-Request-Id`. */
+  readonly requestIdHeader: string | undefined;
   /** The names in its table of fields. Metrics count what was left out by them, all others as `other`. */
   readonly fieldNames: ReadonlySet<string>;
   readonly routes: readonly DialectRoute[];

@@ -81,6 +81,12 @@ export class Exchange {
     response.on('error', ignore);
   }
 
+  /** From now on answers are in this dialect. */
+  speak(dialect: CallerDialect): void {
+    this.dialect = dialect;
+    if (dialect.requestIdHeader !== undefined) this.response.setHeader(dialect.requestIdHeader, this.requestId);
+  }
+
   /** Milliseconds since the request's head was read, or since its turn came. */
   get elapsedMs(): number {
     return performance.now() - this.startedAtMs;

@@ -189,7 +189,7 @@ async function answer(exchange: Exchange, parts: ServerParts, routes: ReadonlyMa
     return;
   }
   exchange.route = route.name;
-  if (route.dialect !== undefined) exchange.dialect = route.dialect;
+  if (route.dialect !== undefined) exchange.speak(route.dialect);
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (method === 'OPTIONS' && isCrossOrigin) {
     answerPreflight(exchange, route);

@@ -100,6 +100,9 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     logLevel: 'info',
     logFormat: 'json',
     logsAddress: true,
+    isDefaultChosen: false,
+    relaysStored: false,
+    takesModelPrefixes: undefined,
     transport: 'http',
     writeStallTimeoutMs: 60_000,
     tls: undefined,
@@ -241,6 +244,8 @@ const CASES: Readonly<Record<string, Cases>> = {
   GATEWAY_METRICS: boolean('isMetricsEnabled'),
   GATEWAY_INCLUDE_RAW: boolean('includesRaw'),
   GATEWAY_LOG_ADDRESS: boolean('logsAddress'),
+  GATEWAY_MODEL_PREFIXES: boolean('takesModelPrefixes'),
+  GATEWAY_RELAY_STORED: boolean('relaysStored'),
   GATEWAY_FORWARD_ERROR_MESSAGES: boolean('forwardsErrorMessages'),
   GATEWAY_PROPAGATE_TRACE: boolean('propagatesTrace'),
   GATEWAY_LOG_LEVEL: {

@@ -16,6 +16,7 @@ export const ANTHROPIC: CallerDialect = {
   vendor: 'anthropic',
   takesModelPrefixes: true,
   takesApiKey: true,
+  requestIdHeader: 'request-id',
   fieldNames: new Set(Object.keys(MESSAGES_FIELDS)),
   routes: [{ name: 'messages', path: '/v1/messages', stream: 'asked' }],
   relay: MESSAGES_RELAY,
@@ -24,7 +25,7 @@ export const ANTHROPIC: CallerDialect = {
   createFrames: (facts) => new MessageEvents(facts),
   renderFailure: (failure, requestId) => ({
     body: renderJson(failureBody(failure, requestId)),
-    headers: { 'request-id': requestId, ...retryHeaders(failure) },
+    headers: retryHeaders(failure),
   }),
   renderModels: renderModelList,
   breaksFailedStreams: true,

@@ -13,6 +13,7 @@ export const NATIVE: CallerDialect = {
   vendor: undefined,
   takesModelPrefixes: false,
   takesApiKey: false,
+  requestIdHeader: undefined,
   fieldNames: new Set(),
   routes: [
     { name: 'chat', path: '/v1/chat', stream: 'never' },

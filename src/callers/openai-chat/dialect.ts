@@ -15,6 +15,7 @@ export const OPENAI_CHAT: CallerDialect = {
   vendor: 'openai',
   takesModelPrefixes: true,
   takesApiKey: true,
+  requestIdHeader: undefined,
   fieldNames: new Set(Object.keys(CHAT_FIELDS)),
   routes: [{ name: 'chat_completions', path: '/v1/chat/completions', stream: 'asked' }],
   relay: CHAT_RELAY,

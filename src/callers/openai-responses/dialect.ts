@@ -16,6 +16,7 @@ export const OPENAI_RESPONSES: CallerDialect = {
   vendor: 'openai',
   takesModelPrefixes: true,
   takesApiKey: true,
+  requestIdHeader: undefined,
   fieldNames: new Set(Object.keys(RESPONSES_FIELDS)),
   routes: [{ name: 'responses', path: '/v1/responses', stream: 'asked' }],
   relay: RESPONSES_RELAY,

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Adapter, Provider } from '../../src/core/adapter.ts';
+import { NATIVE } from '../../src/callers/native/dialect.ts';
+import { OPENAI_CHAT } from '../../src/callers/openai-chat/dialect.ts';
+import type { CallerDialect, DecodedRequest } from '../../src/core/dialect.ts';
+import { Failure } from '../../src/core/failure.ts';
+import { targetOf } from '../../src/http/target.ts';
+
+function provider(name: string, speaks: readonly string[] = []): Provider {
+  return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), key: undefined, keyHeader: { name: 'x', prefix: '' }, speaks };
+}
+
+const ALL = new Map([provider('anthropic', ['anthropic']), provider('groq'), provider('openai', ['openai-chat'])].map((each) => [each.name, each]));
+const WITHOUT_OPENAI = new Map([...ALL].filter(([name]) => name !== 'openai'));
+const BY_ALPHABET = { defaultProvider: 'anthropic', isDefaultChosen: false, takesModelPrefixes: undefined };
+
+function asked(model: string, named?: string): DecodedRequest {
+  return { provider: named, model, isStream: false, wantsUsage: false, source: undefined, translate: () => new Failure('unsupported', 'not translated here') };
+}
+
+/** Who serves, and under which name it knows the model; or the sentence of the failure. */
+function served(dialect: CallerDialect, request: DecodedRequest, header?: string, providers = ALL, configured: Parameters<typeof targetOf>[4] = BY_ALPHABET): string {
+  const target = targetOf(dialect, request, header, providers, configured);
+  return target instanceof Failure ? `${target.kind}: ${target.message}` : `${target.provider.name} ${target.model}`;
+}
+
+test('a provider named in the body or in the header serves, with the model as it is written', () => {
+  assert.equal(served(NATIVE, asked('m', 'groq')), 'groq m');
+  assert.equal(served(OPENAI_CHAT, asked('openai/gpt-oss-120b'), 'groq'), 'groq openai/gpt-oss-120b');
+  assert.equal(served(OPENAI_CHAT, asked('m'), 'nobody'), 'not_found: provider: "nobody" is not registered on this gateway');
+});
+
+test('the part before the first slash names a provider where there is one of that name', () => {
+  assert.equal(served(OPENAI_CHAT, asked('groq/openai/gpt-oss-120b')), 'groq openai/gpt-oss-120b');
+  assert.equal(served(OPENAI_CHAT, asked('meta-llama/x')), 'openai meta-llama/x');
+  for (const model of ['groq/', '/groq', 'groq']) assert.equal(served(OPENAI_CHAT, asked(model)), `openai ${model}`);
+});
+
+test('prefixes count only in formats of other makers, unless the operator says otherwise', () => {
+  assert.equal(served(NATIVE, asked('groq/m')), 'anthropic groq/m');
+  assert.equal(served(NATIVE, asked('groq/m'), undefined, ALL, { ...BY_ALPHABET, takesModelPrefixes: true }), 'groq m');
+  assert.equal(served(OPENAI_CHAT, asked('groq/m'), undefined, ALL, { ...BY_ALPHABET, takesModelPrefixes: false }), 'openai groq/m');
+});
+
+test("without a name the dialect's own maker serves, unless the operator's default speaks the dialect or the maker is absent", () => {
+  assert.equal(served(OPENAI_CHAT, asked('m')), 'openai m');
+  assert.equal(served(OPENAI_CHAT, asked('m'), undefined, ALL, { ...BY_ALPHABET, isDefaultChosen: true }), 'openai m');
+  const speaking = new Map([...ALL, ['own', provider('own', ['openai-chat'])]]);
+  assert.equal(served(OPENAI_CHAT, asked('m'), undefined, speaking, { ...BY_ALPHABET, defaultProvider: 'own', isDefaultChosen: true }), 'own m');
+  assert.equal(served(OPENAI_CHAT, asked('m'), undefined, speaking, { ...BY_ALPHABET, defaultProvider: 'own' }), 'openai m');
+  assert.equal(served(OPENAI_CHAT, asked('m'), undefined, WITHOUT_OPENAI), 'anthropic m');
+  assert.equal(served(NATIVE, asked('m')), 'anthropic m');
+});
