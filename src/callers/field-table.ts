@@ -34,6 +34,19 @@ export class Ignored {
     else this.#more += 1;
   }
 
+  /** Adds a place inside the items of a list, once for all of them: `input[].id`. */
+  addOnce(path: Path): void {
+    const pattern = renderPath(path).replace(/\[\d+\]/g, '[]');
+    if (this.#paths.includes(pattern)) return;
+    if (this.#paths.length < IGNORED_MAX) this.#paths.push(pattern);
+    else this.#more += 1;
+  }
+
+  /** Adds the fields of a list's item that were not read, once for all items. */
+  addUnreadOfItem(fields: Fields): void {
+    for (const [name] of fields.unread()) this.addOnce(fields.at(name));
+  }
+
   /** Adds the fields of an object that were not read. */
   addUnread(fields: Fields): void {
     for (const [name] of fields.unread()) this.add(fields.at(name));

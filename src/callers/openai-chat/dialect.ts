@@ -2,10 +2,10 @@
 
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
-import { errorObject, retryHeaders } from './failure.ts';
+import { errorObject, retryHeaders } from '../openai-common/failure.ts';
+import { renderModelList } from '../openai-common/models.ts';
 import { CHAT_FIELDS } from './fields.ts';
 import { CompletionChunks, renderCompletion } from './reply.ts';
-import { renderModelList } from './models.ts';
 import { decodeChatCompletions } from './request.ts';
 
 export const OPENAI_CHAT: CallerDialect = {

@@ -11,7 +11,8 @@ import type { ChatReply, Delta, StopReason, ToolCallPart, Usage } from '../../co
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
-import { errorObject } from './failure.ts';
+import { errorObject } from '../openai-common/failure.ts';
+import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
 
 const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
   end_turn: 'stop',
@@ -21,9 +22,6 @@ const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
   refusal: 'content_filter',
   unknown: 'stop',
 };
-
-/** What a provider that declined without a word is taken to have said. */
-const REFUSAL = 'The request was declined.';
 
 /** The body of a good answer. */
 export function renderCompletion(reply: ChatReply, facts: AnswerFacts): string {
@@ -42,10 +40,6 @@ function headOf({ requestId, createdAtS, request, servedModel }: AnswerFacts, ob
 /** A refusal without a word is one that ended in order, as the maker's own are. */
 function finishReason(reply: ChatReply): string {
   return isWordlessRefusal(reply) ? 'stop' : FINISH_REASONS[reply.stopReason];
-}
-
-function isWordlessRefusal(reply: ChatReply): boolean {
-  return reply.stopReason === 'refusal' && reply.parts.length === 0;
 }
 
 function messageFrom(reply: ChatReply): JsonOutObject {

@@ -5,12 +5,11 @@
  * out and named, or refused by its path: see `fields.ts`. An unknown type of message, part or tool is refused.
  */
 
-import { FieldProblem, Fields, textItem } from '../../base/fields.ts';
+import { Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { parseJson } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import type { AssistantPart, ChatRequest, ImagePart, TextPart, Thinking, Tool, ToolChoice, Turn } from '../../core/chat.ts';
+import type { AssistantPart, ChatRequest, ImagePart, TextPart, Tool, ToolChoice, ToolResultPart, Turn } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
@@ -19,6 +18,8 @@ import type { CarriedState } from '../carried-state.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { readModel } from '../model.ts';
+import { laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+import { readEffort } from '../openai-common/thinking.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
@@ -27,9 +28,17 @@ export function decodeChatCompletions(body: Buffer): DecodedRequest | Failure {
     provider: undefined,
     model: readModel(fields),
     isStream: fields.boolean('stream') ?? false,
-    wantsUsage: fields.object('stream_options')?.boolean('include_usage') ?? false,
+    wantsUsage: readStreamOptions(fields, new Ignored()),
     translate: (model) => caught(() => translate(fields, model)),
   }));
+}
+
+/** Whether a stream is to say its usage. */
+function readStreamOptions(fields: Fields, ignored: Ignored): boolean {
+  const options = fields.object('stream_options');
+  const wantsUsage = options?.boolean('include_usage') ?? false;
+  if (options !== undefined) ignored.addUnread(options);
+  return wantsUsage;
 }
 
 function translate(fields: Fields, model: string): Translation {
@@ -46,11 +55,12 @@ function translate(fields: Fields, model: string): Translation {
     topP: fields.finiteNumber('top_p'),
     stop: readStop(fields),
     tools: fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [],
-    toolChoice: readToolChoice(fields),
-    thinking: readThinking(fields),
+    toolChoice: readToolChoice(fields, ignored),
+    thinking: readEffort(fields, 'reasoning_effort'),
     providerOptions: undefined,
   };
   if (maxCompletionTokens !== undefined) fields.any('max_tokens');
+  readStreamOptions(fields, ignored);
   applyTable(CHAT_FIELDS, fields, ignored);
   return { request, ignored: ignored.paths };
 }
@@ -61,71 +71,80 @@ type Conversation = { readonly system: string | undefined; readonly turns: reado
 function readMessages(fields: Fields, ignored: Ignored): Conversation {
   const system: string[] = [];
   const turns: Turn[] = [];
+  /** The results of the last turn, while it is one of results: those in a row are one turn. */
+  let results: ToolResultPart[] | undefined;
   const messages = fields.list('messages', (item, path) => {
     const message = Fields.from(item, path);
     const role = message.requiredOneOf('role', ['system', 'developer', 'user', 'assistant', 'tool']);
-    if (role === 'system' || role === 'developer') {
-      const text = readText(message, 'content');
-      if (turns.length === 0) system.push(text);
-      else turns.push({ role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] });
-    } else if (role === 'user') {
-      turns.push({ role, parts: readUserParts(message) });
-    } else if (role === 'assistant') {
-      turns.push({ role, parts: readAssistantParts(message, ignored) });
+    if (role === 'tool') {
+      if (results === undefined) turns.push({ role, parts: (results = []) });
+      results.push(readResult(message, ignored));
+    } else if (role === 'user' || role === 'assistant') {
+      results = undefined;
+      turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored) } : { role, parts: readAssistantParts(message, ignored) });
     } else {
-      const part = { type: 'tool_result', toolCallId: message.requiredText('tool_call_id'), content: readText(message, 'content'), isError: false } as const;
-      const last = turns.at(-1);
-      if (last?.role === 'tool') turns[turns.length - 1] = { role, parts: [...last.parts, part] };
-      else turns.push({ role, parts: [part] });
+      const text = readText(message, ignored);
+      if (turns.length === 0) system.push(text);
+      else if (text !== '') turns.push(laterInstructions(text));
+      if (text !== '') results = undefined;
     }
-    ignored.addUnread(message);
+    ignored.addUnreadOfItem(message);
   });
   if (messages === undefined) throw fields.problem('messages', 'required');
   if (turns.length === 0) throw fields.problem('messages', 'must hold at least one message of a user');
-  return { system: system.length === 0 ? undefined : system.join('\n\n'), turns };
+  return { system: system.filter((text) => text !== '').join('\n\n') || undefined, turns };
 }
 
-function plainText(text: string): TextPart {
-  return { type: 'text', text, state: undefined };
+function readResult(message: Fields, ignored: Ignored): ToolResultPart {
+  const toolCallId = message.requiredText('tool_call_id');
+  return { type: 'tool_result', toolCallId, content: readText(message, ignored), isError: false };
 }
 
-/** Text that may come as a string or as a list of text parts. */
-function readText(message: Fields, name: string): string {
-  const value = message.any(name);
+/** A message's content that may come as a string or as a list of text parts. */
+function readText(message: Fields, ignored: Ignored): string {
+  const value = message.any('content');
   if (typeof value === 'string') return value;
-  if (!(value instanceof JsonArray)) throw message.problem(name, 'expected a string or an array of text parts');
-  return value.items.map((item, index) => readTextPart(item, { parent: message.at(name), key: index })).join('');
+  if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of text parts');
+  return value.items.map((item, index) => readTextPart(item, { parent: message.at('content'), key: index }, ignored)).join('');
 }
 
-function readTextPart(item: JsonValue, path: Path): string {
+function readTextPart(item: JsonValue, path: Path, ignored: Ignored): string {
   const part = Fields.from(item, path);
-  const type = part.requiredString('type');
-  if (type !== 'text') throw unsupported(part.at('type'), 'only text is taken here');
-  return part.requiredString('text');
+  if (part.requiredString('type') !== 'text') throw unsupported(part.at('type'), 'only text is taken here');
+  const text = part.requiredString('text');
+  ignored.addUnreadOfItem(part);
+  return text;
 }
 
-function readUserParts(message: Fields): readonly (TextPart | ImagePart)[] {
+function readUserParts(message: Fields, ignored: Ignored): readonly (TextPart | ImagePart)[] {
   const value = message.any('content');
   if (typeof value === 'string') return [plainText(message.requiredText('content'))];
   if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of parts');
   if (value.items.length === 0) throw message.problem('content', 'must not be empty');
-  return value.items.map((item, index) => readUserPart(item, { parent: message.at('content'), key: index }));
+  return value.items.map((item, index) => readUserPart(item, { parent: message.at('content'), key: index }, ignored));
 }
 
-function readUserPart(item: JsonValue, path: Path): TextPart | ImagePart {
+function readUserPart(item: JsonValue, path: Path, ignored: Ignored): TextPart | ImagePart {
   const part = Fields.from(item, path);
   const type = part.requiredString('type');
-  if (type === 'text') return plainText(part.requiredText('text'));
-  if (type !== 'image_url') throw unsupported(part.at('type'), 'only text and image_url are taken');
+  if (type !== 'text' && type !== 'image_url') throw unsupported(part.at('type'), 'only text and image_url are taken');
+  const decoded = type === 'text' ? plainText(part.requiredText('text')) : readImage(part, ignored);
+  ignored.addUnreadOfItem(part);
+  return decoded;
+}
+
+function readImage(part: Fields, ignored: Ignored): ImagePart {
   const image = part.object('image_url');
   if (image === undefined) throw part.problem('image_url', 'required');
-  return imageFromUrl(image.requiredText('url'), image.at('url'));
+  const decoded = imageFromUrl(image.requiredText('url'), image.at('url'));
+  ignored.addUnreadOfItem(image);
+  return decoded;
 }
 
 /** The text first, then the calls: the order of this format. */
 function readAssistantParts(message: Fields, ignored: Ignored): readonly AssistantPart[] {
-  const text = message.has('content') ? readSpokenText(message) : '';
-  const states: CarriedState[] = [...statesAt(message.object('extra_content'))];
+  const text = readSpokenText(message, ignored);
+  const states: CarriedState[] = [...readStates(message, ignored)];
   const calls = message.list('tool_calls', (item, path) => readToolCall(item, path, states, ignored)) ?? [];
   const ofTexts = states.filter(({ owner }) => owner === 'text').map(({ state }) => state);
   const texts: TextPart[] = text === '' ? [] : [{ type: 'text', text, state: ofTexts.shift() }];
@@ -135,16 +154,21 @@ function readAssistantParts(message: Fields, ignored: Ignored): readonly Assista
 }
 
 /** An assistant's text: a refusal is what it said, too. */
-function readSpokenText(message: Fields): string {
+function readSpokenText(message: Fields, ignored: Ignored): string {
+  const refusal = message.string('refusal') ?? '';
+  if (!message.has('content')) return refusal;
   const value = message.any('content');
-  if (!(value instanceof JsonArray)) return readText(message, 'content');
-  return value.items
-    .map((item, index) => {
-      const path = { parent: message.at('content'), key: index };
-      const part = Fields.from(item, path);
-      return part.string('type') === 'refusal' ? part.requiredString('refusal') : readTextPart(item, path);
-    })
-    .join('');
+  if (!(value instanceof JsonArray)) return readText(message, ignored) + refusal;
+  const pieces = value.items.map((item, index) => readSpokenPart(item, { parent: message.at('content'), key: index }, ignored));
+  return pieces.join('') + refusal;
+}
+
+function readSpokenPart(item: JsonValue, path: Path, ignored: Ignored): string {
+  const part = Fields.from(item, path);
+  if (part.string('type') !== 'refusal') return readTextPart(item, path, ignored);
+  const refusal = part.requiredString('refusal');
+  ignored.addUnreadOfItem(part);
+  return refusal;
 }
 
 function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored): AssistantPart {
@@ -152,7 +176,7 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
   if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of functions are taken');
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
-  const carried = statesAt(call.object('extra_content'));
+  const carried = readStates(call, ignored);
   states.push(...carried.filter(({ owner }) => owner === 'text'));
   const part: AssistantPart = {
     type: 'tool_call',
@@ -161,25 +185,20 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
     arguments: readArguments(called),
     state: carried.find(({ owner }) => owner === 'own')?.state,
   };
+  // The place in a stream, which clients that put calls together from pieces leave in them.
   call.any('index');
-  ignored.addUnread(call);
+  ignored.addUnreadOfItem(called);
+  ignored.addUnreadOfItem(call);
   return part;
 }
 
-/** The text of a JSON object; an empty text is a call without arguments. */
-function readArguments(called: Fields): RawJson {
-  const text = called.string('arguments') || '{}';
-  const value = parseJson(text);
-  if (!(value instanceof JsonObject)) throw called.problem('arguments', 'must be the text of a JSON object');
-  return value.raw;
-}
-
-/** What the gateway itself put into `extra_content.google.thought_signature`; a signature of another maker is none. */
-function statesAt(extra: Fields | undefined): readonly CarriedState[] {
-  const google = extra?.object('google');
-  const signature = google?.string('thought_signature');
+/** What the gateway itself put into `extra_content.google.thought_signature`; a signature of another maker is left out. */
+function readStates(owner: Fields, ignored: Ignored): readonly CarriedState[] {
+  const extra = owner.object('extra_content');
+  const signature = extra?.object('google')?.string('thought_signature');
   const states = signature === undefined ? undefined : carriedStates(signature);
-  if (states === DAMAGED) throw new FieldProblem(google?.at('thought_signature'), 'damaged, or not made by this gateway');
+  if (states === DAMAGED) throw owner.problem('extra_content', 'damaged, or not made by this gateway');
+  if (extra !== undefined && states === undefined) ignored.addOnce(owner.at('extra_content'));
   return states ?? [];
 }
 
@@ -200,12 +219,12 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
     description: named.string('description') || undefined,
     parameters: named.opaqueObject('parameters')?.raw,
   };
-  ignored.addUnread(named);
-  ignored.addUnread(tool);
+  ignored.addUnreadOfItem(named);
+  ignored.addUnreadOfItem(tool);
   return decoded;
 }
 
-function readToolChoice(fields: Fields): ToolChoice | undefined {
+function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefined {
   const value = fields.any('tool_choice');
   if (value === undefined) return undefined;
   if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']) };
@@ -213,20 +232,6 @@ function readToolChoice(fields: Fields): ToolChoice | undefined {
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
   const name = choice.object('function')?.requiredText('name');
   if (name === undefined) throw choice.problem('function', 'required');
+  ignored.addUnread(choice);
   return { mode: 'tool', name };
-}
-
-const EFFORTS: Readonly<Record<string, Thinking>> = {
-  none: { enabled: false, effort: undefined },
-  minimal: { enabled: true, effort: 'low' },
-  low: { enabled: true, effort: 'low' },
-  medium: { enabled: true, effort: 'medium' },
-  high: { enabled: true, effort: 'high' },
-  xhigh: { enabled: true, effort: 'max' },
-  max: { enabled: true, effort: 'max' },
-};
-
-function readThinking(fields: Fields): Thinking | undefined {
-  const effort = fields.oneOf('reasoning_effort', Object.keys(EFFORTS));
-  return effort === undefined ? undefined : EFFORTS[effort];
 }

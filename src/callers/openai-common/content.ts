@@ -1,0 +1,23 @@
+/** What both of OpenAI's formats hold of a conversation in the same form. */
+
+import type { Fields } from '../../base/fields.ts';
+import { parseJson } from '../../base/json/parse.ts';
+import { JsonObject } from '../../base/json/value.ts';
+import type { RawJson } from '../../base/json/value.ts';
+import type { TextPart, UserTurn } from '../../core/chat.ts';
+
+export function plainText(text: string): TextPart {
+  return { type: 'text', text, state: undefined };
+}
+
+/** Instructions that come in the middle of a conversation, where a chat has no other place for them. */
+export function laterInstructions(text: string): UserTurn {
+  return { role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] };
+}
+
+/** The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. */
+export function readArguments(called: Fields): RawJson {
+  const value = parseJson(called.string('arguments') || '{}');
+  if (!(value instanceof JsonObject)) throw called.problem('arguments', 'must be the text of a JSON object');
+  return value.raw;
+}

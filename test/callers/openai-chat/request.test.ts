@@ -1,0 +1,355 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RawJson } from '../../../src/base/json/value.ts';
+import { OPENAI_CHAT } from '../../../src/callers/openai-chat/dialect.ts';
+import type { ChatRequest } from '../../../src/core/chat.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import { createRandom } from '../../base/random.ts';
+import { mutateJson, mutateText } from '../../fuzz/mutate.ts';
+import { decodedBy, refusal, translated } from '../dialect-testing.ts';
+
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const HI: ChatRequest = {
+  provider: undefined,
+  model: 'm',
+  system: undefined,
+  turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi', state: undefined }] }],
+  maxTokens: undefined,
+  temperature: undefined,
+  topP: undefined,
+  stop: [],
+  tools: [],
+  toolChoice: undefined,
+  thinking: undefined,
+  providerOptions: undefined,
+};
+
+const USER = { role: 'user', content: 'Hi' };
+const USER_TURN = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+
+function requestOf(fields: object): ChatRequest {
+  return translated(OPENAI_CHAT, { model: 'm', messages: [USER], ...fields }).request;
+}
+
+function ignoredOf(fields: object): readonly string[] {
+  return translated(OPENAI_CHAT, { model: 'm', messages: [USER], ...fields }).ignored;
+}
+
+function refusalOf(fields: object): string {
+  return refusal(OPENAI_CHAT, { model: 'm', messages: [USER], ...fields });
+}
+
+/** The turns of messages, without the properties that are undefined. */
+function turnsOf(...messages: readonly unknown[]): unknown {
+  return JSON.parse(JSON.stringify(requestOf({ messages }).turns));
+}
+
+test('a Chat Completions request with a model and a message is a chat of one turn', () => {
+  assert.deepEqual(translated(OPENAI_CHAT, { model: 'm', messages: [USER] }), { request: HI, ignored: [] });
+});
+
+test('a Chat Completions request says what it asks for before it is translated', () => {
+  const read = (body: object): unknown => {
+    const decoded = decodedBy(OPENAI_CHAT, { model: 'm', ...body });
+    assert.ok(!(decoded instanceof Failure));
+    return [decoded.provider, decoded.model, decoded.isStream, decoded.wantsUsage];
+  };
+  assert.deepEqual(read({}), [undefined, 'm', false, false]);
+  assert.deepEqual(read({ stream: false, stream_options: null }), [undefined, 'm', false, false]);
+  assert.deepEqual(read({ stream: true, stream_options: {} }), [undefined, 'm', true, false]);
+  assert.deepEqual(read({ stream: true, stream_options: { include_usage: true } }), [undefined, 'm', true, true]);
+});
+
+test('a Chat Completions request is translated for the model that it is given, any number of times', () => {
+  const decoded = decodedBy(OPENAI_CHAT, { model: 'acme/m', messages: [USER], stream_options: { include_obfuscation: false }, max_completion_tokens: 5, max_tokens: 9 });
+  assert.ok(!(decoded instanceof Failure));
+  for (const model of ['m', 'n']) {
+    assert.deepEqual(decoded.translate(model), { request: { ...HI, model, maxTokens: 5 }, ignored: ['stream_options.include_obfuscation'] });
+  }
+});
+
+test('mapped fields of a Chat Completions request become those of the chat', () => {
+  const parameters = { type: 'object', properties: { n: { const: 1 } } };
+  assert.deepEqual(
+    requestOf({
+      max_tokens: 50,
+      temperature: 0,
+      top_p: 0.9,
+      stop: ['END', 'STOP'],
+      tools: [{ type: 'function', function: { name: 'weather', description: 'Weather', parameters, strict: true } }, { type: 'function', function: { name: 'now', description: '' } }],
+      tool_choice: { type: 'function', function: { name: 'weather' } },
+      reasoning_effort: 'high',
+    }),
+    {
+      ...HI,
+      maxTokens: 50,
+      temperature: 0,
+      topP: 0.9,
+      stop: ['END', 'STOP'],
+      tools: [
+        { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(parameters)) },
+        { name: 'now', description: undefined, parameters: undefined },
+      ],
+      toolChoice: { mode: 'tool', name: 'weather' },
+      thinking: { enabled: true, effort: 'high' },
+    },
+  );
+});
+
+test('max_completion_tokens goes before max_tokens', () => {
+  assert.equal(requestOf({ max_completion_tokens: 5, max_tokens: 9 }).maxTokens, 5);
+  assert.equal(requestOf({ max_completion_tokens: null, max_tokens: 9 }).maxTokens, 9);
+  assert.deepEqual(ignoredOf({ max_completion_tokens: 5, max_tokens: 9 }), []);
+});
+
+test('stop is a text, a list or nothing', () => {
+  assert.deepEqual(requestOf({ stop: 'END' }).stop, ['END']);
+  assert.deepEqual(requestOf({ stop: null }).stop, []);
+  assert.deepEqual(requestOf({ stop: [] }).stop, []);
+});
+
+test('modes of tool_choice are taken', () => {
+  for (const mode of ['auto', 'none', 'required'] as const) assert.deepEqual(requestOf({ tool_choice: mode }).toolChoice, { mode });
+});
+
+test('efforts of a Chat Completions request become thinking', () => {
+  const expected: Readonly<Record<string, unknown>> = {
+    none: { enabled: false, effort: undefined },
+    minimal: { enabled: true, effort: 'low' },
+    low: { enabled: true, effort: 'low' },
+    medium: { enabled: true, effort: 'medium' },
+    high: { enabled: true, effort: 'high' },
+    xhigh: { enabled: true, effort: 'max' },
+    max: { enabled: true, effort: 'max' },
+  };
+  for (const [effort, thinking] of Object.entries(expected)) assert.deepEqual(requestOf({ reasoning_effort: effort }).thinking, thinking, effort);
+});
+
+test('null stands for absent in every field of a Chat Completions request', () => {
+  const names = [...OPENAI_CHAT.fieldNames].filter((name) => name !== 'model' && name !== 'messages');
+  assert.deepEqual(translated(OPENAI_CHAT, { model: 'm', messages: [USER], ...Object.fromEntries(names.map((name) => [name, null])) }), {
+    request: HI,
+    ignored: [],
+  });
+});
+
+test('a Chat Completions request names what it left out, as long as the answer is the same without it', () => {
+  const cases: readonly (readonly [object, readonly string[]])[] = [
+    [{ store: false, metadata: {}, user: 'u', safety_identifier: 'u' }, ['store', 'metadata', 'user', 'safety_identifier']],
+    [{ prompt_cache_key: 'k', prompt_cache_options: {}, prompt_cache_retention: '24h' }, ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']],
+    [{ service_tier: 'auto', seed: 1, verbosity: 'low', prediction: {} }, ['service_tier', 'seed', 'verbosity', 'prediction']],
+    [{ parallel_tool_calls: true, n: 1, logprobs: false, top_logprobs: 0 }, ['parallel_tool_calls', 'n', 'logprobs', 'top_logprobs']],
+    [{ frequency_penalty: 0, presence_penalty: 0.0 }, ['frequency_penalty', 'presence_penalty']],
+    [{ response_format: { type: 'text' }, modalities: ['text'] }, ['response_format', 'modalities']],
+    [{ tool_choice: { type: 'function', function: { name: 'n' }, x: 1 } }, ['tool_choice.x']],
+    [{ some_day: 1 }, ['some_day']],
+  ];
+  for (const [fields, ignored] of cases) assert.deepEqual(ignoredOf(fields), ignored);
+});
+
+test('a Chat Completions request is refused for what would change the answer, by its path', () => {
+  const cases: readonly (readonly [object, string])[] = [
+    [{ n: 2 }, 'n: one answer a request'],
+    [{ logprobs: true }, 'logprobs: probabilities are not in the answer'],
+    [{ top_logprobs: 2 }, 'top_logprobs: probabilities are not in the answer'],
+    [{ logit_bias: {} }, 'logit_bias: tokens cannot be weighted'],
+    [{ frequency_penalty: 0.1 }, 'frequency_penalty: penalties cannot be asked for'],
+    [{ presence_penalty: -1 }, 'presence_penalty: penalties cannot be asked for'],
+    [{ parallel_tool_calls: false }, 'parallel_tool_calls: at most one call a turn cannot be asked for'],
+    [{ response_format: { type: 'json_object' } }, 'response_format: only plain text can be asked for'],
+    [{ response_format: 'text' }, 'response_format: only plain text can be asked for'],
+    [{ modalities: ['text', 'audio'] }, 'modalities: the answer is text'],
+    [{ audio: {} }, 'audio: the answer is text'],
+    [{ web_search_options: {} }, "web_search_options: it is a tool of the maker's own"],
+    [{ functions: [] }, 'functions: use `tools`'],
+    [{ function_call: 'auto' }, 'function_call: use `tool_choice`'],
+    [{ moderation: {} }, "moderation: it is the maker's own"],
+    [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type: only tools of type function are taken'],
+    [{ tool_choice: { type: 'allowed_tools' } }, 'tool_choice.type: only a function can be chosen'],
+    [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text and image_url are taken'],
+    [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].type: only text is taken here'],
+    [{ messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', id: 'c' }] }] }, 'messages[0].tool_calls[0].type: only calls of functions are taken'],
+  ];
+  for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `unsupported: ${sentence}`);
+});
+
+test('a Chat Completions request that makes no sense is a bad_request that names the place', () => {
+  const call = (called: unknown): object => ({ messages: [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: called }] }] });
+  const cases: readonly (readonly [object, string])[] = [
+    [{ model: '' }, 'model: must not be empty'],
+    [{ stream: 'yes' }, 'stream: expected a boolean, got a string'],
+    [{ stream_options: { include_usage: 1 } }, 'stream_options.include_usage: expected a boolean, got a number'],
+    [{ messages: undefined }, 'messages: required'],
+    [{ messages: [] }, 'messages: must hold at least one message of a user'],
+    [{ messages: [{ role: 'system', content: 'x' }] }, 'messages: must hold at least one message of a user'],
+    [{ messages: [{ content: 'x' }] }, 'messages[0].role: required (one of system, developer, user, assistant, tool)'],
+    [{ messages: [{ role: 'user', content: '' }] }, 'messages[0].content: must not be empty'],
+    [{ messages: [{ role: 'user', content: [] }] }, 'messages[0].content: must not be empty'],
+    [{ messages: [{ role: 'user' }] }, 'messages[0].content: expected a string or an array of parts'],
+    [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://example.org/a.png' }] }] }, 'messages[0].content[0].image_url: expected an object, got a string'],
+    [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].image_url: required'],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id: required'],
+    [call(undefined), 'messages[0].tool_calls[0].function: required'],
+    [call({ arguments: '{}' }), 'messages[0].tool_calls[0].function.name: required'],
+    [call({ name: 'n', arguments: '{' }), 'messages[0].tool_calls[0].function.arguments: must be the text of a JSON object'],
+    [{ max_tokens: 1.5 }, 'max_tokens: must be an integer from 0 to 9007199254740991'],
+    [{ stop: [''] }, 'stop[0]: must not be empty'],
+    [{ tools: [{ type: 'function' }] }, 'tools[0].function: required'],
+    [{ tools: [{ type: 'function', function: {} }] }, 'tools[0].function.name: required'],
+    [{ tool_choice: { type: 'function' } }, 'tool_choice.function: required'],
+    [{ tool_choice: 'any' }, 'tool_choice: must be one of auto, none, required'],
+    [{ reasoning_effort: 'huge' }, 'reasoning_effort: must be one of none, minimal, low, medium, high, xhigh, max'],
+  ];
+  for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `bad_request: ${sentence}`);
+});
+
+test('leading system and developer messages are the system text, later ones stay in their place', () => {
+  const messages = [
+    { role: 'system', content: 'One.' },
+    { role: 'developer', content: [{ type: 'text', text: 'Tw' }, { type: 'text', text: 'o.' }] },
+    USER,
+    { role: 'system', content: 'Three.' },
+    { role: 'system', content: '' },
+  ];
+  const { system, turns } = requestOf({ messages });
+  assert.equal(system, 'One.\n\nTwo.');
+  assert.deepEqual(turns.slice(1), [{ role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] }]);
+});
+
+test('an empty system text is none', () => {
+  assert.equal(requestOf({ messages: [{ role: 'system', content: '' }, USER] }).system, undefined);
+});
+
+test('texts and images of a user are parts of one turn', () => {
+  const content = [
+    { type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}`, detail: 'low' } },
+    { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+  ];
+  const messages = [{ role: 'user', content }];
+  assert.deepEqual(turnsOf(...messages), [
+    {
+      role: 'user',
+      parts: [
+        { type: 'text', text: 'Look' },
+        { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } },
+        { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } },
+      ],
+    },
+  ]);
+  assert.deepEqual(ignoredOf({ messages }), ['messages[].content[].cache_control', 'messages[].content[].image_url.detail']);
+});
+
+const CALL = { id: 'c', type: 'function', function: { name: 'n', arguments: '{"n": 1.0}' } };
+const CALLED = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{"n": 1.0}' } };
+
+test('an assistant\'s calls stand behind its text, and results in a row are one turn', () => {
+  const messages = [
+    USER,
+    { role: 'assistant', content: 'A', tool_calls: [CALL, { ...CALL, id: 'd', type: undefined, function: { name: 'n', arguments: '' } }] },
+    { role: 'tool', tool_call_id: 'd', content: [{ type: 'text', text: 'x' }] },
+    { role: 'tool', tool_call_id: 'c', content: '' },
+    USER,
+  ];
+  assert.deepEqual(turnsOf(...messages), [
+    USER_TURN,
+    { role: 'assistant', parts: [{ type: 'text', text: 'A' }, CALLED, { ...CALLED, id: 'd', arguments: { text: '{}' } }] },
+    {
+      role: 'tool',
+      parts: [
+        { type: 'tool_result', toolCallId: 'd', content: 'x', isError: false },
+        { type: 'tool_result', toolCallId: 'c', content: '', isError: false },
+      ],
+    },
+    USER_TURN,
+  ]);
+});
+
+test('an assistant\'s message comes back from every client in its own way', () => {
+  const texts: readonly object[] = [
+    { content: 'A', refusal: null, annotations: [] },
+    { content: 'A', audio: null, function_call: null, parsed: null, annotations: null, tool_calls: null },
+    { content: [{ type: 'text', text: 'A' }] },
+    { content: null, refusal: 'A' },
+    { content: [{ type: 'refusal', refusal: 'A' }] },
+  ];
+  for (const message of texts) assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message }), [USER_TURN, { role: 'assistant', parts: [{ type: 'text', text: 'A' }] }]);
+  for (const message of [{ content: null }, { content: '' }, {}]) {
+    assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message, tool_calls: [CALL] }), [USER_TURN, { role: 'assistant', parts: [CALLED] }]);
+    assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message }), [USER_TURN, { role: 'assistant', parts: [] }]);
+  }
+});
+
+test('unknown fields of messages, calls and tools are left out and named once for all of them', () => {
+  const tool = { type: 'function', function: { name: 'n', strict: true }, x: 1 };
+  const said = { role: 'assistant', content: 'A', parsed: {}, reasoning_content: 'Hm.', tool_calls: [{ ...CALL, index: 0, y: 1, function: { ...CALL.function, z: 1 } }] };
+  assert.deepEqual(ignoredOf({ messages: [{ ...USER, name: 'Ann' }, said, said], tools: [tool, { ...tool, function: { name: 'o', strict: true } }] }), [
+    'messages[].name',
+    'messages[].tool_calls[].function.z',
+    'messages[].tool_calls[].y',
+    'messages[].parsed',
+    'messages[].reasoning_content',
+    'tools[].function.strict',
+    'tools[].x',
+  ]);
+});
+
+const signed = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });
+
+test('states are given to their calls and texts', () => {
+  const messages = [USER, { role: 'assistant', content: 'A', tool_calls: [{ ...CALL, ...signed('gateway:own=a.b.AA,text=a.b.BB,text=a.b.CC') }] }];
+  assert.deepEqual(turnsOf(...messages), [
+    USER_TURN,
+    { role: 'assistant', parts: [{ type: 'text', text: 'A', state: 'a.b.BB' }, { type: 'text', text: '', state: 'a.b.CC' }, { ...CALLED, state: 'a.b.AA' }] },
+  ]);
+  assert.deepEqual(turnsOf(USER, { role: 'assistant', content: 'A', ...signed('gateway:text=a.b.BB') }), [
+    USER_TURN,
+    { role: 'assistant', parts: [{ type: 'text', text: 'A', state: 'a.b.BB' }] },
+  ]);
+});
+
+test('a signature of another maker is left out and named, a damaged one of the gateway is a bad_request', () => {
+  const messages = (signature: string): readonly object[] => [USER, { role: 'assistant', tool_calls: [{ ...CALL, ...signed(signature) }] }];
+  assert.deepEqual(turnsOf(...messages('CsMBAQ==')), [USER_TURN, { role: 'assistant', parts: [CALLED] }]);
+  assert.deepEqual(ignoredOf({ messages: messages('CsMBAQ==') }), ['messages[].tool_calls[].extra_content']);
+  assert.equal(refusalOf({ messages: messages('gateway:own=') }), 'bad_request: messages[1].tool_calls[0].extra_content: damaged, or not made by this gateway');
+});
+
+test('a damaged Chat Completions request is a chat or a failure of the caller, and nothing throws', () => {
+  const full = {
+    model: 'm',
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'Hi' }, { type: 'image_url', image_url: { url: 'https://example.org/a.png' } }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'A' }, { type: 'refusal', refusal: 'B' }], refusal: null, tool_calls: [{ ...CALL, ...signed('gateway:own=a.b.AA,text=a.b.BB') }] },
+      { role: 'tool', tool_call_id: 'c', content: 'x' },
+    ],
+    max_completion_tokens: 5,
+    stop: ['END'],
+    stream: true,
+    stream_options: { include_usage: true },
+    tools: [{ type: 'function', function: { name: 'n', parameters: { type: 'object' } } }],
+    tool_choice: { type: 'function', function: { name: 'n' } },
+    reasoning_effort: 'low',
+    response_format: { type: 'text' },
+    n: 1,
+  };
+  const outcomes = { taken: 0, refused: 0 };
+  for (let seed = 0; seed < 2000; seed += 1) {
+    const random = createRandom(seed);
+    const text = JSON.stringify(mutateJson(random, full));
+    const decoded = decodedBy(OPENAI_CHAT, random.below(4) === 0 ? mutateText(random, text) : text);
+    const outcome = decoded instanceof Failure ? decoded : decoded.translate(decoded.model);
+    if (outcome instanceof Failure) {
+      outcomes.refused += 1;
+      assert.equal(outcome.status, 400, `seed ${seed}`);
+      assert.ok(outcome.message.length < 1000, `seed ${seed}`);
+    } else {
+      outcomes.taken += 1;
+      assert.ok(outcome.request.turns.length > 0, `seed ${seed}`);
+      assert.ok(outcome.ignored.length <= 21, `seed ${seed}`);
+    }
+  }
+  assert.ok(outcomes.taken > 200 && outcomes.refused > 200, JSON.stringify(outcomes));
+});
