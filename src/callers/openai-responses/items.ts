@@ -1,0 +1,211 @@
+/**
+ * The conversation of a Responses request (OpenAI, Responses API, input items) as turns.
+ *
+ * A conversation is a flat list of items. What an assistant said, thought and called in a row is one turn of its, and
+ * results in a row are one turn. Reasoning that the gateway itself wrote gives its states to the turn's parts; that of
+ * other makers is left out.
+ */
+
+import { FieldProblem, Fields } from '../../base/fields.ts';
+import type { Path } from '../../base/fields.ts';
+import { JsonArray } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import type { AssistantPart, ImagePart, TextPart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
+import { unsupported } from '../body.ts';
+import { carriedStates, DAMAGED } from '../carried-state.ts';
+import type { CarriedState } from '../carried-state.ts';
+import type { Ignored } from '../field-table.ts';
+import { imageFromUrl } from '../image.ts';
+import { laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+
+export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
+
+/** What `instructions` and `input` say. */
+export function readConversation(fields: Fields, ignored: Ignored): Conversation {
+  const draft = new ConversationDraft();
+  draft.takeInstructions(fields.string('instructions') ?? '');
+  const input = fields.any('input');
+  if (input === undefined) throw fields.problem('input', 'required');
+  if (typeof input === 'string') draft.takeUser([plainText(fields.requiredText('input'))]);
+  else fields.list('input', (item, path) => readItem(Fields.from(item, path), draft, ignored), '; a string is taken, too');
+  const conversation = draft.finish();
+  if (conversation.turns.length === 0) throw fields.problem('input', 'must hold at least one message of a user');
+  return conversation;
+}
+
+function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
+  const type = item.string('type') ?? (item.has('role') ? 'message' : item.requiredString('type'));
+  if (type === 'message') readMessage(item, draft, ignored);
+  else if (type === 'function_call') draft.takePart(readCall(item));
+  else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored));
+  else if (type === 'reasoning') readReasoning(item, draft, ignored);
+  else if (type === 'item_reference') {
+    throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
+  } else throw unsupported(item.at('type'), 'items of this type are not taken');
+  ignored.addUnreadOfItem(item);
+}
+
+function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
+  const role = item.requiredOneOf('role', ['user', 'assistant', 'system', 'developer']);
+  if (role === 'user') draft.takeUser(readUserParts(item, ignored));
+  else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', ignored)));
+  else draft.takeInstructions(readText(item, 'content', ignored));
+}
+
+function readUserParts(item: Fields, ignored: Ignored): UserTurn['parts'] {
+  if (typeof item.any('content') === 'string') return [plainText(item.requiredText('content'))];
+  const parts = item.list('content', (part, path) => readUserPart(Fields.from(part, path), ignored), '; a string is taken, too');
+  if (parts === undefined) throw item.problem('content', 'required');
+  if (parts.length === 0) throw item.problem('content', 'must not be empty');
+  return parts;
+}
+
+function readUserPart(part: Fields, ignored: Ignored): TextPart | ImagePart {
+  const type = part.requiredString('type');
+  if (type !== 'input_image' && type !== 'input_text') throw unsupported(part.at('type'), 'only input_text and input_image are taken');
+  const decoded = type === 'input_text' ? plainText(part.requiredText('text')) : readImage(part);
+  ignored.addUnreadOfItem(part);
+  return decoded;
+}
+
+function readImage(part: Fields): ImagePart {
+  if (part.has('file_id')) throw unsupported(part.at('file_id'), 'no files are stored here: send the image itself');
+  return imageFromUrl(part.requiredText('image_url'), part.at('image_url'));
+}
+
+/** Text that may come as a string or as a list of text parts; a refusal is what the assistant said, too. */
+function readText(item: Fields, name: string, ignored: Ignored): string {
+  const value = item.any(name);
+  if (typeof value === 'string') return value;
+  if (!(value instanceof JsonArray)) throw item.problem(name, 'expected a string or an array of text parts');
+  return value.items.map((part, index) => readTextPart(part, { parent: item.at(name), key: index }, ignored)).join('');
+}
+
+function readTextPart(value: JsonValue, path: Path, ignored: Ignored): string {
+  const part = Fields.from(value, path);
+  const type = part.requiredString('type');
+  if (type !== 'input_text' && type !== 'output_text' && type !== 'refusal') throw unsupported(part.at('type'), 'only text is taken here');
+  const text = part.requiredString(type === 'refusal' ? 'refusal' : 'text');
+  ignored.addUnreadOfItem(part);
+  return text;
+}
+
+function readCall(item: Fields): AssistantPart {
+  const id = item.requiredText('call_id');
+  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item), state: undefined };
+}
+
+function readResult(item: Fields, ignored: Ignored): ToolResultPart {
+  const toolCallId = item.requiredText('call_id');
+  return { type: 'tool_result', toolCallId, content: readText(item, 'output', ignored), isError: false };
+}
+
+/** What may be read of reasoning goes back in the states, if at all. */
+function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
+  item.any('summary');
+  item.any('content');
+  const states = carriedStates(item.string('encrypted_content') ?? '');
+  if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
+  if (states !== undefined) draft.takeStates(states);
+  else if (item.path !== undefined) ignored.add(item.path);
+}
+
+/** A conversation while it is put together from items, in their order. */
+class ConversationDraft {
+  readonly #system: string[] = [];
+  readonly #turns: Turn[] = [];
+  /** The assistant's turn, as long as items add to it. */
+  #spoken: AssistantPart[] | undefined;
+  /** Where in it texts stand that have no state. */
+  #stateless: number[] = [];
+  /** A state that belongs to the item behind it. */
+  #waiting: string | undefined;
+  /** The results of the last turn, as long as items add to it. */
+  #results: ToolResultPart[] | undefined;
+
+  /** Before the first turn they are the system text; later ones stay in their place. */
+  takeInstructions(text: string): void {
+    if (text === '') return;
+    this.#endTurn();
+    if (this.#turns.length === 0) this.#system.push(text);
+    else this.#turns.push(laterInstructions(text));
+  }
+
+  takeUser(parts: UserTurn['parts']): void {
+    this.#endTurn();
+    this.#turns.push({ role: 'user', parts });
+  }
+
+  takeResult(result: ToolResultPart): void {
+    if (this.#results === undefined) {
+      this.#endTurn();
+      this.#results = [];
+      this.#turns.push({ role: 'tool', parts: this.#results });
+    }
+    this.#results.push(result);
+  }
+
+  /** Takes a text without its state, or a call. An empty text counts for the state that waits for it. */
+  takePart(part: AssistantPart): void {
+    const spoken = this.#open();
+    const state = this.#waiting;
+    this.#waiting = undefined;
+    if (part.type === 'text' && state === undefined) {
+      if (part.text === '') return;
+      this.#stateless.push(spoken.length);
+    }
+    spoken.push({ ...part, state });
+  }
+
+  takeStates(states: readonly CarriedState[]): void {
+    this.#leave();
+    this.#giveToTexts(states.filter(({ owner }) => owner === 'text').map(({ state }) => state));
+    for (const { owner, state } of states) {
+      if (owner !== 'own') continue;
+      this.#leave();
+      this.#waiting = state;
+    }
+  }
+
+  /** States of texts are told once all of the turn is known, in the order of the texts: the last of these are theirs. */
+  #giveToTexts(states: readonly string[]): void {
+    const spoken = this.#open();
+    const owners = this.#stateless.splice(Math.max(0, this.#stateless.length - states.length));
+    for (const [index, state] of states.entries()) {
+      const at = owners[index];
+      const owner = at === undefined ? undefined : spoken[at];
+      if (at !== undefined && owner !== undefined) spoken[at] = { ...owner, state };
+      // What belongs to texts that said nothing, or were one text with others.
+      else spoken.push({ type: 'text', text: '', state });
+    }
+  }
+
+  /** A state that nothing stands behind belongs to a text that said nothing. */
+  #leave(): void {
+    if (this.#waiting === undefined) return;
+    this.#open().push({ type: 'text', text: '', state: this.#waiting });
+    this.#waiting = undefined;
+  }
+
+  #open(): AssistantPart[] {
+    if (this.#spoken === undefined) {
+      this.#endTurn();
+      this.#spoken = [];
+    }
+    return this.#spoken;
+  }
+
+  #endTurn(): void {
+    this.#results = undefined;
+    if (this.#spoken === undefined) return;
+    this.#leave();
+    this.#turns.push({ role: 'assistant', parts: this.#spoken });
+    this.#spoken = undefined;
+    this.#stateless = [];
+  }
+
+  finish(): Conversation {
+    this.#endTurn();
+    return { system: this.#system.join('\n\n') || undefined, turns: this.#turns };
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Whole answers in the form of Responses (OpenAI, Responses API, the response object), and the items that streamed ones
+ * consist of, too.
+ *
+ * Every field that any of the common clients needs is always there; an echo of the request is not. A state travels as the
+ * sealed content of a reasoning item before what it belongs to. It is there whether the request asked for it or not:
+ * clients that did not ask bring it back all the same, and without it their next request would lack it.
+ */
+
+import { createHash } from 'node:crypto';
+import { renderJson } from '../../base/json/render.ts';
+import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
+import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
+import type { AnswerFacts } from '../../core/dialect.ts';
+import { carryStates } from '../carried-state.ts';
+import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
+
+/** The body of a good answer. */
+export function renderResponse(reply: ChatReply, facts: AnswerFacts): string {
+  const ids = new ResponseIds(facts.requestId);
+  const output = outputItems(reply, reply.parts, reply.thinking).map((item, index) => itemFrom(item, ids.ofItem(item, index)));
+  return renderJson(responseFrom(facts, ids, { ...endingOf(reply), output }));
+}
+
+/** One item of an answer's output. */
+export type OutputItem =
+  /** `summary` is what may be read of it, empty = nothing; `sealed` what clients bring back. */
+  | { readonly type: 'reasoning'; readonly summary: string; readonly sealed: string | undefined }
+  | { readonly type: 'message'; readonly text: string }
+  | { readonly type: 'refusal'; readonly text: string }
+  | { readonly type: 'function_call'; readonly call: ToolCallPart };
+
+/** The items that say these parts of a reply, thinking first. */
+export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], thinking: string): readonly OutputItem[] {
+  const items: OutputItem[] = [];
+  const said = parts.filter((part) => part.type === 'tool_call' || part.text !== '' || part.state !== undefined);
+  let summary = thinking;
+  for (const [index, part] of said.entries()) {
+    if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOwn(part.state) });
+    summary = '';
+    if (part.type === 'tool_call') items.push({ type: 'function_call', call: part });
+    else if (part.text !== '' || wouldOwn(said[index + 1])) items.push({ type: 'message', text: part.text });
+  }
+  if (summary !== '') items.push({ type: 'reasoning', summary, sealed: undefined });
+  if (isWordlessRefusal(reply)) items.push({ type: 'refusal', text: REFUSAL });
+  return items;
+}
+
+function sealedOwn(state: string | undefined): string | undefined {
+  return state === undefined ? undefined : carryStates([{ owner: 'own', state }]);
+}
+
+/** Whether the state of a text that says nothing would be taken for that of the part behind it. */
+function wouldOwn(next: AssistantPart | undefined): boolean {
+  return next !== undefined && next.state === undefined;
+}
+
+/** An item that is done. */
+export function itemFrom(item: OutputItem, id: string): JsonOutObject {
+  switch (item.type) {
+    case 'reasoning': {
+      const summary = item.summary === '' ? [] : [{ type: 'summary_text', text: item.summary }];
+      return { id, type: 'reasoning', summary, encrypted_content: item.sealed };
+    }
+    case 'message':
+    case 'refusal':
+      return { id, type: 'message', status: 'completed', role: 'assistant', content: [contentFrom(item.type, item.text)] };
+    case 'function_call':
+      return { ...callHead(item.call, id), status: 'completed', arguments: item.call.arguments.text };
+  }
+}
+
+export function contentFrom(type: 'message' | 'refusal', text: string): JsonOutObject {
+  return type === 'message' ? { type: 'output_text', text, annotations: [] } : { type: 'refusal', refusal: text };
+}
+
+export function callHead(call: ToolCallPart, id: string): JsonOutObject {
+  return { id, type: 'function_call', call_id: call.id, name: call.name };
+}
+
+/** The parts of a response object that change while it is made. */
+export type ResponseStand = {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly output: JsonOut;
+  readonly model?: string | undefined;
+  readonly error?: JsonOutObject;
+  readonly incompleteReason?: string | undefined;
+  readonly usage?: Usage | undefined;
+};
+
+export function responseFrom(facts: AnswerFacts, ids: ResponseIds, stand: ResponseStand): JsonOutObject {
+  return {
+    id: ids.ofResponse,
+    object: 'response',
+    created_at: facts.createdAtS,
+    status: stand.status,
+    error: stand.error ?? null,
+    incomplete_details: stand.incompleteReason === undefined ? null : { reason: stand.incompleteReason },
+    model: stand.model ?? facts.servedModel ?? facts.request.model,
+    output: stand.output,
+    usage: stand.usage === undefined ? null : usageFrom(stand.usage),
+  };
+}
+
+const INCOMPLETE_REASONS: ReadonlyMap<StopReason, string> = new Map([
+  ['max_tokens', 'max_output_tokens'],
+  ['refusal', 'content_filter'],
+]);
+
+/** How a good answer ended. A refusal without a word is one that ended in order, as the maker's own are. */
+export function endingOf(reply: ChatReply): Omit<ResponseStand, 'output'> & { readonly status: 'completed' | 'incomplete' } {
+  const incompleteReason = isWordlessRefusal(reply) ? undefined : INCOMPLETE_REASONS.get(reply.stopReason);
+  const status = incompleteReason === undefined ? 'completed' : 'incomplete';
+  return { status, incompleteReason, model: reply.model, usage: reply.usage };
+}
+
+function usageFrom(usage: Usage): JsonOutObject {
+  return {
+    input_tokens: usage.inputTokens,
+    input_tokens_details: { cached_tokens: usage.cacheReadTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.inputTokens + usage.outputTokens,
+  };
+}
+
+const ID_PREFIXES: Readonly<Record<OutputItem['type'], string>> = {
+  reasoning: 'rs',
+  message: 'msg',
+  refusal: 'msg',
+  function_call: 'fc',
+};
+
+/** What an id may hold and how long it may be, so that with its prefix and index it stays below the 64 characters that the API takes. */
+const ID_STEM = /^[A-Za-z0-9_-]{1,48}$/;
+
+/** The ids of one response and its items: the request's own id, or its digest where that is no id in this format. */
+export class ResponseIds {
+  readonly #stem: string;
+
+  constructor(requestId: string) {
+    this.#stem = ID_STEM.test(requestId) ? requestId : createHash('sha256').update(requestId).digest('hex').slice(0, 32);
+  }
+
+  get ofResponse(): string {
+    return `resp_${this.#stem}`;
+  }
+
+  ofItem(item: Pick<OutputItem, 'type'>, index: number): string {
+    return `${ID_PREFIXES[item.type]}_${this.#stem}_${index}`;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * A Responses request (OpenAI, Responses API, create a response) as a chat.
+ *
+ * Takes the shapes that clients really send. A field that is not translated is left out and named, or refused by its
+ * path: see `fields.ts`. Nothing is stored, so whatever refers to something stored is refused.
+ */
+
+import { textItem } from '../../base/fields.ts';
+import type { Fields } from '../../base/fields.ts';
+import type { ChatRequest, Thinking } from '../../core/chat.ts';
+import type { DecodedRequest, Translation } from '../../core/dialect.ts';
+import type { Failure } from '../../core/failure.ts';
+import { caught, decodeBody, unsupported } from '../body.ts';
+import { applyTable, Ignored } from '../field-table.ts';
+import { readModel } from '../model.ts';
+import { readEffort } from '../openai-common/thinking.ts';
+import { RESPONSES_FIELDS } from './fields.ts';
+import { readConversation } from './items.ts';
+import { readTools } from './tools.ts';
+
+/** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
+export function decodeResponses(body: Buffer): DecodedRequest | Failure {
+  return decodeBody(body, (fields) => ({
+    provider: undefined,
+    model: readModel(fields),
+    isStream: fields.boolean('stream') ?? false,
+    wantsUsage: true,
+    translate: (model) => caught(() => translate(fields, model)),
+  }));
+}
+
+function translate(fields: Fields, model: string): Translation {
+  const ignored = new Ignored();
+  const request: ChatRequest = {
+    provider: undefined,
+    model,
+    ...readConversation(fields, ignored),
+    maxTokens: fields.count('max_output_tokens') || undefined,
+    temperature: fields.finiteNumber('temperature'),
+    topP: fields.finiteNumber('top_p'),
+    stop: [],
+    ...readTools(fields, ignored),
+    thinking: readThinking(fields, ignored),
+    providerOptions: undefined,
+  };
+  checkText(fields, ignored);
+  checkInclude(fields, ignored);
+  applyTable(RESPONSES_FIELDS, fields, ignored);
+  return { request, ignored: ignored.paths };
+}
+
+function readThinking(fields: Fields, ignored: Ignored): Thinking | undefined {
+  const reasoning = fields.object('reasoning');
+  if (reasoning === undefined) return undefined;
+  const thinking = readEffort(reasoning, 'effort');
+  ignored.addUnread(reasoning);
+  return thinking;
+}
+
+function checkText(fields: Fields, ignored: Ignored): void {
+  const text = fields.object('text');
+  if (text === undefined) return;
+  const format = text.object('format');
+  if (format !== undefined && format.requiredString('type') !== 'text') {
+    throw unsupported(format.at('type'), 'only plain text can be asked for');
+  }
+  ignored.addUnread(text);
+}
+
+/** What is asked for in addition: sealed reasoning is always there, other things belong to tools that nobody runs. */
+function checkInclude(fields: Fields, ignored: Ignored): void {
+  fields.list('include', (item, path) => {
+    const name = textItem(item, path);
+    if (name === 'message.output_text.logprobs') throw unsupported(path, 'probabilities are not in the answer');
+    if (name !== 'reasoning.encrypted_content') ignored.add(path);
+  });
+}

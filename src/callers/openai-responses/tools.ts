@@ -1,0 +1,80 @@
+/** The tools of a Responses request (OpenAI, Responses API, tools) and how the model may choose among them. */
+
+import { Fields } from '../../base/fields.ts';
+import type { Path } from '../../base/fields.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import type { Tool, ToolChoice } from '../../core/chat.ts';
+import { unsupported } from '../body.ts';
+import type { Ignored } from '../field-table.ts';
+
+/** Tools that only OpenAI runs, or that only its models can call. Codex names two of them in every request. */
+const VENDOR_TOOLS: ReadonlySet<string> = new Set([
+  'apply_patch',
+  'code_interpreter',
+  'computer',
+  'computer_use',
+  'custom',
+  'file_search',
+  'image_generation',
+  'local_shell',
+  'mcp',
+  'namespace',
+  'shell',
+  'tool_search',
+  'web_search',
+]);
+
+/** `web_search_preview_2025_03_11` and its like are versions of one tool. */
+const VERSION = /(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
+
+type Tools = { readonly tools: readonly Tool[]; readonly toolChoice: ToolChoice | undefined };
+
+export function readTools(fields: Fields, ignored: Ignored): Tools {
+  const tools: Tool[] = [];
+  const listed = fields.list('tools', (item, path) => {
+    const tool = readTool(item, path, ignored);
+    if (tool !== undefined) tools.push(tool);
+  });
+  return { tools, toolChoice: readToolChoice(fields, listed?.length ?? 0, tools.length, ignored) };
+}
+
+/** Undefined for a tool that is left out. */
+function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool | undefined {
+  const fields = Fields.from(item, path);
+  const type = fields.requiredString('type');
+  if (type !== 'function') {
+    if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function are taken');
+    ignored.add(path);
+    return undefined;
+  }
+  const tool: Tool = {
+    name: fields.requiredText('name'),
+    description: fields.string('description') || undefined,
+    parameters: fields.opaqueObject('parameters')?.raw,
+  };
+  ignored.addUnreadOfItem(fields);
+  return tool;
+}
+
+/** `listedCount` = all tools of the request, `takenCount` = those of them that are passed on. */
+function readToolChoice(fields: Fields, listedCount: number, takenCount: number, ignored: Ignored): ToolChoice | undefined {
+  const value = fields.any('tool_choice');
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string') return readForcedTool(Fields.from(value, fields.at('tool_choice')), ignored);
+  const mode = fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']);
+  if (takenCount > 0) return { mode };
+  if (mode === 'required' && listedCount > 0) {
+    throw unsupported(fields.at('tool_choice'), 'none of the tools can be called, since only their maker runs them');
+  }
+  if (mode === 'required') return { mode };
+  // Providers refuse a choice where there is nothing to choose from; clients send one all the same.
+  ignored.add(fields.at('tool_choice'));
+  return undefined;
+}
+
+function readForcedTool(choice: Fields, ignored: Ignored): ToolChoice {
+  if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
+  const name = choice.requiredText('name');
+  ignored.addUnread(choice);
+  return { mode: 'tool', name };
+}

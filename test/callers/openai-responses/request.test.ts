@@ -1,0 +1,464 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RawJson } from '../../../src/base/json/value.ts';
+import { OPENAI_RESPONSES } from '../../../src/callers/openai-responses/dialect.ts';
+import type { ChatRequest } from '../../../src/core/chat.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import { decodedBy, refusal, translated } from '../dialect-testing.ts';
+
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const HI: ChatRequest = {
+  provider: undefined,
+  model: 'm',
+  system: undefined,
+  turns: [{ role: 'user', parts: [{ type: 'text', text: 'Hi', state: undefined }] }],
+  maxTokens: undefined,
+  temperature: undefined,
+  topP: undefined,
+  stop: [],
+  tools: [],
+  toolChoice: undefined,
+  thinking: undefined,
+  providerOptions: undefined,
+};
+
+function requestOf(fields: object): ChatRequest {
+  return translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', ...fields }).request;
+}
+
+function ignoredOf(fields: object): readonly string[] {
+  return translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', ...fields }).ignored;
+}
+
+function refusalOf(fields: object): string {
+  return refusal(OPENAI_RESPONSES, { model: 'm', input: 'Hi', ...fields });
+}
+
+/** The turns of an input, without the properties that are undefined. */
+function turnsOf(...input: readonly unknown[]): unknown {
+  return JSON.parse(JSON.stringify(requestOf({ input }).turns, (_key, value: unknown) => value));
+}
+
+const user = (content: unknown): object => ({ role: 'user', content });
+const USER_TURN = { role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+
+test('a Responses request with a model and a text is a chat of one turn', () => {
+  assert.deepEqual(translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi' }), { request: HI, ignored: [] });
+});
+
+test('a Responses request says what it asks for before it is translated', () => {
+  const decoded = decodedBy(OPENAI_RESPONSES, { model: 'm', stream: true });
+  assert.ok(!(decoded instanceof Failure));
+  const { provider, model, isStream, wantsUsage } = decoded;
+  assert.deepEqual({ provider, model, isStream, wantsUsage }, { provider: undefined, model: 'm', isStream: true, wantsUsage: true });
+});
+
+test('a Responses request is translated for the model that it is given, any number of times', () => {
+  const decoded = decodedBy(OPENAI_RESPONSES, { model: 'acme/m', input: 'Hi', store: false });
+  assert.ok(!(decoded instanceof Failure));
+  for (const model of ['m', 'n']) assert.deepEqual(decoded.translate(model), { request: { ...HI, model }, ignored: ['store'] });
+});
+
+test('a Responses request whose stream is false or null is answered whole', () => {
+  for (const stream of [false, null, undefined]) {
+    const decoded = decodedBy(OPENAI_RESPONSES, { model: 'm', input: 'Hi', stream });
+    assert.ok(!(decoded instanceof Failure) && !decoded.isStream);
+  }
+});
+
+test('mapped fields of a Responses request become those of the chat', () => {
+  const schema = { type: 'object', properties: { n: { const: 1 } } };
+  assert.deepEqual(
+    requestOf({
+      instructions: 'Be brief.',
+      max_output_tokens: 50,
+      temperature: 0.5,
+      top_p: 0.9,
+      tools: [{ type: 'function', name: 'weather', description: 'Weather', parameters: schema }, { type: 'function', name: 'now', description: '', parameters: null }],
+      tool_choice: { type: 'function', name: 'weather' },
+      reasoning: { effort: 'high' },
+      text: { format: { type: 'text' } },
+      include: ['reasoning.encrypted_content'],
+    }),
+    {
+      ...HI,
+      system: 'Be brief.',
+      maxTokens: 50,
+      temperature: 0.5,
+      topP: 0.9,
+      tools: [
+        { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(schema)) },
+        { name: 'now', description: undefined, parameters: undefined },
+      ],
+      toolChoice: { mode: 'tool', name: 'weather' },
+      thinking: { enabled: true, effort: 'high' },
+    },
+  );
+});
+
+test('a tool of a Responses request keeps its schema as it is written', () => {
+  const body = '{"model":"m","input":"Hi","tools":[{"type":"function","name":"t","parameters":{ "type":"object", "big":12345678901234567890 }}]}';
+  assert.equal(translated(OPENAI_RESPONSES, body).request.tools[0]?.parameters?.text, '{ "type":"object", "big":12345678901234567890 }');
+});
+
+test('null stands for absent in every field of a Responses request', () => {
+  const names = [...OPENAI_RESPONSES.fieldNames].filter((name) => name !== 'model' && name !== 'input');
+  assert.deepEqual(translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', ...Object.fromEntries(names.map((name) => [name, null])) }), {
+    request: HI,
+    ignored: [],
+  });
+});
+
+test('efforts of a Responses request become thinking', () => {
+  const expected: Readonly<Record<string, unknown>> = {
+    none: { enabled: false, effort: undefined },
+    minimal: { enabled: true, effort: 'low' },
+    low: { enabled: true, effort: 'low' },
+    medium: { enabled: true, effort: 'medium' },
+    high: { enabled: true, effort: 'high' },
+    xhigh: { enabled: true, effort: 'max' },
+    max: { enabled: true, effort: 'max' },
+  };
+  for (const [effort, thinking] of Object.entries(expected)) assert.deepEqual(requestOf({ reasoning: { effort } }).thinking, thinking, effort);
+  assert.equal(requestOf({ reasoning: { summary: 'auto' } }).thinking, undefined);
+  assert.match(refusalOf({ reasoning: { effort: 'huge' } }), /^bad_request: reasoning\.effort: must be one of/);
+});
+
+test('a Responses request names what it left out, as long as the answer is the same without it', () => {
+  const cases: readonly (readonly [object, readonly string[]])[] = [
+    [{ store: false }, ['store']],
+    [{ store: true }, ['store']],
+    [{ metadata: { a: 'b' }, client_metadata: {}, user: 'u', safety_identifier: 'u' }, ['metadata', 'client_metadata', 'user', 'safety_identifier']],
+    [{ prompt_cache_key: 'k', prompt_cache_options: {}, prompt_cache_retention: '24h' }, ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']],
+    [{ service_tier: 'auto', truncation: 'auto', context_management: [] }, ['service_tier', 'truncation', 'context_management']],
+    [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3 }, ['stream_options', 'max_tool_calls']],
+    [{ parallel_tool_calls: true, background: false, top_logprobs: 0 }, ['parallel_tool_calls', 'background', 'top_logprobs']],
+    [{ reasoning: { effort: 'low', summary: 'auto' }, text: { verbosity: 'low' } }, ['reasoning.summary', 'text.verbosity']],
+    [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
+    [{ some_day: 1 }, ['some_day']],
+  ];
+  for (const [fields, ignored] of cases) assert.deepEqual(ignoredOf(fields), ignored);
+});
+
+test('a Responses request is refused for what would change the answer, by its path', () => {
+  const cases: readonly (readonly [object, string])[] = [
+    [{ previous_response_id: 'resp_1' }, 'previous_response_id: nothing is stored here: send the whole conversation in `input`'],
+    [{ conversation: 'conv_1' }, 'conversation: nothing is stored here: send the whole conversation in `input`'],
+    [{ prompt: { id: 'p' } }, 'prompt: nothing is stored here: send the prompt itself'],
+    [{ background: true }, 'background: nothing is stored here: the answer comes while the caller waits'],
+    [{ parallel_tool_calls: false }, 'parallel_tool_calls: at most one call a turn cannot be asked for'],
+    [{ top_logprobs: 1 }, 'top_logprobs: probabilities are not in the answer'],
+    [{ moderation: {} }, "moderation: it is the maker's own"],
+    [{ include: ['message.output_text.logprobs'] }, 'include[0]: probabilities are not in the answer'],
+    [{ text: { format: { type: 'json_object' } } }, 'text.format.type: only plain text can be asked for'],
+    [{ text: { format: { type: 'json_schema', name: 'n', schema: {} } } }, 'text.format.type: only plain text can be asked for'],
+    [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function can be chosen'],
+    [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function are taken'],
+    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not taken'],
+    [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].type: only input_text and input_image are taken'],
+    [{ input: [user([{ type: 'input_image', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the image itself'],
+    [{ input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type: only text is taken here'],
+    [{ input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image' }] }] }, 'input[0].output[0].type: only text is taken here'],
+  ];
+  for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `unsupported: ${sentence}`);
+});
+
+test('a Responses request that makes no sense is a bad_request that names the place', () => {
+  const cases: readonly (readonly [object, string])[] = [
+    [{ model: 1 }, 'model: expected a string, got a number'],
+    [{ input: undefined }, 'input: required'],
+    [{ input: '' }, 'input: must not be empty'],
+    [{ input: {} }, 'input: expected an array, got an object; a string is taken, too'],
+    [{ input: [] }, 'input: must hold at least one message of a user'],
+    [{ input: [{ role: 'developer', content: 'x' }] }, 'input: must hold at least one message of a user'],
+    [{ input: ['x'] }, 'input[0]: expected an object, got a string'],
+    [{ input: [{}] }, 'input[0].type: required'],
+    [{ input: [{ role: 'robot', content: 'x' }] }, 'input[0].role: must be one of user, assistant, system, developer'],
+    [{ input: [user('')] }, 'input[0].content: must not be empty'],
+    [{ input: [user([])] }, 'input[0].content: must not be empty'],
+    [{ input: [{ role: 'user' }] }, 'input[0].content: required'],
+    [{ input: [user([{ type: 'input_text' }])] }, 'input[0].content[0].text: required'],
+    [{ input: [user([{ type: 'input_image' }])] }, 'input[0].content[0].image_url: required'],
+    [{ input: [user([{ type: 'input_image', image_url: { url: 'x' } }])] }, 'input[0].content[0].image_url: expected a string, got an object'],
+    [
+      { input: [user([{ type: 'input_image', image_url: 'file:///x' }])] },
+      'input[0].content[0].image_url: must be an absolute http or https URL, or a data URL in base64',
+    ],
+    [{ input: [{ type: 'function_call', name: 'n', arguments: '{}' }] }, 'input[0].call_id: required'],
+    [{ input: [{ type: 'function_call', call_id: 'c', arguments: '{}' }] }, 'input[0].name: required'],
+    [{ input: [{ type: 'function_call', call_id: 'c', name: 'n', arguments: '[]' }] }, 'input[0].arguments: must be the text of a JSON object'],
+    [{ input: [{ type: 'function_call_output', call_id: 'c' }] }, 'input[0].output: expected a string or an array of text parts'],
+    [{ max_output_tokens: -1 }, 'max_output_tokens: must be an integer from 0 to 9007199254740991'],
+    [{ temperature: 'hot' }, 'temperature: expected a number, got a string'],
+    [{ tool_choice: 'any' }, 'tool_choice: must be one of auto, none, required'],
+    [{ tools: [{ type: 'function', function: { name: 'nested' } }] }, 'tools[0].name: required'],
+    [{ text: 'short' }, 'text: expected an object, got a string'],
+    [{ include: [1] }, 'include[0]: expected a string, got a number'],
+  ];
+  for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `bad_request: ${sentence}`);
+});
+
+test('a reference to an item is refused with what to do instead', () => {
+  assert.equal(
+    refusalOf({ input: [user('Hi'), { type: 'item_reference', id: 'rs_1' }] }),
+    'bad_request: input[1]: refers to an item that is not stored here: set `store: false`, so that items are sent themselves',
+  );
+});
+
+test('tools that only their maker runs are left out and named while the model may choose', () => {
+  const own = { type: 'function', name: 'weather' };
+  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'namespace', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation'];
+  const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
+  for (const mode of ['auto', 'required', 'none'] as const) {
+    const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, tool_choice: mode });
+    assert.deepEqual(request.tools, [{ name: 'weather', description: undefined, parameters: undefined }]);
+    assert.deepEqual(request.toolChoice, { mode });
+    assert.deepEqual(ignored, vendors.map((_type, index) => `tools[${index + 1}]`));
+  }
+});
+
+test('a tool that only its maker runs is refused when the model must call it', () => {
+  const tools = [{ type: 'web_search' }];
+  assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function can be chosen');
+  assert.equal(
+    refusalOf({ tools, tool_choice: 'required' }),
+    'unsupported: tool_choice: none of the tools can be called, since only their maker runs them',
+  );
+});
+
+test('a choice among no tools is left out, and a forced one is the provider\'s to refuse', () => {
+  for (const tool_choice of ['auto', 'none']) {
+    assert.equal(requestOf({ tool_choice }).toolChoice, undefined);
+    assert.deepEqual(ignoredOf({ tool_choice, tools: [{ type: 'web_search' }] }), ['tools[0]', 'tool_choice']);
+  }
+  assert.deepEqual(requestOf({ tool_choice: 'required' }).toolChoice, { mode: 'required' });
+});
+
+test('messages come with or without a type, with a string or parts', () => {
+  for (const type of ['message', undefined]) {
+    for (const content of ['Hi', [{ type: 'input_text', text: 'Hi' }]]) assert.deepEqual(turnsOf({ type, role: 'user', content }), [USER_TURN]);
+  }
+});
+
+test('images of a Responses request are data URLs or addresses', () => {
+  const parts = [
+    { type: 'input_text', text: 'Look' },
+    { type: 'input_image', image_url: `data:image/png;base64,${PIXEL}`, detail: 'auto' },
+    { type: 'input_image', image_url: 'https://example.org/a.png', file_id: null },
+  ];
+  assert.deepEqual(turnsOf(user(parts)), [
+    {
+      role: 'user',
+      parts: [
+        { type: 'text', text: 'Look' },
+        { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } },
+        { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } },
+      ],
+    },
+  ]);
+  assert.deepEqual(ignoredOf({ input: [user(parts)] }), ['input[].content[].detail']);
+});
+
+test('instructions and leading system and developer messages are the system text, later ones stay in their place', () => {
+  const input = [
+    { role: 'system', content: 'One.' },
+    { role: 'developer', content: [{ type: 'input_text', text: 'Two.' }] },
+    { role: 'system', content: '' },
+    user('Hi'),
+    { role: 'developer', content: 'Three.' },
+  ];
+  const { system, turns } = requestOf({ instructions: 'Zero.', input });
+  assert.equal(system, 'Zero.\n\nOne.\n\nTwo.');
+  assert.deepEqual(turns.slice(1), [{ role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] }]);
+});
+
+test('what an assistant said and called in a row is one turn, and so are results in a row', () => {
+  const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'weather', arguments: '{"city":"Oslo"}' });
+  const called = (id: string): object => ({ type: 'tool_call', id, name: 'weather', arguments: { text: '{"city":"Oslo"}' } });
+  const output = (id: string): object => ({ type: 'function_call_output', call_id: id, output: 'rain' });
+  const result = (id: string): object => ({ type: 'tool_result', toolCallId: id, content: 'rain', isError: false });
+  const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Let me ' }, { type: 'refusal', refusal: 'not.' }] };
+  assert.deepEqual(turnsOf(user('Hi'), said, call('a'), call('b'), output('b'), output('a'), call('c'), output('c'), { role: 'assistant', content: 'Rain.' }), [
+    USER_TURN,
+    { role: 'assistant', parts: [{ type: 'text', text: 'Let me not.' }, called('a'), called('b')] },
+    { role: 'tool', parts: [result('b'), result('a')] },
+    { role: 'assistant', parts: [called('c')] },
+    { role: 'tool', parts: [result('c')] },
+    { role: 'assistant', parts: [{ type: 'text', text: 'Rain.' }] },
+  ]);
+});
+
+test('a call without arguments and an output in parts are taken', () => {
+  const input = [
+    user('Hi'),
+    { type: 'function_call', call_id: 'a', name: 'now', arguments: '' },
+    { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'no' }, { type: 'input_text', text: 'on' }] },
+  ];
+  assert.deepEqual(turnsOf(...input), [
+    USER_TURN,
+    { role: 'assistant', parts: [{ type: 'tool_call', id: 'a', name: 'now', arguments: { text: '{}' } }] },
+    { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'a', content: 'noon', isError: false }] },
+  ]);
+});
+
+test('an empty turn of an assistant stays one', () => {
+  assert.deepEqual(turnsOf(user('Hi'), { role: 'assistant', content: '' }, user('Hi')), [USER_TURN, { role: 'assistant', parts: [] }, USER_TURN]);
+});
+
+test('reasoning of another maker is left out and named, and makes no turn', () => {
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: null, encrypted_content: 'gAAAAAB' };
+  const input = [user('Hi'), reasoning, { type: 'reasoning', summary: [] }, user('Hi')];
+  assert.deepEqual(turnsOf(...input), [USER_TURN, USER_TURN]);
+  assert.deepEqual(ignoredOf({ input }), ['input[1]', 'input[].id', 'input[2]']);
+});
+
+const sealed = (states: string): object => ({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: `gateway:${states}` });
+const spoken = (...parts: readonly object[]): unknown => [USER_TURN, { role: 'assistant', parts }];
+const text = (value: string, state?: string): object => (state === undefined ? { type: 'text', text: value } : { type: 'text', text: value, state });
+
+test('a state is given to the item behind its reasoning', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  assert.deepEqual(
+    turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: 'A' }, sealed('own=a.b.BB'), call),
+    spoken(text('A', 'a.b.AA'), { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' }, state: 'a.b.BB' }),
+  );
+});
+
+test('a state with nothing behind its reasoning belongs to a text that said nothing', () => {
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA')), spoken(text('', 'a.b.AA')));
+  assert.deepEqual(
+    turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('own=a.b.BB'), { role: 'assistant', content: 'B' }),
+    spoken(text('', 'a.b.AA'), text('B', 'a.b.BB')),
+  );
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: '' }), spoken(text('', 'a.b.AA')));
+});
+
+test('states of texts are given to the last texts before their reasoning', () => {
+  const says = (content: string): object => ({ role: 'assistant', content });
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('B', 'a.b.BB')));
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.BB')), spoken(text('A'), text('B', 'a.b.BB')));
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('', 'a.b.BB')));
+});
+
+test('one reasoning item may carry states of texts and of the item behind it, in any order', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  for (const states of ['own=a.b.AA,text=a.b.BB', 'text=a.b.BB,own=a.b.AA']) {
+    assert.deepEqual(
+      turnsOf(user('Hi'), { role: 'assistant', content: 'A' }, sealed(states), call),
+      spoken(text('A', 'a.b.BB'), { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' }, state: 'a.b.AA' }),
+    );
+  }
+});
+
+test('a state that looks like the gateway\'s own and is none is a bad_request', () => {
+  for (const states of ['', 'own=', 'own=a.b', 'other=a.b.AA', 'own=a.b.AA,', 'own=a.b.AA text=a.b.BB', 'own=A.b.AA', 'own=a.b.A=']) {
+    assert.equal(
+      refusalOf({ input: [user('Hi'), sealed(states)] }),
+      'bad_request: input[1].encrypted_content: damaged, or not made by this gateway',
+      states,
+    );
+  }
+});
+
+test('unknown fields of items, parts and tools are left out and named once for all of them', () => {
+  const input = [
+    { ...user([{ type: 'input_text', text: 'Hi', x: 1 }]), id: 'msg_1', status: 'completed' },
+    { type: 'message', id: 'msg_2', status: 'completed', phase: 'commentary', role: 'assistant', content: [{ type: 'output_text', text: 'A', annotations: [], logprobs: [] }] },
+    { type: 'function_call', id: 'fc_1', status: 'completed', call_id: 'c', name: 'n', arguments: '{}', namespace: 'ns' },
+    { type: 'function_call_output', id: 'fco_1', call_id: 'c', output: 'x' },
+  ];
+  const tools = [1, 2, 3].map((n) => ({ type: 'function', name: `t${n}`, strict: false }));
+  assert.deepEqual(ignoredOf({ input, tools }), [
+    'input[].content[].x',
+    'input[].id',
+    'input[].status',
+    'input[].content[].annotations',
+    'input[].content[].logprobs',
+    'input[].phase',
+    'input[].namespace',
+    'tools[].strict',
+  ]);
+});
+
+test('what was left out is named up to twenty times and then counted', () => {
+  const fields = Object.fromEntries(Array.from({ length: 23 }, (_, n) => [`x${n}`, n]));
+  const ignored = ignoredOf(fields);
+  assert.equal(ignored.length, 21);
+  assert.equal(ignored[20], '+3');
+});
+
+test('the request of Codex in its second round is a chat, and what was left out of it fits its header', () => {
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'fake',
+    stream: true,
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    parallel_tool_calls: true,
+    tool_choice: 'auto',
+    reasoning: { summary: 'auto' },
+    prompt_cache_key: 'k',
+    client_metadata: { a: 'b' },
+    tools: [
+      ...Array.from({ length: 7 }, (_, n) => ({ type: 'function', name: `t${n}`, description: 'T', strict: false, parameters: { type: 'object', properties: {} } })),
+      { type: 'namespace', name: 'mcp', description: '', tools: [{ type: 'function', name: 'inner' }] },
+      { type: 'web_search', external_web_access: true },
+    ],
+    input: [
+      { type: 'message', id: 'msg_a', role: 'developer', content: [{ type: 'input_text', text: 'You are Codex.' }] },
+      { type: 'message', id: 'msg_b', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+      { type: 'reasoning', id: 'rs_r1_0', summary: [], content: null, encrypted_content: 'gateway:own=a.b.AA' },
+      { type: 'function_call', status: 'completed', id: 'fc_r1_1', name: 't0', arguments: '{"a":1}', call_id: 'call_1' },
+      { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'fake-42' },
+    ],
+  });
+  assert.equal(request.system, 'You are Codex.');
+  assert.deepEqual(request.turns.map(({ role }) => role), ['user', 'assistant', 'tool']);
+  assert.equal(request.turns[1]?.parts[0]?.type === 'tool_call' ? request.turns[1].parts[0].state : '', 'a.b.AA');
+  assert.equal(request.tools.length, 7);
+  assert.deepEqual(ignored, [
+    'input[].id',
+    'input[].status',
+    'tools[].strict',
+    'tools[7]',
+    'tools[8]',
+    'reasoning.summary',
+    'store',
+    'parallel_tool_calls',
+    'prompt_cache_key',
+    'client_metadata',
+  ]);
+});
+
+test('the request of pydantic-ai, without types, ids and includes, is a chat', () => {
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'fake',
+    stream: false,
+    reasoning: {},
+    tool_choice: 'auto',
+    tools: [{ type: 'function', name: 'weather', description: '', parameters: { type: 'object' }, strict: false }],
+    input: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: '<think>\nHm.\n</think>' },
+      { role: 'assistant', content: 'Let me see.' },
+      { type: 'function_call', call_id: 'c', name: 'weather', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: 'rain' },
+    ],
+  });
+  assert.deepEqual(request.turns.map(({ role, parts }) => [role, parts.length]), [['user', 1], ['assistant', 3], ['tool', 1]]);
+  assert.deepEqual(ignored, ['tools[].strict']);
+});
+
+test('every state finds its text in a long row', () => {
+  const count = 3000;
+  const input = [
+    user('Hi'),
+    ...Array.from({ length: count }, () => ({ role: 'assistant', content: 'A' })),
+    ...Array.from({ length: count }, () => sealed('text=a.b.AA')),
+    ...Array.from({ length: count }, (_, n) => ({ type: 'function_call_output', call_id: `c${n}`, output: 'x' })),
+  ];
+  const { turns } = requestOf({ input });
+  assert.deepEqual(turns.map(({ parts }) => parts.length), [1, count, count]);
+  assert.ok(turns[1]?.parts.every((part) => part.type === 'text' && part.state === 'a.b.AA'));
+});

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RawJson } from '../../../src/base/json/value.ts';
+import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
+import type { ChatReply, Delta, ToolCallPart } from '../../../src/core/chat.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import { BARE_REPLY, eventsOf, FACTS } from '../dialect-testing.ts';
+
+const CALL: ToolCallPart = { type: 'tool_call', id: 'call_1', name: 'weather', arguments: new RawJson('{"city":\n"Oslo"}'), state: 'a.acme.BB' };
+
+function framesOf(...deltas: readonly Delta[]): readonly string[] {
+  const frames = new ResponseEvents(FACTS);
+  return deltas.map((delta) => frames.render(delta));
+}
+
+/** The events of a stream as their data, which each name must equal in its type. */
+function dataOf(...deltas: readonly Delta[]): readonly Record<string, unknown>[] {
+  return eventsOf(framesOf(...deltas).join('')).map(({ name, data }) => {
+    const event = JSON.parse(data) as Record<string, unknown>;
+    assert.equal(name, event['type']);
+    return event;
+  });
+}
+
+function done(reply: Partial<ChatReply>): Delta {
+  return { type: 'done', reply: { ...BARE_REPLY, ...reply } };
+}
+
+const START = {
+  id: 'resp_r1',
+  object: 'response',
+  created_at: 1795257683,
+  status: 'in_progress',
+  error: null,
+  incomplete_details: null,
+  model: 'asked-model',
+  output: [],
+  usage: null,
+};
+
+test('a stream of thinking, text and a call has the events of the Responses form, in order', () => {
+  const usage = { inputTokens: 5, outputTokens: 7, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 2 };
+  const deltas: readonly Delta[] = [
+    { type: 'thinking', text: 'Hm.' },
+    { type: 'text', text: 'Hel' },
+    { type: 'text', text: 'lo' },
+    { type: 'tool_call', call: CALL },
+    done({ model: 'served', thinking: 'Hm.', parts: [{ type: 'text', text: 'Hello', state: 'a.acme.AA' }, CALL], stopReason: 'tool_use', usage }),
+  ];
+  const thought = { id: 'rs_r1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] };
+  const said = { id: 'msg_r1_1', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hello', annotations: [] }] };
+  const ofText = { id: 'rs_r1_2', type: 'reasoning', summary: [], encrypted_content: 'gateway:text=a.acme.AA' };
+  const ofCall = { id: 'rs_r1_3', type: 'reasoning', summary: [], encrypted_content: 'gateway:own=a.acme.BB' };
+  const args = '{"city":\n"Oslo"}';
+  const called = { id: 'fc_r1_4', type: 'function_call', call_id: 'call_1', name: 'weather', status: 'completed', arguments: args };
+  const inThought = { item_id: 'rs_r1_0', output_index: 0, summary_index: 0 };
+  const inText = { item_id: 'msg_r1_1', output_index: 1, content_index: 0 };
+  const inCall = { item_id: 'fc_r1_4', output_index: 4 };
+  const expected = [
+    { type: 'response.created', response: START },
+    { type: 'response.in_progress', response: START },
+    { type: 'response.output_item.added', output_index: 0, item: { ...thought, summary: [] } },
+    { type: 'response.reasoning_summary_part.added', ...inThought, part: { type: 'summary_text', text: '' } },
+    { type: 'response.reasoning_summary_text.delta', ...inThought, delta: 'Hm.' },
+    { type: 'response.reasoning_summary_text.done', ...inThought, text: 'Hm.' },
+    { type: 'response.reasoning_summary_part.done', ...inThought, part: { type: 'summary_text', text: 'Hm.' } },
+    { type: 'response.output_item.done', output_index: 0, item: thought },
+    { type: 'response.output_item.added', output_index: 1, item: { ...said, status: 'in_progress', content: [] } },
+    { type: 'response.content_part.added', ...inText, part: { type: 'output_text', text: '', annotations: [] } },
+    { type: 'response.output_text.delta', ...inText, delta: 'Hel' },
+    { type: 'response.output_text.delta', ...inText, delta: 'lo' },
+    { type: 'response.output_text.done', ...inText, text: 'Hello' },
+    { type: 'response.content_part.done', ...inText, part: { type: 'output_text', text: 'Hello', annotations: [] } },
+    { type: 'response.output_item.done', output_index: 1, item: said },
+    { type: 'response.output_item.added', output_index: 2, item: ofText },
+    { type: 'response.output_item.done', output_index: 2, item: ofText },
+    { type: 'response.output_item.added', output_index: 3, item: ofCall },
+    { type: 'response.output_item.done', output_index: 3, item: ofCall },
+    { type: 'response.output_item.added', output_index: 4, item: { ...called, status: 'in_progress', arguments: '' } },
+    { type: 'response.function_call_arguments.delta', ...inCall, delta: args },
+    { type: 'response.function_call_arguments.done', ...inCall, name: 'weather', arguments: args },
+    { type: 'response.output_item.done', output_index: 4, item: called },
+    {
+      type: 'response.completed',
+      response: {
+        ...START,
+        status: 'completed',
+        model: 'served',
+        output: [thought, said, ofText, ofCall, called],
+        usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 0 }, output_tokens: 7, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 12 },
+      },
+    },
+  ];
+  assert.deepEqual(dataOf(...deltas), expected.map((event, index) => ({ ...event, sequence_number: index })));
+});
+
+test('each delta is passed on as it comes, and a call with the end of its turn', () => {
+  const types = framesOf({ type: 'text', text: 'A' }, { type: 'text', text: 'B' }, { type: 'tool_call', call: CALL }, { type: 'text', text: '' }).map((frames) =>
+    eventsOf(frames).map(({ name }) => name),
+  );
+  assert.deepEqual(types, [
+    ['response.created', 'response.in_progress', 'response.output_item.added', 'response.content_part.added', 'response.output_text.delta'],
+    ['response.output_text.delta'],
+    [],
+    [],
+  ]);
+});
+
+test('the frame of a piece of text is exactly this', () => {
+  assert.equal(
+    framesOf({ type: 'text', text: 'A' }, { type: 'text', text: 'B\n"' })[1],
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_r1_0","output_index":0,"content_index":0,"delta":"B\\n\\""}\n\n',
+  );
+});
+
+test('a stream that says nothing begins and completes', () => {
+  assert.deepEqual(dataOf(done({})).map(({ type, response }) => [type, (response as { status: string }).status]), [
+    ['response.created', 'in_progress'],
+    ['response.in_progress', 'in_progress'],
+    ['response.completed', 'completed'],
+  ]);
+});
+
+test('a stream that ended early ends with response.incomplete', () => {
+  for (const [stopReason, reason] of [['max_tokens', 'max_output_tokens'], ['refusal', 'content_filter']] as const) {
+    const last = dataOf({ type: 'text', text: 'A' }, done({ parts: [{ type: 'text', text: 'A', state: undefined }], stopReason })).at(-1);
+    assert.equal(last?.['type'], 'response.incomplete');
+    const response = last?.['response'] as Record<string, unknown>;
+    assert.deepEqual([response['status'], response['incomplete_details']], ['incomplete', { reason }]);
+  }
+});
+
+test('a refusal without a word is a message with a refusal part, and the response completes', () => {
+  const events = dataOf(done({ stopReason: 'refusal' })).slice(2);
+  const place = { item_id: 'msg_r1_0', output_index: 0, content_index: 0 };
+  const sentence = 'The request was declined.';
+  const part = { type: 'refusal', refusal: sentence };
+  const item = { id: 'msg_r1_0', type: 'message', status: 'completed', role: 'assistant', content: [part] };
+  assert.deepEqual(
+    events.slice(0, -1).map(({ sequence_number: _, ...event }) => event),
+    [
+      { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
+      { type: 'response.content_part.added', ...place, part: { type: 'refusal', refusal: '' } },
+      { type: 'response.refusal.delta', ...place, delta: sentence },
+      { type: 'response.refusal.done', ...place, refusal: sentence },
+      { type: 'response.content_part.done', ...place, part },
+      { type: 'response.output_item.done', output_index: 0, item },
+    ],
+  );
+  assert.equal(events.at(-1)?.['type'], 'response.completed');
+});
+
+test('a stream that fails ends with the two events that every client takes for a failure', () => {
+  const failure = new Failure('server', 'acme ended the stream');
+  const events = framesOf({ type: 'text', text: 'A' }, { type: 'failed', failure });
+  assert.equal(
+    events[1],
+    'event: response.failed\ndata: {"type":"response.failed","sequence_number":5,"response":{"id":"resp_r1","object":"response","created_at":1795257683,"status":"failed",' +
+      '"error":{"code":"provider_error","message":"acme ended the stream"},"incomplete_details":null,"model":"asked-model","output":[],"usage":null}}\n\n' +
+      'event: error\ndata: {"type":"error","sequence_number":6,"code":"provider_error","message":"acme ended the stream","param":null,' +
+      '"error":{"type":"api_error","code":"provider_error","message":"acme ended the stream","param":null}}\n\n',
+  );
+});
+
+test('a stream that fails before anything was said begins first', () => {
+  const types = dataOf({ type: 'failed', failure: new Failure('bad_request', 'No.') }).map(({ type }) => type);
+  assert.deepEqual(types, ['response.created', 'response.in_progress', 'response.failed', 'error']);
+});
+
+test('a failure without a code of its own has its type as code', () => {
+  const error = dataOf({ type: 'failed', failure: new Failure('bad_request', 'No.') }).at(-1);
+  assert.equal(error?.['code'], 'invalid_request_error');
+});
+
+test('while there is nothing to say a stream is kept alive by a comment', () => {
+  assert.equal(new ResponseEvents(FACTS).keepAlive(), ': keep-alive\n\n');
+});
