@@ -28,6 +28,11 @@ export function carryStates(states: readonly CarriedState[]): string | undefined
   return PREFIX + states.map(({ owner, state }) => `${owner}=${state}`).join(',');
 }
 
+/** Whether a text is the gateway's own, or looks so. */
+export function isCarriedText(text: unknown): boolean {
+  return typeof text === 'string' && text.startsWith(PREFIX);
+}
+
 /**
  * What a text carries: undefined when it is not the gateway's own, DAMAGED when it only looks so or holds more states
  * than the budget has values left, which the texts of a request share: 16 MiB could hold a million, in one JSON value.

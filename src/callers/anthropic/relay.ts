@@ -11,7 +11,7 @@ import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { AnswerFacts, DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
-import { carriedStates } from '../carried-state.ts';
+import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
 import { commonChanges, hashedName, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
 
@@ -58,7 +58,7 @@ function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored)
 function isOwnThinking(block: JsonValue): boolean {
   const type = memberOf(block, 'type');
   const sealed = memberOf(block, type === 'redacted_thinking' ? 'data' : 'signature');
-  return (type === 'thinking' || type === 'redacted_thinking') && typeof sealed === 'string' && carriedStates(sealed) !== undefined;
+  return (type === 'thinking' || type === 'redacted_thinking') && isCarriedText(sealed);
 }
 
 /** The message with the model as its caller named it; undefined where it says so already. */

@@ -10,7 +10,7 @@ import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
-import { carriedStates } from '../carried-state.ts';
+import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
 import { commonChanges, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
 import type { Changes } from '../relay.ts';
@@ -64,5 +64,5 @@ function withoutOwnState(message: JsonValue, index: number, ignored: Ignored): J
 
 function holdsOwnState(value: JsonValue): boolean {
   const signature = memberOf(memberOf(memberOf(value, 'extra_content'), 'google'), 'thought_signature');
-  return typeof signature === 'string' && carriedStates(signature) !== undefined;
+  return isCarriedText(signature);
 }

@@ -8,6 +8,7 @@
 
 import { FieldProblem, Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
+import { createJsonBudget } from '../../base/json/parse.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, ImagePart, TextPart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
@@ -104,7 +105,7 @@ function readResult(item: Fields, ignored: Ignored): ToolResultPart {
 function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   item.any('summary');
   item.any('content');
-  const states = carriedStates(item.string('encrypted_content') ?? '');
+  const states = carriedStates(item.string('encrypted_content') ?? '', draft.stateBudget);
   if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
   if (states !== undefined) draft.takeStates(states);
   else if (item.path !== undefined) ignored.add(item.path);
@@ -112,6 +113,8 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
 
 /** A conversation while it is put together from items, in their order. */
 class ConversationDraft {
+  /** Shared by all that the items carry. */
+  readonly stateBudget = createJsonBudget();
   readonly #system: string[] = [];
   readonly #turns: Turn[] = [];
   /** The assistant's turn, as long as items add to it. */
@@ -158,12 +161,13 @@ class ConversationDraft {
   }
 
   takeStates(states: readonly CarriedState[]): void {
-    this.#open();
-    for (const { owner, state } of states) {
-      this.#leave();
-      if (owner === 'own') this.#waiting = state;
-    }
+    this.#leave();
     this.#giveToTexts(states.filter(({ owner }) => owner === 'text').map(({ state }) => state));
+    for (const { owner, state } of states) {
+      if (owner !== 'own') continue;
+      this.#leave();
+      this.#waiting = state;
+    }
   }
 
   /** States of texts are told once all of the turn is known, in the order of the texts: the last of these are theirs. */

@@ -10,7 +10,7 @@ import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
-import { carriedStates } from '../carried-state.ts';
+import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
 import { commonChanges, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
 
@@ -63,5 +63,5 @@ function storedFailure(place: string): Failure {
 
 function isOwnReasoning(item: JsonValue): boolean {
   const sealed = memberOf(item, 'type') === 'reasoning' ? memberOf(item, 'encrypted_content') : undefined;
-  return typeof sealed === 'string' && carriedStates(sealed) !== undefined;
+  return isCarriedText(sealed);
 }

@@ -116,7 +116,8 @@ export class ResponseEvents implements StreamFrames {
 
   #addMessage(id: string, place: string, type: 'message' | 'refusal'): string {
     const item = { id, type: 'message', status: 'in_progress', role: 'assistant', content: [] };
-    return this.#itemEvent('added', renderJson(item)) + this.#event('response.content_part.added', `${place},"part":${renderJson(contentFrom(type, ''))}`);
+    const part = renderJson(contentFrom(type, ''));
+    return this.#itemEvent('added', renderJson(item)) + this.#event('response.content_part.added', `${place},"part":${part}`);
   }
 
   #addReasoning(id: string, sealed?: string): string {
@@ -212,15 +213,15 @@ export class ResponseEvents implements StreamFrames {
   #fail(failure: Failure): string {
     const error = errorObject(failure);
     const facts: JsonOutObject = { code: error['code'] ?? error['type'], message: error['message'], param: null };
-    const response = this.#responseEvent('response.failed', { status: 'failed', output: [], error: { code: facts['code'], message: facts['message'] } });
-    return response + this.#event('error', `${renderJson(facts).slice(1, -1)},"error":${renderJson({ type: error['type'], ...facts })}`);
+    const stand = { status: 'failed', output: [], error: { code: facts['code'], message: facts['message'] } } as const;
+    return this.#responseEvent('response.failed', stand) + this.#event('error', `${renderJson(facts).slice(1, -1)},"error":${renderJson({ type: error['type'], ...facts })}`);
   }
 }
 
 /** What of a reply no pieces told: the states of its texts, texts that say nothing but have one, calls, a refusal. */
 function itemsBehindPieces(reply: ChatReply): readonly OutputItem[] {
   const isTold = (part: AssistantPart): boolean => part.type === 'text' && part.text !== '';
-  const states = reply.parts.flatMap((part) => (isTold(part) && part.state !== undefined ? [{ owner: 'text', state: part.state } as const] : []));
+  const states = reply.parts.filter(isTold).flatMap(({ state }) => (state === undefined ? [] : [{ owner: 'text', state } as const]));
   const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: carryStates(states) }];
   return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '')];
 }

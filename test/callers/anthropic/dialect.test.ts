@@ -15,7 +15,7 @@ test('the dialect answers one path, with its own credentials, failures and refus
 test('a failure has the body and the headers that the SDKs read', () => {
   deepEqual(ANTHROPIC.renderFailure(new Failure('not_found', 'no such model'), 'req-1'), {
     body: '{"type":"error","error":{"type":"not_found_error","message":"no such model"},"request_id":"req-1"}',
-    headers: { 'request-id': 'req-1', 'x-should-retry': 'false' },
+    headers: { 'x-should-retry': 'false' },
   });
 });
 

@@ -336,7 +336,7 @@ test('a damaged Chat Completions request is a chat or a failure of the caller, a
     n: 1,
   };
   const outcomes = { taken: 0, refused: 0 };
-  for (let seed = 0; seed < 5000; seed += 1) {
+  for (let seed = 0; seed < 2000; seed += 1) {
     const random = createRandom(seed);
     const text = JSON.stringify(mutateJson(random, full));
     const decoded = decodedBy(OPENAI_CHAT, random.below(4) === 0 ? mutateText(random, text) : text);
@@ -351,5 +351,5 @@ test('a damaged Chat Completions request is a chat or a failure of the caller, a
       assert.ok(outcome.ignored.length <= 21, `seed ${seed}`);
     }
   }
-  assert.ok(outcomes.taken > 500 && outcomes.refused > 500, JSON.stringify(outcomes));
+  assert.ok(outcomes.taken > 200 && outcomes.refused > 200, JSON.stringify(outcomes));
 });

@@ -41,7 +41,7 @@ const FULL = {
 
 test('a damaged Responses request is a chat or a failure of the caller, and nothing throws', () => {
   const outcomes = { taken: 0, refused: 0 };
-  for (let seed = 0; seed < 5000; seed += 1) {
+  for (let seed = 0; seed < 2000; seed += 1) {
     const random = createRandom(seed);
     const text = JSON.stringify(mutateJson(random, FULL));
     const decoded = decodedBy(OPENAI_RESPONSES, random.below(4) === 0 ? mutateText(random, text) : text);
@@ -56,11 +56,11 @@ test('a damaged Responses request is a chat or a failure of the caller, and noth
       assert.ok(outcome.ignored.length <= 21, `seed ${seed}`);
     }
   }
-  assert.ok(outcomes.taken > 500 && outcomes.refused > 500, JSON.stringify(outcomes));
+  assert.ok(outcomes.taken > 200 && outcomes.refused > 200, JSON.stringify(outcomes));
 });
 
 test('any sequence of deltas is a stream that a strict client can follow', () => {
-  for (let seed = 0; seed < 3000; seed += 1) {
+  for (let seed = 0; seed < 1500; seed += 1) {
     const random = createRandom(seed);
     const frames = new ResponseEvents(FACTS);
     const stream = deltasOf(random).map((delta) => frames.render(delta)).join('');

@@ -341,8 +341,18 @@ test('states of texts are given to the last texts before their reasoning', () =>
   assert.deepEqual(turnsOf(user('Hi'), says('A'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('', 'a.b.BB')));
 });
 
+test('one reasoning item may carry states of texts and of the item behind it, in any order', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  for (const states of ['own=a.b.AA,text=a.b.BB', 'text=a.b.BB,own=a.b.AA']) {
+    assert.deepEqual(
+      turnsOf(user('Hi'), { role: 'assistant', content: 'A' }, sealed(states), call),
+      spoken(text('A', 'a.b.BB'), { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' }, state: 'a.b.AA' }),
+    );
+  }
+});
+
 test('a state that looks like the gateway\'s own and is none is a bad_request', () => {
-  for (const states of ['', 'own=', 'own=a.b', 'other=a.b.AA', 'own=a.b.AA,', 'own=a.b.AA text=a.b.BB', 'own=A.b.AA', 'own=a.b.A=']) {
+  for (const states of ['own=', 'own=a.b', 'other=a.b.AA', 'own=a.b.AA,', 'own=a.b.AA text=a.b.BB', 'own=A.b.AA', 'own=a.b.A=']) {
     assert.equal(
       refusalOf({ input: [user('Hi'), sealed(states)] }),
       'bad_request: input[1].encrypted_content: damaged, or not made by this gateway',
