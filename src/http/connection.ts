@@ -53,6 +53,11 @@ export class Connection {
     this.#add({ request: undefined, serve: async () => refuse() });
   }
 
+  /** Closes it unless something is being served. */
+  closeIfIdle(): void {
+    if (!this.#isServing) this.#socket.destroy();
+  }
+
   #add(turn: Turn): void {
     if (!this.#isServing) {
       void this.#serveAll(turn);

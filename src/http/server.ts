@@ -7,6 +7,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Secret } from '../base/secret.ts';
 import type { Config } from '../config/settings.ts';
@@ -56,6 +57,8 @@ export type GatewayServer = {
   inFlight(): number;
   /** Answers that have not begun will be the last of their connection. */
   endKeepAlive(): void;
+  /** No new connections any more; those on which nothing is asked are closed. */
+  stopListening(): void;
   /** Ends every exchange that is still in flight. */
   endAll(reason: ScopeEnd): void;
   /** New connections get this certificate; nothing happens to the others. */
@@ -65,7 +68,8 @@ export type GatewayServer = {
 /** A server that is not listening yet; with a certificate it speaks HTTPS. */
 export function createServer(currentParts: () => ServerParts, limits = CONNECTION_LIMITS): GatewayServer {
   const routes = routesOf(currentParts().dialects);
-  const connections = new WeakMap<Duplex, Connection>();
+  /** Those that asked something. */
+  const connections = new Map<Duplex, Connection>();
   const inFlight = new Set<Exchange>();
   /** Why everything was ended; for what comes after it, too. */
   let end: ScopeEnd | undefined;
@@ -74,7 +78,9 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     let connection = connections.get(socket);
     if (connection === undefined) {
       connection = new Connection(socket);
+      if (socket.closed) return connection;
       connections.set(socket, connection);
+      socket.on('close', () => connections.delete(socket));
     }
     return connection;
   }
@@ -159,6 +165,11 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     inFlight: () => inFlight.size,
     endKeepAlive() {
       for (const { response } of inFlight) if (!response.headersSent) response.setHeader('Connection', 'close');
+    },
+    stopListening() {
+      // Not the close of an HTTP server: it cuts off callers that are still taking an answer which was handed over.
+      TcpServer.prototype.close.call(server);
+      for (const connection of connections.values()) connection.closeIfIdle();
     },
     endAll(reason) {
       end = reason;

@@ -1,0 +1,51 @@
+/** Callers that take their answer late or slowly: they get all of it, and hold nothing without end. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { TOKEN, user } from '../running-gateway.ts';
+import { chunkFrame, GOOD_END, startRawGateway, until } from '../streams/wires.ts';
+import { RawCaller } from './raw-caller.ts';
+
+/** More than the kernel takes for a caller that reads nothing. */
+const LONG_TEXT = 'x'.repeat(16 * 1024 * 1024);
+
+function ask(path: string, headers = ''): string {
+  const body = JSON.stringify({ model: 'm', messages: [user('x')] });
+  return `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+async function isRefused(url: string): Promise<boolean> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    socket.destroy();
+  }
+}
+
+for (const path of ['/v1/chat', '/v1/chat/stream']) {
+  test(`a drain waits for a caller that is still taking its answer (${path})`, { timeout: 60_000 }, async (t) => {
+    const message = { id: 'c', model: 'm', choices: [{ index: 0, message: { content: LONG_TEXT }, finish_reason: 'stop' }] };
+    const answer = path === '/v1/chat' ? JSON.stringify(message) : chunkFrame({ content: LONG_TEXT }) + GOOD_END;
+    const type = path === '/v1/chat' ? 'application/json' : 'text/event-stream';
+    const { gateway } = await startRawGateway(t, {
+      onRequest: (socket) => void socket.end(`HTTP/1.1 200 OK\r\nContent-Type: ${type}\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`),
+    });
+    const caller = new RawCaller(t, gateway.url);
+    caller.socket.once('data', () => caller.socket.pause());
+    caller.write(ask(path));
+    await until(() => caller.received !== '');
+    const drained = gateway.app.drain();
+    while (!(await isRefused(gateway.url))) await new Promise((resolve) => setImmediate(resolve));
+    caller.socket.resume();
+    assert.equal(await drained, true);
+    await caller.closed;
+    assert.ok(caller.received.length > LONG_TEXT.length, `${caller.received.length} bytes came`);
+    assert.deepEqual(gateway.logLines.map((line) => line['ended']).filter((ended) => ended !== undefined), []);
+  });
+}
