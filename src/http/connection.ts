@@ -39,7 +39,9 @@ export class Connection {
   /** Serves a request at once, or when everything before it is over. It is dropped when the connection ends first. */
   // hot: per request
   take(request: IncomingMessage, serve: () => Promise<void>): void {
-    this.#add({ request, serve });
+    // The parser goes on after the end, to the end of what was read. An answer to something behind a request that was
+    // dropped would be one out of order, by which node:http ends the process.
+    if (this.#socket.writable) this.#add({ request, serve });
   }
 
   /**

@@ -1,12 +1,15 @@
 /** Many requests on one connection: served one at a time, answered in their order, each with its own answer. */
 
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Provider } from '../../src/core/adapter.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import type { WholeReply } from '../../src/gateway/gateway.ts';
+import { Connection } from '../../src/http/connection.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
@@ -133,6 +136,25 @@ test('what is behind an answer that ends the connection is dropped', async (t) =
   assert.deepEqual((await sendRaw(t, server.url, last + chat('never'))).map(({ status }) => status), [404]);
   await until(() => server.logLines.length === 1);
   assert.deepEqual([chats.asked, server.server.inFlight()], [[], 0]);
+});
+
+test('Connection serves nothing any more once it has dropped something', async () => {
+  const socket = { writable: true };
+  const connection = new Connection(socket as unknown as Duplex);
+  const request = {} as IncomingMessage;
+  const served: string[] = [];
+  let finish = (): void => undefined;
+  connection.take(request, () => {
+    served.push('first');
+    return new Promise((resolve) => (finish = resolve));
+  });
+  const serve = (name: string) => async (): Promise<void> => void served.push(name);
+  connection.take(request, serve('second'));
+  socket.writable = false;
+  finish();
+  await new Promise((resolve) => setImmediate(resolve));
+  connection.take(request, serve('third'));
+  assert.deepEqual(served, ['first']);
 });
 
 test('a hang-up ends the request that is served and drops those behind it', async (t) => {
