@@ -52,7 +52,15 @@ export class Connection {
     if (this.#isBroken) return;
     this.#isBroken = true;
     if (this.#waiting.at(-1)?.request?.complete === false) this.#waiting.pop();
+    if (this.#isServing) this.#watchHangUp();
     this.#add({ request: undefined, serve: async () => refuse() });
+  }
+
+  /** Behind what broke node:http hears no hang-up any more. What comes until then is read and dropped. */
+  #watchHangUp(): void {
+    const socket = this.#socket;
+    if (socket.readableEnded) socket.destroy();
+    else socket.on('end', () => socket.destroy()).resume();
   }
 
   /** Closes it unless something is being served. */

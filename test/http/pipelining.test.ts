@@ -121,6 +121,26 @@ test('a broken request, or CONNECT, behind a chat is answered after it, and the 
   }
 });
 
+test('a hang-up is noticed behind a broken request or CONNECT too, and behind half a request', async (t) => {
+  const behind = [
+    'NONSENSE\r\n\r\n',
+    `CONNECT elsewhere:443 HTTP/1.1\r\n${AUTH}\r\n`,
+    `CONNECT elsewhere:443 HTTP/1.1\r\n${AUTH}\r\n${'x'.repeat(200_000)}`,
+    `POST /v1/chat HTTP/1.1\r\n${AUTH}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    `GET /healthz HTTP/1.1\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
+    'GET /heal',
+  ];
+  const gateway = await startGateway(t);
+  for (const [i, text] of behind.entries()) {
+    const caller = new RawCaller(t, gateway.url).write(chat('fake-stall') + text);
+    await until(() => gateway.sandbox.calls.length === i + 1);
+    caller.socket.end();
+    await until(() => gateway.logLines.filter((line) => line['ended'] === 'caller-gone').length === i + 1);
+    await caller.closed;
+  }
+  await until(() => gateway.sandbox.openConnections() === 0);
+});
+
 test('an upgrade behind a chat is answered as it is, after it', async (t) => {
   const { server, chats } = await startHeld(t);
   const caller = new RawCaller(t, server.url).write(`${chat('first')}GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n`);
