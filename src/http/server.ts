@@ -133,10 +133,12 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
   server.on('checkExpectation', (request, response) => onRequest(request, response, false));
   server.on('checkContinue', (request, response) => onRequest(request, response, true));
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    // node:http has taken its own listener away.
+    const connection = connectionOf(socket);
+    // node:http has taken its own listeners away; what is being served may still wait for them.
     socket.on('error', () => socket.destroy());
+    socket.on('drain', () => connection.exchange?.response.emit('drain'));
     const failure = new Failure('bad_request', 'this is not a proxy: CONNECT is not accepted');
-    answerBrokenRequest(failure, socket, connectionOf(socket), currentParts());
+    answerBrokenRequest(failure, socket, connection, currentParts());
   });
   server.on('clientError', (error: ConnectionError, socket: Duplex) => {
     const failure = brokenRequestFrom(error);

@@ -49,3 +49,23 @@ for (const path of ['/v1/chat', '/v1/chat/stream']) {
     assert.deepEqual(gateway.logLines.map((line) => line['ended']).filter((ended) => ended !== undefined), []);
   });
 }
+
+test('a CONNECT behind a stream does not stop it where its caller reads slowly', { timeout: 60_000 }, async (t) => {
+  const frame = chunkFrame({ content: 'x'.repeat(1024 * 1024) });
+  const answer = frame.repeat(16) + GOOD_END;
+  const { gateway } = await startRawGateway(
+    t,
+    { onRequest: (socket) => void socket.end(`HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: ${answer.length}\r\n\r\n${answer}`) },
+    { GATEWAY_WRITE_STALL_TIMEOUT: '5s' },
+  );
+  const caller = new RawCaller(t, gateway.url);
+  caller.socket.once('data', () => caller.socket.pause());
+  caller.write(`${ask('/v1/chat/stream')}CONNECT elsewhere:443 HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await until(() => caller.received !== '');
+  // It writes until the kernel takes no more, which nothing tells of.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  caller.socket.resume();
+  await caller.closed;
+  assert.ok(caller.received.length > answer.length, `${caller.received.length} bytes came`);
+  assert.match(caller.received.slice(-1000), /HTTP\/1\.1 400 /);
+});
