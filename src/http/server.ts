@@ -13,6 +13,7 @@ import type { Secret } from '../base/secret.ts';
 import type { Config } from '../config/settings.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
+import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { ScopeEnd } from '../core/scope.ts';
 import { authenticate } from './auth.ts';
 import { answerBrokenRequest, brokenRequestFrom, isWaitingTooLong } from './broken-request.ts';
@@ -264,20 +265,29 @@ function answerPreflight(exchange: Exchange, route: Route): void {
   exchange.sendNoContent();
 }
 
-/** Waits until the caller has taken its answer, is gone, or was cut off because it stopped taking it. */
-async function delivered(exchange: Exchange, parts: ServerParts): Promise<void> {
+/**
+ * Waits until the caller has taken its answer, is gone, or was cut off because it stopped taking it, or took as long over it
+ * as a request may take: a byte now and then would hold the answer, and its place, without end.
+ */
+async function delivered(exchange: Exchange, { config, metrics }: ServerParts): Promise<void> {
   const { response, scope } = exchange;
   if (response.writableLength > 0 && !response.destroyed) {
-    const stop = limitStall(exchange, parts.config.writeStallTimeoutMs);
-    await exchange.closed.finally(stop);
+    const stop = limitStall(exchange, config.writeStallTimeoutMs);
+    const deadline = setTimeout(() => {
+      scope.end('deadline');
+      response.destroy();
+    }, Math.min(config.requestTimeoutMs, TIMER_MS_MAX));
+    await exchange.closed;
+    clearTimeout(deadline);
+    stop();
   } else {
     await exchange.closed;
   }
-  if (scope.ended !== 'caller-stalled' || exchange.failure !== undefined) return;
+  if (exchange.failure !== undefined || (scope.ended !== 'caller-stalled' && scope.ended !== 'deadline')) return;
   // Everything had been handed over: nobody else waited for this caller, so nobody else says so.
-  const failure = scopeFailure(scope.ended, '');
+  const failure = scopeFailure(scope.ended, 'GATEWAY_REQUEST_TIMEOUT');
   exchange.failure = failure;
-  if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
+  if (failure.limit !== undefined) metrics.limit(failure.limit);
 }
 
 /** A bug: this caller gets a 500, or an `error` frame in a stream that has begun, and everybody else goes on. */

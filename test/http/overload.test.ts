@@ -163,6 +163,15 @@ test('a caller that takes nothing of a whole reply is cut off', { timeout: 60_00
   assert.equal(server.admission.count, 0);
 });
 
+test('a caller that takes its answer for longer than a request may take is cut off', { timeout: 60_000 }, async (t) => {
+  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_REQUEST_TIMEOUT: '300ms' } });
+  const slow = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
+  slow.socket.pause();
+  await until(() => server.logLines.some((line) => line['ended'] === 'deadline'));
+  assert.deepEqual(server.logLines.map((line) => line['limit']), ['GATEWAY_REQUEST_TIMEOUT']);
+  assert.equal(server.admission.count, 0);
+});
+
 /** A caller's socket as `limitStall` sees it. */
 function createSlowExchange(): { exchange: Exchange; socket: { writableLength: number; _handle: { writeQueueSize: number } }; scope: Scope } {
   const socket = { writableLength: 8_000_000, _handle: { writeQueueSize: 8_000_000 } };
