@@ -11,9 +11,15 @@ import type { Exchange } from './exchange.ts';
 
 /**
  * While fewer wait the connection is read on, so that a hang-up is noticed. With more it is not read until all of them had
- * their turn; what can wait is then bounded by this and by one read of 64 KiB.
+ * their turn; what can wait is then bounded by this and by two reads of 64 KiB.
  */
 const WAITING_MAX = 32;
+
+/**
+ * With more the connection is closed: as many take 1.5 MB, and there can be thousands of connections. A read, or the second
+ * one before the pause takes effect, holds so many only where they are shorter than any chat.
+ */
+const PIPELINE_MAX = 1024;
 
 type Turn = {
   /** Undefined for what is no request. */
@@ -74,7 +80,8 @@ export class Connection {
       return;
     }
     this.#waiting.push(turn);
-    if (this.#waiting.length > WAITING_MAX) this.#hold();
+    if (this.#waiting.length > PIPELINE_MAX) this.#socket.destroy();
+    else if (this.#waiting.length > WAITING_MAX) this.#hold();
   }
 
   async #serveAll(first: Turn): Promise<void> {

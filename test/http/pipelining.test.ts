@@ -84,7 +84,7 @@ test('what waits behind a request is bounded, and all of it is answered', { time
   const { server, chats } = await startHeld(t);
   let read = 0;
   server.server.server.on('request', () => (read += 1));
-  const short = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+  const short = `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Padding: ${'x'.repeat(100)}\r\n\r\n`;
   const count = 20_000;
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   t.after(() => socket.destroy());
@@ -98,6 +98,15 @@ test('what waits behind a request is bounded, and all of it is answered', { time
   chats.answer();
   // A status line may be split between two pieces of text.
   await until(() => answers >= count * 0.99 && server.server.inFlight() === 0 && read === count + 1);
+});
+
+test('a connection that pipelines thousands of the shortest requests behind a chat is closed', async (t) => {
+  const { server, chats } = await startHeld(t);
+  const flood = new RawCaller(t, server.url).write(chat('held') + 'GET / HTTP/1.1\r\n\r\n'.repeat(20_000));
+  await flood.closed;
+  chats.answer();
+  await until(() => server.server.inFlight() === 0);
+  assert.deepEqual(server.logLines.map((line) => line['ended']), ['caller-gone']);
 });
 
 test('a broken request, or CONNECT, behind a chat is answered after it, and the connection closed', async (t) => {
