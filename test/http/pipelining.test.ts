@@ -222,3 +222,22 @@ test('requests that wait for 100 Continue get it when their turn comes', async (
   chats.answer();
   assert.deepEqual((await caller.answered(3)).map(({ status }) => status), [200, 100, 200]);
 });
+
+test('an HTTP/1.0 connection is kept where its caller asks for that, and closed where it does not', async (t) => {
+  const server = await startServer(t, {});
+  const kept = 'GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n';
+  const answers = await sendRaw(t, server.url, `${kept}${kept}GET /healthz HTTP/1.0\r\n\r\n${HEALTH}`);
+  assert.deepEqual(answers.map(({ status, headers }) => [status, headers.get('connection')]), [[200, 'keep-alive'], [200, 'keep-alive'], [200, 'close']]);
+});
+
+test('a request in the middle of a pipeline that asks for the end of the connection is the last that is answered', async (t) => {
+  const { server, chats } = await startHeld(t);
+  const caller = new RawCaller(t, server.url).write(chat('first') + chat('last', '/v1/chat', 'Connection: close\r\n') + chat('never'));
+  for (const model of ['first', 'last']) {
+    await until(() => chats.asked.at(-1) === model);
+    chats.answer();
+  }
+  await caller.closed;
+  assert.deepEqual(caller.answers.map(({ body }) => (JSON.parse(body) as ReplyBody).model), ['first', 'last']);
+  assert.deepEqual([chats.asked, server.server.inFlight()], [['first', 'last'], 0]);
+});
