@@ -2,10 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { createServer } from 'node:https';
 import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { bytesLeft } from '../../src/http/stall.ts';
 import { TOKEN, user } from '../running-gateway.ts';
 import { chunkFrame, GOOD_END, startRawGateway, until } from '../streams/wires.ts';
+import { createCertificate } from '../upstream/certificate.ts';
 import { RawCaller } from './raw-caller.ts';
 
 /** More than the kernel takes for a caller that reads nothing. */
@@ -68,4 +73,25 @@ test('a CONNECT behind a stream does not stop it where its caller reads slowly',
   await caller.closed;
   assert.ok(caller.received.length > answer.length, `${caller.received.length} bytes came`);
   assert.match(caller.received.slice(-1000), /HTTP\/1\.1 400 /);
+});
+
+test('bytesLeft falls while a caller takes one long write over TLS', { timeout: 60_000 }, async (t) => {
+  const server = createServer(createCertificate(), (_request, response) => void response.end(LONG_TEXT));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const caller = connectTls({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', rejectUnauthorized: false });
+  t.after(() => {
+    caller.destroy();
+    server.close();
+    server.closeAllConnections();
+  });
+  caller.on('error', () => undefined);
+  caller.pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [request] = (await once(server, 'request')) as [{ readonly socket: Socket }];
+  // Until the kernel takes no more, which nothing tells of.
+  for (let before = -1; before !== bytesLeft(request.socket); await new Promise((resolve) => setTimeout(resolve, 200))) before = bytesLeft(request.socket);
+  const left = bytesLeft(request.socket);
+  caller.resume();
+  while (bytesLeft(request.socket) === left) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(request.socket.writableLength > 0, 'the whole write was over before');
 });
