@@ -10,6 +10,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { exactItem } from './exact.ts';
 import { ResponseDraft } from './reply.ts';
@@ -33,10 +34,7 @@ export class ResponsesStream implements StreamDecoder {
 
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink): void {
-    if (this.#isOver) return;
-    const word = data.trim();
-    // The format has no such line, but proxies add it.
-    if (word === '' || word === '[DONE]') return;
+    if (this.#isOver || isFiller(data)) return;
     const json = parseLenient(data);
     const failure = isObject(json)
       ? this.#read(event === 'error' ? event : (textField(json, 'type') ?? event), json, data, sink)
@@ -146,6 +144,6 @@ function indexOf(json: unknown): number {
 }
 
 /** Errors are events of their own name, or on some hosts nothing but their flat selves. */
-function isErrorType(type: string, json: unknown): boolean {
+export function isErrorType(type: string, json: unknown): boolean {
   return type === 'error' || type.endsWith('_error') || (type === '' && textField(json, 'message') !== undefined);
 }
