@@ -3,7 +3,7 @@
  * item left out could be a call.
  */
 
-import { parseUncounted } from '../../base/json/parse.ts';
+import { parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
@@ -13,7 +13,7 @@ export type ExactItem = () => JsonValue | undefined | Failure;
 
 /** The items of a whole body. Failure: server, for JSON that is nested too deep. */
 export function exactOutput(provider: string, body: string): readonly JsonValue[] | Failure {
-  const response = parseUncounted(body);
+  const response = parseReplied(body);
   if (response instanceof JsonProblem) return unreadableReply(provider, body, 'the body is not strict JSON');
   const output = memberOf(response, 'output');
   return output instanceof JsonArray ? output.items : [];
@@ -21,7 +21,7 @@ export function exactOutput(provider: string, body: string): readonly JsonValue[
 
 /** The item of one event. Failure: server, for JSON that is nested too deep. */
 export function exactItem(provider: string, data: string): JsonValue | undefined | Failure {
-  const event = parseUncounted(data);
+  const event = parseReplied(data);
   if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON');
   return memberOf(event, 'item');
 }
