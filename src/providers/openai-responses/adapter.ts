@@ -22,7 +22,7 @@ export function createResponsesAdapter(provider: string): Adapter {
     createStreamDecoder: () => new ResponsesStream(provider),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),
-    decodeFailure: (status, _headers, body) => decodeFailureBody(provider, status, body),
+    decodeFailure: (status, body) => decodeFailureBody(provider, status, body),
   };
 }
 

@@ -366,7 +366,7 @@ test('whatever the frames and bodies, decoding throws nothing and ends once', ()
         decoder.frame(next(20) === 0 ? 'error' : '', text, sink);
         adapter.decodeChat(text);
         adapter.decodeModels(text);
-        adapter.decodeFailure(400 + next(200), {}, text);
+        adapter.decodeFailure(400 + next(200), text);
       }
       decoder.end(sink);
       endOf(deltas);
@@ -382,5 +382,5 @@ test('frames of deep nesting throw nothing', () => {
       endOf(decodeChunks(adapterOf('compat'), [Buffer.from(`data: ${frame}\n\n`)]));
     }
   }
-  assert.ok(openai.decodeFailure(500, {}, `{"error":${deep}}`) instanceof Failure);
+  assert.ok(openai.decodeFailure(500, `{"error":${deep}}`) instanceof Failure);
 });
