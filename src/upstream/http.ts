@@ -21,6 +21,7 @@ import type { NameSource } from './name-lookup.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
+import { SocketRoom } from './socket-room.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
 import { proxyName, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
@@ -34,6 +35,8 @@ export type HttpTransportSettings = {
   readonly nameSource?: NameSource;
   /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string;
+  /** How many sockets there may be before an idle one is closed for each that is opened; undefined = any number. */
+  readonly socketsMax?: number | undefined;
 };
 
 /** The transport with a pool of kept connections for each provider. */
@@ -44,11 +47,13 @@ export function createHttpTransport(settings: HttpTransportSettings = {}): Trans
 class HttpTransport implements Transport {
   readonly #settings: HttpTransportSettings;
   readonly #connections: ConnectionSettings;
+  readonly #room: SocketRoom;
   readonly #pools = new Map<string, ConnectionPool>();
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
     this.#connections = { lookup: new NameLookup(settings.nameSource).lookup, ca: settings.ca };
+    this.#room = new SocketRoom(settings.socketsMax);
   }
 
   send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {
@@ -72,7 +77,7 @@ class HttpTransport implements Transport {
   #poolOf(provider: Provider): ConnectionPool {
     let pool = this.#pools.get(provider.name);
     if (pool === undefined) {
-      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections);
+      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections, this.#room);
       this.#pools.set(provider.name, pool);
     }
     return pool;
@@ -166,6 +171,7 @@ class Attempt implements TunnelOwner {
     // The agent's timeout is for idle sockets; one in use is watched by the attempt's own limits.
     socket.setTimeout(0);
     if (isReused) return;
+    this.#pool.opened(socket);
     // Node leaves a socket without any listener for a moment between request and pool; an error then would end the process.
     socket.on('error', ignoreError);
     const connected = this.#pool.protocol === 'https:' ? 'secureConnect' : 'connect';
