@@ -216,12 +216,16 @@ class ReplyAssembly {
     const open = this.#openCall;
     if (open === undefined) return this.#malformed('a function call has no name');
     for (const piece of pieces instanceof JsonArray ? pieces.items : []) {
-      if (!open.args.add(piece)) return this.#malformed('the arguments of a function call do not fit together');
+      if (!open.args.add(piece)) return this.#misfit(open.args.limit);
     }
     if (!isWhole) return undefined;
     this.#openCall = undefined;
     this.#endCall(open.id, open.name, open.args.raw, open.signature ?? signature, sink);
     return undefined;
+  }
+
+  #misfit(limit: string | undefined): Failure {
+    return limit === undefined ? this.#malformed('the arguments of a function call do not fit together') : beyondLimit(this.#provider, 200, limit);
   }
 
   #endCall(givenId: string | undefined, name: string, args: RawJson, signature: string | undefined, sink: DeltaSink): void {
