@@ -15,6 +15,17 @@ export type ExactItem = () => JsonValue | undefined | Failure;
 export function exactOutput(provider: string, body: string): readonly JsonValue[] | Failure {
   const response = parseReplied(body);
   if (response instanceof JsonProblem) return unreadableReply(provider, body, 'the body is not strict JSON');
+  return outputOf(response);
+}
+
+/** The items of the response that a stream's last event holds. Failure: server, for JSON that is nested too deep. */
+export function exactLateOutput(provider: string, data: string): readonly JsonValue[] | Failure {
+  const event = parseReplied(data);
+  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON');
+  return outputOf(memberOf(event, 'response'));
+}
+
+function outputOf(response: JsonValue | undefined): readonly JsonValue[] {
   const output = memberOf(response, 'output');
   return output instanceof JsonArray ? output.items : [];
 }

@@ -99,6 +99,11 @@ export class ResponseDraft {
     return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
+  /** Whether nothing that is shown or carried has come. */
+  get isEmpty(): boolean {
+    return this.#parts.length === 0 && this.#before.length === 0 && this.#streamed.size === 0 && this.#thinking === '' && !this.#hasBrokenCall;
+  }
+
   /** Whether a call has come, whole or broken. */
   get hasCalls(): boolean {
     return this.#callIds.size > 0 || this.#hasBrokenCall;
