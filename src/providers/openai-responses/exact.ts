@@ -4,6 +4,7 @@
  */
 
 import { parseReplied } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
@@ -30,10 +31,10 @@ function outputOf(response: JsonValue | undefined): readonly JsonValue[] {
   return output instanceof JsonArray ? output.items : [];
 }
 
-/** The item of one event. Failure: server, for JSON that is nested too deep. */
-export function exactItem(provider: string, data: string): JsonValue | undefined | Failure {
-  const event = parseReplied(data);
-  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON');
+/** The item of one event. Failure: server, for JSON that is nested too deep, or events with too many values for their budget. */
+export function exactItem(provider: string, data: string, budget?: JsonBudget): JsonValue | undefined | Failure {
+  const event = parseReplied(data, budget);
+  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON', budget);
   return memberOf(event, 'item');
 }
 

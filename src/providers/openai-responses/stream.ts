@@ -6,7 +6,7 @@
  * from event to event on some hosts. Unknown events mean nothing.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { createReplyBudget, parseLenient } from '../../base/json/parse.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
@@ -27,6 +27,8 @@ export class ResponsesStream implements StreamDecoder {
   readonly #draft: ResponseDraft;
   /** By index, the items that have begun, in that order. One that is done waits here for those before it. */
   readonly #begun = new Map<number, DoneEvent | undefined>();
+  /** Of the events that wait, which are kept parsed, and are read together. */
+  readonly #heldBudget = createReplyBudget();
   #isOver = false;
 
   constructor(provider: string) {
@@ -104,8 +106,10 @@ export class ResponsesStream implements StreamDecoder {
       const failure = this.#takeItem(first, event, sink);
       if (failure !== undefined) return failure;
     }
-    if (this.#begun.has(index)) this.#draft.countHeld(done.data.length);
-    return undefined;
+    if (!this.#begun.has(index)) return undefined;
+    this.#draft.countHeld(done.data.length);
+    const held = exactItem(this.#provider, done.data, this.#heldBudget);
+    return held instanceof Failure ? held : undefined;
   }
 
   #takeItem(index: number, { json, data }: DoneEvent, sink: DeltaSink): Failure | undefined {

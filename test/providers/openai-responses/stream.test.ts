@@ -143,6 +143,14 @@ test('an answer that only the last event tells is the same as its whole twin, di
   assert.deepEqual(late.parts.map((part) => (part.type === 'tool_call' ? part.arguments.text : part.type)), ['{"n":1.0}']);
 });
 
+test('items that wait for another and have too many values together are a failure that names the limit', () => {
+  const added = (index: number) => ({ type: 'response.output_item.added', output_index: index });
+  const many = { type: 'web_search_call', x: Array.from({ length: 400_000 }, () => 0) };
+  const failure = failureOf(added(0), ...[1, 2, 3].flatMap((index) => [added(index), itemDone(many, index)]));
+  assert.match(failure.message, /more than 1000000 values, which is the gateway's limit/);
+  assert.equal(failure.isOwn, true);
+});
+
 test('calls that only the last event tells are calls, and those that were done are not told twice', () => {
   const output = [message('a'), functionCall('c', '{"n":1.0}'), functionCall('d', '{}')];
   const deltas = deltasOf(textDelta('a'), itemDone(message('a')), completed({ output }));
