@@ -78,6 +78,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       : createHttpTransport({
           onStaleRetry: (provider) => metrics.staleSocket(provider),
           proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
+          // Each caller's connection has one exchange, and that one socket at a time.
+          socketsMax: config.connectionsMax,
         });
   const metrics = createMetrics({
     version: surroundings.version,

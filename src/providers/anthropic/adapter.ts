@@ -40,7 +40,7 @@ export function createAnthropicAdapter(provider: string): Adapter {
     createStreamDecoder: () => new AnthropicStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
-    decodeFailure: (status, _headers, body) => decodeAnthropicFailure(provider, status, body),
+    decodeFailure: (status, body) => decodeAnthropicFailure(provider, status, body),
   };
 }
 

@@ -36,7 +36,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     createStreamDecoder: () => new GeminiStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
-    decodeFailure: (status, _headers, body) => decodeGeminiFailure(provider, status, body),
+    decodeFailure: (status, body) => decodeGeminiFailure(provider, status, body),
   };
 }
 
