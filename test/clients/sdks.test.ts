@@ -56,7 +56,7 @@ class ChatAnthropic:
 
     def invoke(self, prompt):
         body = {"model": self.model, "max_tokens": 1024, "messages": [{"role": "user", "content": prompt}]}
-        return types.SimpleNamespace(content=post(self.url, self.headers, body).content[0].text)
+        return types.SimpleNamespace(text=post(self.url, self.headers, body).content[0].text)
 `,
   'node_modules/@ai-sdk/openai-compatible/package.json': '{"exports": "./index.mjs"}',
   'node_modules/@ai-sdk/openai-compatible/index.mjs': `
