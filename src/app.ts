@@ -148,7 +148,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     await delay(config.drainDelayMs);
     // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
     await new Promise((resolve) => setImmediate(resolve));
-    server.server.close();
+    server.stopListening();
     const isClean = await idle(server, config.shutdownGraceMs);
     if (isClean) close();
     else await endAll(LAST_WORDS_MS);

@@ -14,6 +14,7 @@ test('the row configures Anthropic as its own SDK does', () => {
     defaultBaseUrl: 'https://api.anthropic.com',
     versionSegment: 'v1',
     keyHeader: { name: 'x-api-key', prefix: '' },
+    speaks: ['anthropic'],
   });
   assert.equal(createAdapter('x').dialect, 'anthropic');
 });
