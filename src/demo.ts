@@ -100,6 +100,7 @@ async function show(): Promise<void> {
   await showChat(client);
   await showStream(client);
   await showToolLoops(client);
+  await showSdks(client);
   await showCutStream(client, sandbox.baseUrls.openai);
   await showRefusal(client);
 
@@ -146,9 +147,10 @@ function sayBelow(mark: string, text: string): void {
   say(line.trimEnd());
 }
 
-/** JSON that can be broken between its fields. */
+/** JSON that can be broken between its fields; of an opaque string its beginning. */
 function sayJson(mark: string, value: unknown): void {
-  sayBelow(mark, JSON.stringify(value).replaceAll(/("|\]|\}|\d),(?=["{[])/g, '$1, '));
+  const json = JSON.stringify(value).replaceAll(/("|\]|\}|\d|null),(?=["{[])/g, '$1, ');
+  sayBelow(mark, json.replaceAll(/[^\s"]{60,}/g, (opaque) => `${opaque.slice(0, 40)}…`));
 }
 
 function title(text: string): void {
@@ -221,6 +223,24 @@ async function showToolLoop(client: Client, provider: string): Promise<void> {
     messages.push({ role: 'tool', content: results });
   }
   throw new Error('the tool loop did not end');
+}
+
+/** The same chat as the SDKs of two vendors send it, each answered by the other vendor. */
+async function showSdks(client: Client): Promise<void> {
+  title("Two vendors' SDKs, each answered by the other vendor");
+  const messages = [{ role: 'user', content: 'Who are you?' }];
+  await showSdk(client, "OpenAI's SDK", '/v1/chat/completions', { model: 'anthropic/fake-chat', messages });
+  await showSdk(client, "Anthropic's SDK", '/v1/messages', { model: 'openai/fake-chat', max_tokens: 100, messages });
+}
+
+async function showSdk(client: Client, sdk: string, path: string, request: object): Promise<void> {
+  say(`  ${sdk}: POST ${path}`);
+  sayJson('  → ', request);
+  const response = await post(client, path, request);
+  const reply: unknown = await response.json();
+  if (!response.ok) throw new Error(`the gateway answered ${response.status}: ${JSON.stringify(reply)}`);
+  sayJson('  ← ', reply);
+  say(`    Served by ${response.headers.get('x-gateway-target')}`);
 }
 
 /** A provider that is cut off in mid-answer, as a program sees it that asks it directly, and as the gateway tells it. */

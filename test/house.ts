@@ -58,7 +58,7 @@ export type Room = {
 /** A room: a folder of src, or a file directly in it. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   base: { is: 'tools that know nothing of chats: JSON, SSE, metrics text, log lines, secrets', values: [], touches: ['files', 'sockets', 'secrets'] },
-  core: { is: 'the vocabulary: requests, replies, failures, the seam to providers', values: ['base'], touches: [] },
+  core: { is: 'the vocabulary: requests, replies, failures, the seams to providers and callers', values: ['base'], touches: [] },
   config: { is: 'the table of settings, and how the environment is read', values: ['base', 'core'], touches: ['secrets'] },
   'metrics.ts': { is: 'every metric, declared once', values: ['base', 'core'], touches: [] },
   callers: { is: 'pure codecs, one for each format that callers speak', values: ['base', 'core'], touches: [] },

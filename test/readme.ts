@@ -5,10 +5,18 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { MESSAGES_FIELDS } from '../src/callers/anthropic/fields.ts';
+import { failureBody } from '../src/callers/anthropic/failure.ts';
+import { renderFieldTable } from '../src/callers/field-table.ts';
+import { DIALECTS } from '../src/callers/index.ts';
+import { CHAT_FIELDS } from '../src/callers/openai-chat/fields.ts';
+import { errorObject } from '../src/callers/openai-common/failure.ts';
+import { RESPONSES_FIELDS } from '../src/callers/openai-responses/fields.ts';
 import { renderSettingsTable } from '../src/config/settings-page.ts';
 import { REQUEST_FEATURES } from '../src/core/adapter.ts';
 import type { Adapter } from '../src/core/adapter.ts';
-import { FAILURE_KINDS } from '../src/core/failure.ts';
+import { Failure, FAILURE_KINDS } from '../src/core/failure.ts';
+import type { FailureKind } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS, MODELS } from '../src/sandbox/sandbox.ts';
@@ -20,7 +28,12 @@ const ROOT = new URL('../', import.meta.url);
 const TABLES = {
   size: sizeSentence,
   house: houseTable,
+  formats: formatsTable,
   failures: failuresTable,
+  'dialect-failures': dialectFailuresTable,
+  'chat-fields': () => renderFieldTable(CHAT_FIELDS),
+  'responses-fields': () => renderFieldTable(RESPONSES_FIELDS),
+  'messages-fields': () => renderFieldTable(MESSAGES_FIELDS),
   models: () => namesTable(MODELS),
   faults: () => namesTable(FAULTS),
   matrix: matrixTable,
@@ -32,7 +45,11 @@ const TABLES = {
 export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> = {
   'README.md': ['size', 'house'],
   'src/README.md': ['metrics'],
-  'src/callers/README.md': ['failures'],
+  'src/callers/README.md': ['formats', 'dialect-failures'],
+  'src/callers/anthropic/README.md': ['messages-fields'],
+  'src/callers/native/README.md': ['failures'],
+  'src/callers/openai-chat/README.md': ['chat-fields'],
+  'src/callers/openai-responses/README.md': ['responses-fields'],
   'src/config/README.md': ['settings'],
   'src/http/README.md': [],
   'src/providers/README.md': ['matrix'],
@@ -98,6 +115,27 @@ function houseTable(): string {
     ...rowsOf(true),
     `| \`test/\` | not in the package | | ${roundTests().code} | ${roundTests().comments} |`,
   ].join('\n');
+}
+
+/** The dialects, and who is sent a request of theirs as it came. */
+function formatsTable(): string {
+  const rows = DIALECTS.map(({ name, routes, relay }) => {
+    const speakers = PROVIDER_ROWS.filter(({ speaks }) => relay !== undefined && speaks?.includes(name) === true);
+    const paths = routes.map(({ path }) => `\`POST ${path}\``).join(', ');
+    return `| [${name}](${name}/README.md) | ${paths} | ${speakers.map((row) => `\`${row.name}\``).join(', ') || 'nobody'} |`;
+  });
+  return ['| format | paths | relayed to |', '|---|---|---|', ...rows].join('\n');
+}
+
+function dialectFailuresTable(): string {
+  const rows = (Object.keys(FAILURE_KINDS) as FailureKind[]).map((kind) => {
+    const failure = new Failure(kind, '');
+    const { type, code } = errorObject(failure);
+    const { error } = failureBody(failure, '') as { readonly error?: { readonly type?: string } };
+    return `| \`${kind}\` | ${failure.status} | \`${String(type)}\` | ${code === null ? 'null' : `\`${String(code)}\``} | \`${error?.type ?? ''}\` |`;
+  });
+  const head = '| kind | status | Chat Completions and Responses: `error.type` | `error.code` | Messages: `error.type` |';
+  return [head, '|---|---|---|---|---|', ...rows].join('\n');
 }
 
 function failuresTable(): string {

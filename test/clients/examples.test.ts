@@ -15,7 +15,8 @@ import type { RunningGateway } from '../running-gateway.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const DOCUMENTED_MODEL = 'claude-haiku-5-5';
-const CLIENTS_SECTION = '### Reading a stream\n';
+/** What is tried there has tests of its own. */
+const SECTIONS_APART = /\n### Reading a stream\n[^]*?(?=\n##)|\n## Existing SDKs\n[^]*?(?=\n## )/g;
 
 const RUN: Readonly<Record<string, (file: string) => readonly string[]>> = {
   sh: (file) => ['sh', file],
@@ -28,14 +29,8 @@ const NOT_RUN: readonly string[] = ['console', 'yaml', 'ini', 'promql', 'mermaid
 type Example = Block & { readonly page: string; readonly output: string | undefined };
 
 const examples: readonly Example[] = Object.keys(PAGES).flatMap((page) => {
-  const text = readPage(page);
-  // The clients there have a test of their own.
-  const [before = '', section = ''] = text.split(CLIENTS_SECTION);
-  const after = section.slice(section.search(/^##/m));
-  return [before, text.includes(CLIENTS_SECTION) ? after : ''].flatMap((part) => {
-    const blocks = blocksOf(part);
-    return blocks.map((block, at) => ({ ...block, page, output: blocks[at + 1]?.language === 'text' ? blocks[at + 1]?.text : undefined }));
-  });
+  const blocks = blocksOf(readPage(page).replaceAll(SECTIONS_APART, ''));
+  return blocks.map((block, at) => ({ ...block, page, output: blocks[at + 1]?.language === 'text' ? blocks[at + 1]?.text : undefined }));
 });
 
 function of(language: string): readonly Example[] {
@@ -75,6 +70,7 @@ for (const [language, tool] of [['sh', 'curl'], ['python', 'python3'], ['ts', pr
       const { code, out, err } = await run(t, example);
       assert.equal(code, 0, err);
       assert.notEqual(out, '');
+      assert.ok(!out.includes('"error":{'), out);
       assert.ok(!out.includes('"kind"') || example.output?.includes('"kind"') === true, out);
       if (example.output !== undefined) assert.equal(out, example.output);
     });

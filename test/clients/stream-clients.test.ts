@@ -36,7 +36,7 @@ function isAbsent(tool: string): string | false {
 
 /** The client in the section on reading a stream. */
 function documentedClient(language: string): string {
-  const section = readPage('src/callers/README.md').split('### Reading a stream\n')[1]?.split(/^##/m)[0] ?? '';
+  const section = readPage('src/callers/native/README.md').split('### Reading a stream\n')[1]?.split(/^##/m)[0] ?? '';
   const blocks = blocksOf(section).filter((block) => block.language === language);
   assert.equal(blocks.length, 1, `${blocks.length} blocks of ${language}`);
   return blocks[0]?.text ?? '';
