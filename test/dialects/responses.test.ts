@@ -86,3 +86,17 @@ test('an answer in the background, and what another caller may have stored, are 
   }
   assert.equal(gateway.sandbox.calls.length, 0);
 });
+
+test('a relayed request is answered by the API of its own format, whatever OPENAI_API says', async (t) => {
+  for (const api of ['chat', 'responses', 'auto']) {
+    const gateway = await startGateway(t, { ...SETTINGS, OPENAI_API: api });
+    for (const isStream of [false, true]) {
+      const body = { model: 'openai/fake-chat', stream: isStream };
+      const chat = await gateway.post('/v1/chat/completions', { ...body, messages: [{ role: 'user', content: 'hi' }] });
+      const response = await gateway.post(PATH, { ...body, input: 'hi' });
+      assert.deepEqual([chat.status, response.status], [200, 200], `${api} ${isStream}`);
+      await chat.text();
+      await response.text();
+    }
+  }
+});

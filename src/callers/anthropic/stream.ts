@@ -100,7 +100,9 @@ export class MessageEvents implements StreamFrames {
       events += this.#close(states) + this.#call(part);
       states = [];
     }
-    events += this.#close(states);
+    // Claude Code takes the last block for its result, and prints nothing where that is reasoning. A turn without calls after its
+    // text gets on without what belongs to it.
+    events += this.#close(this.#open === 'text' ? [] : states);
     events += frame({ type: 'message_delta', delta: endingFrom(reply), usage: usageFrom(reply.usage) });
     return events + frame({ type: 'message_stop' });
   }

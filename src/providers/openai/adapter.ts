@@ -21,13 +21,17 @@ export const OPENAI_ROW: ProviderRow = {
 };
 
 function createVendorAdapter(name: string, { openAiApi }: AdapterSettings = { openAiApi: 'auto' }): Adapter {
+  const chat = createOpenAiAdapter(name, OPENAI_HOST);
+  const responses = createResponsesAdapter(name);
+  // Whatever is asked by default, a relayed request is answered by the API of its own format.
+  const routed = createRoutedAdapter(chat, responses);
   switch (openAiApi) {
     case 'chat':
-      return createOpenAiAdapter(name, OPENAI_HOST);
+      return { ...routed, dialect: chat.dialect, support: chat.support, encodeChat: chat.encodeChat };
     case 'responses':
-      return createResponsesAdapter(name);
+      return { ...routed, support: responses.support, encodeChat: responses.encodeChat };
     case 'auto':
-      return createRoutedAdapter(createOpenAiAdapter(name, OPENAI_HOST), createResponsesAdapter(name));
+      return routed;
     default:
       return unreachable(openAiApi);
   }
