@@ -122,7 +122,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     const sentence = (failure: Failure): string => sentenceOf(failure, redact);
     return {
       config: current,
-      dialects: DIALECTS,
+      dialects: dialectsOf(current),
       providers: new Map<string, Provider>(current.providers.map((provider) => [provider.name, provider])),
       gateway,
       metrics,
@@ -177,6 +177,12 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     reload,
     close,
   };
+}
+
+/** The gateway's own format, and those of other makers that the operator lets it serve. */
+function dialectsOf({ dialects }: Config): ServerParts['dialects'] {
+  const [native, ...others] = DIALECTS;
+  return [native, ...others.filter(({ name }) => dialects.includes(name))];
 }
 
 /** Every secret that could turn up in text, by what it is for. A private key never leaves the process. */

@@ -14,7 +14,7 @@ import { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
-import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, word } from './environment.ts';
+import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 
 export type Setting = {
@@ -117,6 +117,8 @@ export const SETTINGS = [
   { variable: 'NO_PROXY', field: 'noProxy', type: HOSTS, default: '',
     alternative: { variable: 'no_proxy', type: HOSTS },
     meaning: 'Called without a proxy: hosts and their subdomains, also `host:port` and IP addresses, or `*`; separated by commas.' },
+  { variable: 'GATEWAY_DIALECTS', field: 'dialects', type: someOf('openai-chat', 'openai-responses', 'anthropic'), default: 'openai-chat,openai-responses,anthropic',
+    meaning: "The formats of other makers that are served beside the gateway's own; `none` = none. The paths of the others are unknown." },
   { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
     meaning: 'Whether `provider/model` as a model asks that provider, where there is one of that name.' },
   { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',

@@ -17,6 +17,7 @@ import { authenticate } from './auth.ts';
 import { answerBrokenRequest, brokenRequestFrom, isWaitingTooLong } from './broken-request.ts';
 import type { ConnectionError } from './broken-request.ts';
 import { Connection } from './connection.ts';
+import { allowedHeaders, EXPOSED_HEADERS } from './cross-origin.ts';
 import { Exchange } from './exchange.ts';
 import { checkFraming } from './framing.ts';
 import type { ServerParts } from './parts.ts';
@@ -236,7 +237,7 @@ function allowOrigin(exchange: Exchange, allowedOrigins: readonly string[]): boo
   const { origin } = exchange.request.headers;
   if (origin === undefined || !allowedOrigins.includes(origin)) return false;
   exchange.response.setHeader('Access-Control-Allow-Origin', origin);
-  exchange.response.setHeader('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After');
+  exchange.response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
   return true;
 }
 
@@ -249,7 +250,7 @@ function isPreflight({ request }: Exchange): boolean {
 function answerPreflight(exchange: Exchange, route: Route): void {
   const { response } = exchange;
   response.setHeader('Access-Control-Allow-Methods', allowedMethods(route));
-  response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id');
+  response.setHeader('Access-Control-Allow-Headers', allowedHeaders(exchange.request.headers['access-control-request-headers']));
   response.setHeader('Access-Control-Max-Age', '600');
   exchange.sendNoContent();
 }
