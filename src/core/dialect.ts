@@ -6,7 +6,7 @@
  * an answer travels exist once, elsewhere.
  */
 
-import type { JsonObject } from '../base/json/value.ts';
+import type { JsonObject, JsonOutObject } from '../base/json/value.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { Failure } from './failure.ts';
 
@@ -95,6 +95,33 @@ export type RelayedBody = {
   readonly ignored: readonly string[];
 };
 
+/** A model as the callers of one dialect name it. */
+export type ListedModel = {
+  /** What a request has to say to reach it. */
+  readonly name: string;
+  readonly provider: string;
+  readonly info: ModelInfo;
+};
+
+export type ModelList = {
+  readonly models: readonly ListedModel[];
+  /** Who serves a request that names no provider; undefined when its models are not among these, since it failed. */
+  readonly defaultProvider: string | undefined;
+};
+
+/** How models are listed. Dialects share the paths for that. */
+export interface DialectModels {
+  /**
+   * The header by which its callers are told from all others; undefined = there is none. Callers without such a header get
+   * one object, which has the members of all dialects that are told by none.
+   */
+  readonly header: string | undefined;
+  /** Members of the list, or of the page of it that the query asks for. Failure: bad_request. */
+  list(list: ModelList, query: URLSearchParams): JsonOutObject | Failure;
+  /** Members of one model. */
+  one(model: ListedModel): JsonOutObject;
+}
+
 /** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
 export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
@@ -120,8 +147,7 @@ export interface CallerDialect {
   renderReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): string;
   createFrames(facts: AnswerFacts): StreamFrames;
   renderFailure(failure: Failure, requestId: string): FailureAnswer;
-  /** A provider's model list. */
-  renderModels(provider: string, models: readonly ModelInfo[]): string;
+  readonly models: DialectModels;
   /**
    * Whether the connection is broken off behind a failed stream instead of ended: clients that do not know the
    * dialect's error frame take a stream that ends in order for a whole answer.

@@ -5,7 +5,7 @@ import type { CallerDialect } from '../../core/dialect.ts';
 import { retryHeaders } from '../retry-headers.ts';
 import { failureBody } from './failure.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
-import { renderModelList } from './models.ts';
+import { ANTHROPIC_MODELS } from './models.ts';
 import { MESSAGES_RELAY } from './relay.ts';
 import { renderMessage } from './reply.ts';
 import { decodeMessages } from './request.ts';
@@ -27,7 +27,7 @@ export const ANTHROPIC: CallerDialect = {
     body: renderJson(failureBody(failure, requestId)),
     headers: retryHeaders(failure),
   }),
-  renderModels: renderModelList,
+  models: ANTHROPIC_MODELS,
   breaksFailedStreams: true,
   repliesRefusals: true,
 };
