@@ -69,7 +69,7 @@ export const SETTINGS = [
   { variable: 'GATEWAY_HEARTBEAT_INTERVAL', field: 'heartbeatIntervalMs', type: INTERVAL, default: '15s',
     meaning: 'A comment is sent after so long without an event in a stream; `0` or negative = off.' },
   { variable: 'GATEWAY_MAX_CONCURRENT', field: 'concurrentMax', type: count(1, 1_000_000), default: undefined, absence: 'unlimited',
-    meaning: 'Chats and model lists in flight, each until its answer was taken; beyond it callers get 429 with `Retry-After`.' },
+    meaning: 'Chats, counts of tokens and model lists in flight, each until its answer was taken; beyond it callers get 429 with `Retry-After`.' },
   { variable: 'GATEWAY_MAX_CONNECTIONS', field: 'connectionsMax', type: count(1, 1_000_000), default: undefined,
     absence: 'from the descriptor limit',
     meaning: "Callers' connections; more are closed at once. By default half of the process's descriptors (`ulimit -n`, less 48 for itself), so that each chat has one for its provider; unlimited where that cannot be read." },

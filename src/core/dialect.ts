@@ -81,6 +81,15 @@ export interface DialectRelay {
   renderFrame(event: string, data: string, facts: AnswerFacts): string;
 }
 
+/** How callers ask what a request would take, with the same body as for an answer. */
+export interface DialectCounting {
+  readonly route: DialectRoute;
+  /** Below the base URL of a provider to which such a request is relayed. */
+  readonly relayPath: string;
+  /** The body of a good answer, unless it is the provider's own. */
+  render(inputTokens: number): string;
+}
+
 /** What keeps callers apart who share a provider's account. */
 export type RelayRules = {
   /** The caller's label. */
@@ -141,6 +150,8 @@ export interface CallerDialect {
   readonly routes: readonly DialectRoute[];
   /** Undefined where no provider speaks it. */
   readonly relay: DialectRelay | undefined;
+  /** Undefined where it has no such thing. */
+  readonly counting: DialectCounting | undefined;
   /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
   decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure;
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */

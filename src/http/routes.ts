@@ -2,6 +2,7 @@
 
 import type { CallerDialect } from '../core/dialect.ts';
 import { answerChat } from './chat.ts';
+import { answerCount } from './count.ts';
 import type { Exchange } from './exchange.ts';
 import { answerModel, answerModels, answerProviders, MODEL_PATH, sharersOf } from './models.ts';
 import { answerHealth, answerMetrics, answerReady } from './ops.ts';
@@ -56,6 +57,10 @@ export function routesOf(dialects: readonly CallerDialect[]): ReadonlyMap<string
       const answer: Route['answer'] = (exchange, parts) => answerChat(exchange, parts, row);
       routes.set(row.path, { name: row.name, method: 'POST', token: 'caller', dialect, answer });
     }
+    const { counting } = dialect;
+    if (counting === undefined) continue;
+    const answer: Route['answer'] = (exchange, parts) => answerCount(exchange, parts, counting);
+    routes.set(counting.route.path, { name: counting.route.name, method: 'POST', token: 'caller', dialect, answer });
   }
   return routes;
 }

@@ -44,7 +44,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
   });
   const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
   const admission = settings.admission ?? new Admission(config.concurrentMax, () => false);
-  const gateway = { complete: unexpected, stream: unexpected, models: unexpected, ...settings.gateway };
+  const gateway = { complete: unexpected, stream: unexpected, count: unexpected, models: unexpected, ...settings.gateway };
   const parts = {
     config,
     providers: new Map(config.providers.map((provider) => [provider.name, provider])),

@@ -1,4 +1,4 @@
-/** Anthropic Messages at the front: POST /v1/messages. */
+/** Anthropic Messages at the front: POST /v1/messages and POST /v1/messages/count_tokens. */
 
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
@@ -20,6 +20,11 @@ export const ANTHROPIC: CallerDialect = {
   fieldNames: new Set(Object.keys(MESSAGES_FIELDS)),
   routes: [{ name: 'messages', path: '/v1/messages', stream: 'asked' }],
   relay: MESSAGES_RELAY,
+  counting: {
+    route: { name: 'count_tokens', path: '/v1/messages/count_tokens', stream: 'never' },
+    relayPath: '/messages/count_tokens',
+    render: (inputTokens) => renderJson({ input_tokens: inputTokens }),
+  },
   decodeRequest: decodeMessages,
   renderReply: renderMessage,
   createFrames: (facts) => new MessageEvents(facts),

@@ -21,6 +21,7 @@ export const NATIVE: CallerDialect = {
     { name: 'chat_stream', path: '/v1/chat/stream', stream: 'always' },
   ],
   relay: undefined,
+  counting: undefined,
   decodeRequest,
   renderReply: (reply, { provider }, raw) => renderChatReply(provider, reply, raw),
   createFrames: ({ provider }) => ({

@@ -19,6 +19,7 @@ export const OPENAI_CHAT: CallerDialect = {
   fieldNames: new Set(Object.keys(CHAT_FIELDS)),
   routes: [{ name: 'chat_completions', path: '/v1/chat/completions', stream: 'asked' }],
   relay: CHAT_RELAY,
+  counting: undefined,
   decodeRequest: decodeChatCompletions,
   renderReply: renderCompletion,
   createFrames: (facts) => new CompletionChunks(facts),

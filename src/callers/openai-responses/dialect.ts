@@ -20,6 +20,7 @@ export const OPENAI_RESPONSES: CallerDialect = {
   fieldNames: new Set(Object.keys(RESPONSES_FIELDS)),
   routes: [{ name: 'responses', path: '/v1/responses', stream: 'asked' }],
   relay: RESPONSES_RELAY,
+  counting: undefined,
   decodeRequest: decodeResponses,
   renderReply: renderResponse,
   createFrames: (facts) => new ResponseEvents(facts),

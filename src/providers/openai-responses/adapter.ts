@@ -4,13 +4,17 @@
  * Puts the pieces together: request, reply, stream; failures and the list of models are those of Chat Completions.
  */
 
+import { parseLenient } from '../../base/json/parse.ts';
+import { countField } from '../../base/loose.ts';
 import type { Adapter, SupportTable } from '../../core/adapter.ts';
+import { unreadableReply } from '../../core/failure.ts';
+import type { Failure } from '../../core/failure.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { OPENAI_HOST } from '../openai-chat/profile.ts';
-import { decodeFailureBody } from '../openai-common/failure.ts';
+import { decodeFailureBody, failureInside } from '../openai-common/failure.ts';
 import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.ts';
 import { decodeResponse } from './reply.ts';
-import { encodeResponsesCall } from './request.ts';
+import { encodeCountCall, encodeResponsesCall } from './request.ts';
 import { RESPONSES_DIALECT } from './state.ts';
 import { ResponsesStream } from './stream.ts';
 
@@ -24,6 +28,7 @@ export function createResponsesAdapter(provider: string): Adapter {
     createStreamDecoder: () => new ResponsesStream(provider),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),
+    counting: { encode: (request) => encodeCountCall(provider, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, _headers, body) => decodeFailureBody(provider, status, body),
   };
 }
@@ -52,3 +57,8 @@ const RESPONSES_SUPPORT: SupportTable = {
   'thinking.effort high': { is: 'sent', as: '`reasoning.effort: high`' },
   'thinking.effort max': { is: 'sent', as: '`reasoning.effort: max`, before gpt-5.6 the most they take' },
 };
+
+function decodeCount(provider: string, body: string): number | Failure {
+  const json = parseLenient(body);
+  return failureInside(provider, json) ?? countField(json, 'input_tokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
+}

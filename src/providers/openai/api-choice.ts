@@ -32,6 +32,7 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter): Adapter 
     // Parses the body twice: 2 to 4 µs for a usual one.
     decodeChat: (body) => (stringField(parseLenient(body), 'object') === 'response' ? responses : chat).decodeChat(body),
     createStreamDecoder: () => new RoutedStream(chat, responses),
+    counting: responses.counting,
   };
 }
 
