@@ -67,7 +67,9 @@ export class ModelLists {
     if (asker.scope.ended !== undefined) return undefined;
     return providers.map((provider) => {
       const { models, failure } = this.#entryOf(provider);
-      return models ?? failure ?? new Failure('unknown', `${provider.name} was not asked for its models`);
+      const outcome = models ?? failure;
+      if (outcome === undefined) throw new Error('a list was waited for and is not there');
+      return outcome;
     });
   }
 
