@@ -79,6 +79,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       : createHttpTransport({
           onStaleRetry: (provider) => metrics.staleSocket(provider),
           proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
+          // Each caller's connection has one exchange, and that one socket at a time.
+          socketsMax: config.connectionsMax,
         });
   const metrics = createMetrics({
     version: surroundings.version,
@@ -157,7 +159,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     await delay(config.drainDelayMs);
     // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
     await new Promise((resolve) => setImmediate(resolve));
-    server.server.close();
+    server.stopListening();
     const isClean = await idle(server, config.shutdownGraceMs);
     if (isClean) close();
     else await endAll(LAST_WORDS_MS);

@@ -109,8 +109,8 @@ export interface Adapter {
   decodeModels(body: string): ModelsPage | Failure;
   /** Absent where the provider does not count. */
   readonly counting?: TokenCounting | undefined;
-  /** A reply whose status is not 2xx. Never throws, whatever the body. Retry-After headers are read elsewhere. */
-  decodeFailure(status: number, headers: UpstreamHeaders, body: string): Failure;
+  /** A reply whose status is not 2xx. Never throws, whatever the body. Its headers are read elsewhere. */
+  decodeFailure(status: number, body: string): Failure;
 }
 
 /** Everything in a request that an adapter has to take a stand on. */

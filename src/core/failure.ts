@@ -5,7 +5,8 @@
  * reaches the operator's log (bounded, keys masked) and a caller only when the operator allows it.
  */
 
-import { isTooDeep, JSON_DEPTH_MAX } from '../base/json/parse.ts';
+import { limitPassed } from '../base/json/parse.ts';
+import type { JsonBudget } from '../base/json/parse.ts';
 
 export type FailureKind =
   | 'auth'
@@ -168,10 +169,13 @@ export function beyondLimit(provider: string, status: number, what: string): Fai
   return new Failure('server', message, { upstreamStatus: status, isOwn: true });
 }
 
-/** Text of a provider's that could not be read as JSON: beyond the limit on depth, or else malformed, as `what` says. */
-export function unreadableReply(provider: string, text: string, what: string): Failure {
-  if (isTooDeep(text)) return beyondLimit(provider, 200, `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`);
-  return malformedReply(provider, 200, what);
+/**
+ * Text of a provider's that could not be read as JSON: beyond a limit on it, or on all texts that share its budget, or else
+ * malformed, as `what` says.
+ */
+export function unreadableReply(provider: string, text: string, what: string, budget?: JsonBudget): Failure {
+  const limit = limitPassed(text, budget);
+  return limit === undefined ? malformedReply(provider, 200, what) : beyondLimit(provider, 200, limit);
 }
 
 /** A stream that ended before the provider's own terminal signal. */

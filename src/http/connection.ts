@@ -11,9 +11,15 @@ import type { Exchange } from './exchange.ts';
 
 /**
  * While fewer wait the connection is read on, so that a hang-up is noticed. With more it is not read until all of them had
- * their turn; what can wait is then bounded by this and by one read of 64 KiB.
+ * their turn; what can wait is then bounded by this and by two reads of 64 KiB.
  */
 const WAITING_MAX = 32;
+
+/**
+ * With more the connection is closed: as many take 1.5 MB, and there can be thousands of connections. A read, or the second
+ * one before the pause takes effect, holds so many only where they are shorter than any chat.
+ */
+const PIPELINE_MAX = 1024;
 
 type Turn = {
   /** Undefined for what is no request. */
@@ -39,7 +45,9 @@ export class Connection {
   /** Serves a request at once, or when everything before it is over. It is dropped when the connection ends first. */
   // hot: per request
   take(request: IncomingMessage, serve: () => Promise<void>): void {
-    this.#add({ request, serve });
+    // The parser goes on after the end, to the end of what was read. An answer to something behind a request that was
+    // dropped would be one out of order, by which node:http ends the process.
+    if (this.#socket.writable) this.#add({ request, serve });
   }
 
   /**
@@ -50,7 +58,20 @@ export class Connection {
     if (this.#isBroken) return;
     this.#isBroken = true;
     if (this.#waiting.at(-1)?.request?.complete === false) this.#waiting.pop();
+    if (this.#isServing) this.#watchHangUp();
     this.#add({ request: undefined, serve: async () => refuse() });
+  }
+
+  /** Behind what broke node:http hears no hang-up any more. What comes until then is read and dropped. */
+  #watchHangUp(): void {
+    const socket = this.#socket;
+    if (socket.readableEnded) socket.destroy();
+    else socket.on('end', () => socket.destroy()).resume();
+  }
+
+  /** Closes it unless something is being served. */
+  closeIfIdle(): void {
+    if (!this.#isServing) this.#socket.destroy();
   }
 
   #add(turn: Turn): void {
@@ -59,7 +80,8 @@ export class Connection {
       return;
     }
     this.#waiting.push(turn);
-    if (this.#waiting.length > WAITING_MAX) this.#hold();
+    if (this.#waiting.length > PIPELINE_MAX) this.#socket.destroy();
+    else if (this.#waiting.length > WAITING_MAX) this.#hold();
   }
 
   async #serveAll(first: Turn): Promise<void> {

@@ -9,6 +9,7 @@ import type { ChatReply, Delta } from '../core/chat.ts';
 import type { StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
+import { writable } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { limitStall } from './stall.ts';
 
@@ -136,7 +137,7 @@ export class EventStream implements StreamSink {
     if (!this.#isOpen) this.#open();
     this.#heartbeat?.refresh();
     this.#exchange.sentBytes += Buffer.byteLength(text);
-    return response.write(text);
+    return response.write(writable(text));
   }
 
   #open(): void {

@@ -7,11 +7,13 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as TcpServer } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Secret } from '../base/secret.ts';
 import type { Config } from '../config/settings.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
+import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { ScopeEnd } from '../core/scope.ts';
 import { authenticate } from './auth.ts';
 import { answerBrokenRequest, brokenRequestFrom, isWaitingTooLong } from './broken-request.ts';
@@ -57,6 +59,8 @@ export type GatewayServer = {
   inFlight(): number;
   /** Answers that have not begun will be the last of their connection. */
   endKeepAlive(): void;
+  /** No new connections any more; those on which nothing is asked are closed. */
+  stopListening(): void;
   /** Ends every exchange that is still in flight. */
   endAll(reason: ScopeEnd): void;
   /** New connections get this certificate; nothing happens to the others. */
@@ -66,7 +70,8 @@ export type GatewayServer = {
 /** A server that is not listening yet; with a certificate it speaks HTTPS. */
 export function createServer(currentParts: () => ServerParts, limits = CONNECTION_LIMITS): GatewayServer {
   const routes = routesOf(currentParts().dialects);
-  const connections = new WeakMap<Duplex, Connection>();
+  /** Those that asked something. */
+  const connections = new Map<Duplex, Connection>();
   const inFlight = new Set<Exchange>();
   /** Why everything was ended; for what comes after it, too. */
   let end: ScopeEnd | undefined;
@@ -75,7 +80,9 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     let connection = connections.get(socket);
     if (connection === undefined) {
       connection = new Connection(socket);
+      if (socket.closed) return connection;
       connections.set(socket, connection);
+      socket.on('close', () => connections.delete(socket));
     }
     return connection;
   }
@@ -128,10 +135,12 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
   server.on('checkExpectation', (request, response) => onRequest(request, response, false));
   server.on('checkContinue', (request, response) => onRequest(request, response, true));
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    // node:http has taken its own listener away.
+    const connection = connectionOf(socket);
+    // node:http has taken its own listeners away; what is being served may still wait for them.
     socket.on('error', () => socket.destroy());
+    socket.on('drain', () => connection.exchange?.response.emit('drain'));
     const failure = new Failure('bad_request', 'this is not a proxy: CONNECT is not accepted');
-    answerBrokenRequest(failure, socket, connectionOf(socket), currentParts());
+    answerBrokenRequest(failure, socket, connection, currentParts());
   });
   server.on('clientError', (error: ConnectionError, socket: Duplex) => {
     const failure = brokenRequestFrom(error);
@@ -160,6 +169,11 @@ export function createServer(currentParts: () => ServerParts, limits = CONNECTIO
     inFlight: () => inFlight.size,
     endKeepAlive() {
       for (const { response } of inFlight) if (!response.headersSent) response.setHeader('Connection', 'close');
+    },
+    stopListening() {
+      // Not the close of an HTTP server: it cuts off callers that are still taking an answer which was handed over.
+      TcpServer.prototype.close.call(server);
+      for (const connection of connections.values()) connection.closeIfIdle();
     },
     endAll(reason) {
       end = reason;
@@ -256,20 +270,29 @@ function answerPreflight(exchange: Exchange, route: Route): void {
   exchange.sendNoContent();
 }
 
-/** Waits until the caller has taken its answer, is gone, or was cut off because it stopped taking it. */
-async function delivered(exchange: Exchange, parts: ServerParts): Promise<void> {
+/**
+ * Waits until the caller has taken its answer, is gone, or was cut off because it stopped taking it, or took as long over it
+ * as a request may take: a byte now and then would hold the answer, and its place, without end.
+ */
+async function delivered(exchange: Exchange, { config, metrics }: ServerParts): Promise<void> {
   const { response, scope } = exchange;
   if (response.writableLength > 0 && !response.destroyed) {
-    const stop = limitStall(exchange, parts.config.writeStallTimeoutMs);
-    await exchange.closed.finally(stop);
+    const stop = limitStall(exchange, config.writeStallTimeoutMs);
+    const deadline = setTimeout(() => {
+      scope.end('deadline');
+      response.destroy();
+    }, Math.min(config.requestTimeoutMs, TIMER_MS_MAX));
+    await exchange.closed;
+    clearTimeout(deadline);
+    stop();
   } else {
     await exchange.closed;
   }
-  if (scope.ended !== 'caller-stalled' || exchange.failure !== undefined) return;
+  if (exchange.failure !== undefined || (scope.ended !== 'caller-stalled' && scope.ended !== 'deadline')) return;
   // Everything had been handed over: nobody else waited for this caller, so nobody else says so.
-  const failure = scopeFailure(scope.ended, '');
+  const failure = scopeFailure(scope.ended, 'GATEWAY_REQUEST_TIMEOUT');
   exchange.failure = failure;
-  if (failure.limit !== undefined) parts.metrics.limit(failure.limit);
+  if (failure.limit !== undefined) metrics.limit(failure.limit);
 }
 
 /** A bug: this caller gets a 500, or an `error` frame in a stream that has begun, and everybody else goes on. */

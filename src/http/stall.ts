@@ -28,10 +28,14 @@ export function limitStall({ request, response, scope }: Exchange, limitMs: numb
   return () => clearInterval(timer);
 }
 
+type Handle = { readonly writeQueueSize?: number; readonly _parent?: Handle | null };
+
 /**
  * What is not in the kernel's hands yet. `writableLength` counts a write in full until the last of its bytes is gone; what
- * of it is left only the socket's handle knows, by which Node itself tells a slow `socket.setTimeout` from a dead one.
+ * of it is left only the socket's handle knows, by which Node itself tells a slow `socket.setTimeout` from a dead one. With
+ * TLS that is the handle below: all of a write is encrypted at once, and then waits there.
  */
-function bytesLeft(socket: Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }): number {
-  return socket.writableLength + (socket._handle?.writeQueueSize ?? 0);
+export function bytesLeft(socket: Socket & { readonly _handle?: Handle | null }): number {
+  const handle = socket._handle;
+  return socket.writableLength + (handle?.writeQueueSize ?? 0) + (handle?._parent?.writeQueueSize ?? 0);
 }

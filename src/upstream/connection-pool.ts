@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { createProxyAgent, TunnelAgent } from './proxy.ts';
+import type { SocketRoom } from './socket-room.ts';
 
 const AGENT_SETTINGS = {
   keepAlive: true,
@@ -19,7 +20,7 @@ const AGENT_SETTINGS = {
   // Each exchange has one attempt at a time, so GATEWAY_MAX_CONCURRENT bounds the sockets in use. A bound here would queue
   // requests unseen, and hand them sockets past the guard below and without `reusedSocket`.
   maxSockets: Infinity,
-  // These are idle: enough for a burst to follow another, few enough to cost nothing.
+  // These are idle: enough for a burst to follow another. Of all providers together SocketRoom bounds them.
   maxFreeSockets: 256,
   noDelay: true,
   // For idle sockets: closes them before common load balancers do (60 s), or earlier where the provider said so.
@@ -49,10 +50,12 @@ export class ConnectionPool {
   readonly protocol: string;
   readonly hostname: string;
   readonly port: string | number;
+  readonly #room: SocketRoom;
   #isClosed = false;
 
   /** `proxy`: the one on the way to `baseUrl`, if any. */
-  constructor(baseUrl: URL, proxy: ProxyAddress | undefined, settings: ConnectionSettings) {
+  constructor(baseUrl: URL, proxy: ProxyAddress | undefined, settings: ConnectionSettings, room: SocketRoom) {
+    this.#room = room;
     this.forwardProxy = baseUrl.protocol === 'http:' ? proxy : undefined;
     const { protocol, hostname, port } = this.forwardProxy ?? { protocol: baseUrl.protocol, hostname: hostnameOf(baseUrl), port: baseUrl.port };
     this.protocol = protocol;
@@ -74,12 +77,20 @@ export class ConnectionPool {
     agent.keepSocketAlive = (socket) => {
       if (this.#isClosed || socket.readableLength > 0) return false;
       socket.on('data', destroyThis);
-      return keepSocketAlive(socket);
+      const isKept = keepSocketAlive(socket);
+      if (isKept === true) this.#room.startIdle(socket);
+      return isKept;
     };
     agent.reuseSocket = (socket, request) => {
       socket.off('data', destroyThis);
+      this.#room.endIdle(socket);
       reuseSocket(socket, request);
     };
+  }
+
+  /** A connection for one of its calls is being made. */
+  opened(socket: Duplex): void {
+    this.#room.opened(socket);
   }
 
   /** Closes idle sockets now, and the others once their response has ended. */

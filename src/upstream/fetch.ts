@@ -13,8 +13,9 @@ import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
+import { checkDescriptors } from './descriptor-shortage.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
-import { connectionFailure, cutFailure, encodingFailure, endedFailure, unwritableFailure } from './transport-failure.ts';
+import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure, unwritableFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
 
 /** The transport over the given function, by default the global one. It has to honour `signal` and `redirect: 'manual'`. */
@@ -57,7 +58,8 @@ class FetchTransport implements Transport {
         return new FetchResponse(provider.name, response, watch, aborter);
       }
     } catch (thrown) {
-      stopped ??= connectionFailure(provider.name, thrown);
+      const cause = LOOKUP_CODES.has(codeFrom(thrown)) ? ((await shortage()) ?? thrown) : thrown;
+      stopped ??= connectionFailure(provider.name, cause);
     }
     watch.release();
     return stopped;
@@ -65,6 +67,13 @@ class FetchTransport implements Transport {
 
   /** The sockets are those of `fetch`. */
   close(): void {}
+}
+
+/** What a failed lookup is called, also one that failed for want of descriptors. */
+const LOOKUP_CODES: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'EAI_AGAIN']);
+
+function shortage(): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise(checkDescriptors);
 }
 
 /** Resolves once others had their turn. */

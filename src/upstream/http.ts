@@ -21,9 +21,13 @@ import type { NameSource } from './name-lookup.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
+import { SocketRoom } from './socket-room.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
-import { proxyName, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
+import { interimFailure, proxyName, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
+
+/** Most interim responses (1xx) to one request. Each costs 40 µs, and nothing else bounds them. */
+const INTERIM_MAX = 1000;
 
 export type HttpTransportSettings = {
   /** The proxy on the way to a provider at this URL; undefined = none. Asked once for each provider. */
@@ -34,6 +38,8 @@ export type HttpTransportSettings = {
   readonly nameSource?: NameSource;
   /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string;
+  /** How many sockets there may be before an idle one is closed for each that is opened; undefined = any number. */
+  readonly socketsMax?: number | undefined;
 };
 
 /** The transport with a pool of kept connections for each provider. */
@@ -44,11 +50,13 @@ export function createHttpTransport(settings: HttpTransportSettings = {}): Trans
 class HttpTransport implements Transport {
   readonly #settings: HttpTransportSettings;
   readonly #connections: ConnectionSettings;
+  readonly #room: SocketRoom;
   readonly #pools = new Map<string, ConnectionPool>();
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
     this.#connections = { lookup: new NameLookup(settings.nameSource).lookup, ca: settings.ca };
+    this.#room = new SocketRoom(settings.socketsMax);
   }
 
   send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {
@@ -72,7 +80,7 @@ class HttpTransport implements Transport {
   #poolOf(provider: Provider): ConnectionPool {
     let pool = this.#pools.get(provider.name);
     if (pool === undefined) {
-      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections);
+      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections, this.#room);
       this.#pools.set(provider.name, pool);
     }
     return pool;
@@ -93,6 +101,7 @@ class Attempt implements TunnelOwner {
   #isSettled = false;
   /** What the socket had received before this request. */
   #bytesReadBefore = 0;
+  #interimLeft = INTERIM_MAX;
 
   constructor(
     provider: Provider,
@@ -132,6 +141,7 @@ class Attempt implements TunnelOwner {
       socket.destroy();
       this.#fail(upgradeFailure(this.#provider.name));
     });
+    request.on('information', () => this.#onInterim());
     request.on('error', (error) => this.#onError(request, error));
     request.on('close', () => this.#onClose(request));
     if (request.reusedSocket) this.#watch.startAttemptLimit();
@@ -166,12 +176,18 @@ class Attempt implements TunnelOwner {
     // The agent's timeout is for idle sockets; one in use is watched by the attempt's own limits.
     socket.setTimeout(0);
     if (isReused) return;
+    this.#pool.opened(socket);
     // Node leaves a socket without any listener for a moment between request and pool; an error then would end the process.
     socket.on('error', ignoreError);
     const connected = this.#pool.protocol === 'https:' ? 'secureConnect' : 'connect';
     socket.once(connected, () => {
       if (!this.#isSettled) this.#watch.startAttemptLimit();
     });
+  }
+
+  #onInterim(): void {
+    this.#interimLeft -= 1;
+    if (this.#interimLeft < 0) this.#fail(interimFailure(this.#provider.name, INTERIM_MAX));
   }
 
   #onResponse(request: http.ClientRequest, response: http.IncomingMessage): void {

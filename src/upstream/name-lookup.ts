@@ -10,10 +10,10 @@
  * from it could send a key to another machine than the one the operator named.
  */
 
-import { createSocket } from 'node:dgram';
 import dns from 'node:dns';
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import { checkDescriptors } from './descriptor-shortage.ts';
 
 /** Told the addresses, at least one, or why there are none. */
 export type AddressReceiver = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
@@ -39,8 +39,11 @@ const STALE_MS_MAX = 60 * 60 * 1000;
 const PATIENCE_MS = 500;
 /** While the last good answer is in use, a failed lookup is tried again after this (RFC 8767, section 5). */
 const RENEWAL_PAUSE_MS = 30_000;
-/** Most who wait for one name. Those who gave up count until its lookup ends, which is half a minute at worst. */
-const WAITING_MAX = 1000;
+/**
+ * Most who wait for one name: as many chats may begin while it is first looked up. Those who gave up count, each with some 3 KB
+ * for its socket, until its lookup ends, which is half a minute at worst.
+ */
+const WAITING_MAX = 10_000;
 
 const LOOPBACK: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
@@ -103,8 +106,9 @@ export class NameLookup {
     if (name.state === 'idle' && (isRenewed || ageMs >= STALE_MS_MAX)) this.#enqueue(name);
     else if (name.state === 'queued') this.#startQueued();
     const isPatient = name.state !== 'idle' && nowMs - name.queuedAtMs < PATIENCE_MS;
-    if (ageMs < FRESH_MS || (ageMs < STALE_MS_MAX && !isPatient)) answerLater(onAnswer, null, name.addresses);
-    else if (name.waiting.length >= WAITING_MAX) answerLater(onAnswer, lookupError('EAI_AGAIN'), []);
+    const isFull = name.waiting.length >= WAITING_MAX;
+    if (ageMs < FRESH_MS || (ageMs < STALE_MS_MAX && (isFull || !isPatient))) answerLater(onAnswer, null, name.addresses);
+    else if (isFull) answerLater(onAnswer, lookupError('EAI_AGAIN'), []);
     else name.waiting.push(onAnswer);
   }
 
@@ -226,15 +230,3 @@ const PLATFORM: NameSource = {
     resolver.resolve4(hostname, (error) => onAnswer(error === null || error.code !== dns.TIMEOUT));
   },
 };
-
-/** Out of descriptors, the platform may say that a name does not exist. Opening one shows whether there are any. */
-function checkDescriptors(onChecked: (shortage: NodeJS.ErrnoException | undefined) => void): void {
-  const socket = createSocket('udp4');
-  const check = (error?: NodeJS.ErrnoException): void => {
-    socket.close();
-    onChecked(error?.code === 'EMFILE' || error?.code === 'ENFILE' ? error : undefined);
-  };
-  socket.on('error', check);
-  // Exclusive: a worker process opens its own, instead of sharing one of its primary's.
-  socket.bind({ port: 0, address: '127.0.0.1', exclusive: true }, check);
-}

@@ -120,6 +120,11 @@ export function cutFailure(provider: string, status: number, error: unknown): Fa
   return malformedReply(provider, status, `its body did not arrive whole${code === undefined ? '' : ` (${code})`}`);
 }
 
+/** Interim responses without end. */
+export function interimFailure(provider: string, countMax: number): Failure {
+  return new Failure('server', `${provider} sent more than ${countMax} interim responses (HTTP 1xx), which is the gateway's limit`, { isOwn: true });
+}
+
 /** An answer that changes the protocol, which nobody asked for. */
 export function upgradeFailure(provider: string): Failure {
   return malformedReply(provider, 101, 'no other protocol was asked for');

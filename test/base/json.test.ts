@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergePatch } from '../../src/base/json/merge.ts';
-import { isTooDeep, JSON_DEPTH_MAX, JSON_VALUES_MAX, parseJson, parseLenient, parseUncounted } from '../../src/base/json/parse.ts';
+import { JSON_DEPTH_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, limitPassed, parseJson, parseLenient, parseReplied } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
@@ -281,36 +281,59 @@ test('parseLenient refuses a long text nested beyond the limit', () => {
   assert.equal(parseLenient(nested(JSON_DEPTH_MAX)), undefined);
 });
 
-test('parseLenient takes any number of values', () => {
-  const text = `[${'0,'.repeat(3 * JSON_VALUES_MAX)}0]`;
-  assert.deepEqual(parseLenient(text), JSON.parse(text));
+/** Texts of exactly so many values, keys included. */
+const TEXTS_OF_VALUES: Readonly<Record<string, (values: number) => string>> = {
+  numbers: (values) => `[${'0,'.repeat(values - 2)}0]`,
+  members: (values) => `{${'"a":0,'.repeat((values - 3) / 2)}"a":0}`,
+  objects: (values) => `[${'{"a":0},'.repeat((values - 4) / 3)}{"a":0}]`,
+};
+
+for (const [what, textOf] of Object.entries(TEXTS_OF_VALUES)) {
+  test(`parseLenient and parseReplied take ${JSON_REPLIED_VALUES_MAX} values and refuse more, in ${what}`, () => {
+    const most = textOf(what === 'members' ? JSON_REPLIED_VALUES_MAX - 1 : JSON_REPLIED_VALUES_MAX);
+    assert.equal(limitPassed(most), undefined);
+    assert.notEqual(parseLenient(most), undefined);
+    assert.ok(!(parseReplied(most) instanceof JsonProblem));
+    const more = textOf(what === 'objects' ? JSON_REPLIED_VALUES_MAX + 3 : JSON_REPLIED_VALUES_MAX + 1);
+    assert.equal(limitPassed(more), 'its JSON has more than 1000000 values');
+    assert.equal(parseLenient(more), undefined);
+    const problem = parseReplied(more);
+    assert.ok(problem instanceof JsonProblem);
+    assert.equal(problem.reason, 'more than 1000000 values');
+  });
+}
+
+test('limitPassed never counts fewer values than parseReplied, so that the one tells why the other refused', () => {
+  for (const text of ['[]', '{}', '[[],[]]', '{"a":[{},{}]}', '[{"a":{}}]', '0', '""']) {
+    for (const separator of ['', ',']) {
+      const many = `[${`${text},`.repeat(JSON_REPLIED_VALUES_MAX)}${text}${separator}`;
+      assert.ok(parseReplied(many) instanceof JsonProblem);
+      assert.equal(limitPassed(many), 'its JSON has more than 1000000 values', text);
+    }
+  }
 });
 
-test('parseUncounted takes any number of values, and keeps the limit on depth', () => {
+test('parseReplied keeps the text, and the limit on depth', () => {
   const text = `[${'{"a":0},'.repeat(JSON_VALUES_MAX)}[]]`;
-  const value = parseUncounted(text);
+  const value = parseReplied(text);
   assert.ok(value instanceof JsonArray);
   assert.equal(value.items.length, JSON_VALUES_MAX + 1);
   assert.equal(value.raw.text, text);
   const deep = '['.repeat(JSON_DEPTH_MAX + 1) + ']'.repeat(JSON_DEPTH_MAX + 1);
-  assert.ok(parseUncounted(deep) instanceof JsonProblem);
+  assert.ok(parseReplied(deep) instanceof JsonProblem);
 });
 
-test('parseUncounted has values enough for the shortest texts', () => {
-  for (const text of ['0', '[]', '{}', '""', '[0]', '{"":0}', '{"":{}}']) assert.deepEqual(plain(parsed(text)), JSON.parse(text), text);
-  for (const text of ['0', '[]', '{"":0}', '[0,0]']) assert.ok(!(parseUncounted(text) instanceof JsonProblem), text);
-});
-
-test('isTooDeep tells one level too many, in text that is no JSON too', () => {
-  assert.equal(isTooDeep('['.repeat(JSON_DEPTH_MAX)), false);
-  assert.equal(isTooDeep('['.repeat(JSON_DEPTH_MAX + 1)), true);
-  assert.equal(isTooDeep('{"a":'.repeat(JSON_DEPTH_MAX + 1)), true);
-  assert.equal(isTooDeep('[],'.repeat(JSON_DEPTH_MAX + 1)), false);
-  assert.equal(isTooDeep(`"${'['.repeat(200)}\\"[[["`), false);
+test('limitPassed tells one level too many, in text that is no JSON too', () => {
+  const tooDeep = 'its JSON is nested beyond 100 levels';
+  assert.equal(limitPassed('['.repeat(JSON_DEPTH_MAX)), undefined);
+  assert.equal(limitPassed('['.repeat(JSON_DEPTH_MAX + 1)), tooDeep);
+  assert.equal(limitPassed('{"a":'.repeat(JSON_DEPTH_MAX + 1)), tooDeep);
+  assert.equal(limitPassed('[],'.repeat(JSON_DEPTH_MAX + 1)), undefined);
+  assert.equal(limitPassed(`"${'['.repeat(200)}\\"[[["`), undefined);
 });
 
 test('parseLenient does not count brackets and commas inside strings', () => {
-  const text = JSON.stringify(['[{,:'.repeat(JSON_VALUES_MAX)]);
+  const text = JSON.stringify(['[{,:'.repeat(JSON_REPLIED_VALUES_MAX)]);
   assert.deepEqual(parseLenient(text), JSON.parse(text));
 });
 

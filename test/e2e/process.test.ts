@@ -106,14 +106,14 @@ test('idle callers leave descriptors for providers: whoever is connected is serv
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
   const environment = { ...sandboxEnvironment(sandbox), GATEWAY_LOG_LEVEL: 'info' };
-  const running = new RunningProcess(t, ['/bin/sh', '-c', 'ulimit -n 100 && exec "$@"', 'sh', process.execPath, ...MAIN], environment);
+  const running = new RunningProcess(t, ['/bin/sh', '-c', 'ulimit -n 200 && exec "$@"', 'sh', process.execPath, ...MAIN], environment);
   const address = await running.address();
   const connected = new RawCaller(t, address);
   connected.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await connected.answered();
-  const idle = Array.from({ length: 120 }, () => new RawCaller(t, address));
+  const idle = Array.from({ length: 240 }, () => new RawCaller(t, address));
   // Half of the descriptors that are not reserved are for callers.
-  await until(() => idle.filter(({ socket }) => socket.destroyed).length >= 120 - 25);
+  await until(() => idle.filter(({ socket }) => socket.destroyed).length >= 240 - 75);
   await running.printed(/connections cannot be accepted \(GATEWAY_MAX_CONNECTIONS\)/);
   const body = JSON.stringify({ model: 'fake-chat', messages: [user('x')] });
   connected.write(`POST /v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);

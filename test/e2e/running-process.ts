@@ -36,7 +36,7 @@ export class RunningProcess {
       const match = pattern.exec(this.out);
       if (match !== null) return match;
       if (this.child.exitCode !== null) throw new Error(`exited: ${this.out}${this.err}`);
-      await new Promise((resolve) => this.child.stdout?.once('data', resolve));
+      await Promise.race([new Promise((resolve) => this.child.stdout?.once('data', resolve)), this.exited]);
     }
   }
 

@@ -50,6 +50,8 @@ const DEEP = `${'['.repeat(200)}"${'x'.repeat(70_000)}"${']'.repeat(200)}`;
 
 const TOO_MUCH: readonly (readonly [what: string, body: string, sentence: RegExp])[] = [
   ['nested too deeply', DEEP, /answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit/],
+  ['of empty arrays alone', `[${'[],'.repeat(8_000_000)}[]]`, /answered 200, but its JSON has more than 1000000 values, which is the gateway's limit/],
+  ['of empty objects alone', `{"choices":[${'{},'.repeat(8_000_000)}{}]}`, /answered 200, but its JSON has more than 1000000 values, which is the gateway's limit/],
   ['larger than is read', `"${'x'.repeat(32 * 1024 * 1024)}"`, /answered 200, but its body has more than 33554432 bytes, which is the gateway's limit/],
 ];
 
@@ -64,6 +66,22 @@ for (const [what, body, sentence] of TOO_MUCH) {
       assert.match(reply.body.error ?? '', sentence);
       assert.equal(upstream.calls(), index + 1);
     }
+  });
+}
+
+const FLOODING_ARGUMENTS = `{"a":[${'0,'.repeat(400_000)}0]}`;
+
+for (const [api, reply] of [
+  ['chat', { choices: [{ message: { tool_calls: [1, 2, 3].map(() => ({ function: { name: 'f', arguments: FLOODING_ARGUMENTS } })) }, finish_reason: 'tool_calls' }] }],
+  ['responses', { object: 'response', status: 'completed', output: [1, 2, 3].map(() => ({ type: 'function_call', name: 'f', arguments: FLOODING_ARGUMENTS })) }],
+] as const) {
+  test(`calls whose arguments have too many values together are asked for once, by OPENAI_API=${api}`, async (t) => {
+    const upstream = await startUpstream(t, (response) => answerJson(response, 200, JSON.stringify(reply)));
+    const gateway = await startGateway(t, { ...environmentFor(upstream), OPENAI_API: api });
+    const { status, body } = await gateway.chat({ provider: 'openai', model: 'm', messages: [user('x')], tools: [{ name: 'f' }] });
+    assert.equal(status, 502);
+    assert.match(body.error ?? '', /answered 200, but its JSON has more than 1000000 values, which is the gateway's limit/);
+    assert.equal(upstream.calls(), 1);
   });
 }
 

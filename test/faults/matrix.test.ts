@@ -100,10 +100,10 @@ for (const provider of PROVIDERS) {
     aborter.abort();
     while (gateway.sandbox.calls.at(-1)?.closedEarly !== true) await new Promise(setImmediate);
     assert.equal(await outcomeOf(gateway, PATHS[0], provider, 'fake-chat'), '200');
-    // A caller who hangs up is no fault of the provider's.
+    // Neither a caller who hangs up nor a limit of the gateway's own is held against the provider.
     assert.deepEqual(await samplesOf(gateway, 'gateway_upstream_attempts_total'), [
       `{provider="${provider}",outcome="caller_gone"} 1`,
-      `{provider="${provider}",outcome="server"} 1`,
+      `{provider="${provider}",outcome="gateway"} 1`,
       `{provider="${provider}",outcome="success"} 1`,
     ]);
     assert.deepEqual(await samplesOf(gateway, 'gateway_streams_cut_total'), []);

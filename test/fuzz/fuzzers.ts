@@ -116,7 +116,7 @@ export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
     const seed = random.pick(seeds);
     const error = { error: { type: 'x', code: 429, status: 'UNAVAILABLE', message: 'Prose.', details: [{ reason: 'x', retryDelay: '1s', violations: [{}] }] } };
     const body = damaged(random, random.below(2) === 0 ? JSON.stringify(error) : seed.whole);
-    checkFailure(seed.adapter.decodeFailure(300 + random.below(300), { 'content-type': 'application/json' }, body));
+    checkFailure(seed.adapter.decodeFailure(300 + random.below(300), body));
   },
 
   /** A list of models is a list or a failure. */

@@ -163,6 +163,35 @@ test('a caller that takes nothing of a whole reply is cut off', { timeout: 60_00
   assert.equal(server.admission.count, 0);
 });
 
+test('of an answer that is not taken no more is held than its bytes', async (t) => {
+  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY } });
+  const before = process.memoryUsage().arrayBuffers;
+  const deaf = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
+  deaf.socket.once('data', () => deaf.socket.pause());
+  await until(() => deaf.received !== '');
+  // The text is there twice: as `text` and in the message.
+  const held = process.memoryUsage().arrayBuffers - before;
+  assert.ok(held < 1.5 * 32 * 1024 * 1024, `${held} bytes are held`);
+});
+
+test('a long answer of characters that take two bytes each comes whole', async (t) => {
+  const text = 'ä'.repeat(1024 * 1024);
+  const reply = { ...LARGE_REPLY.reply, parts: [{ type: 'text', text, state: undefined }] } as const;
+  const server = await startServer(t, { gateway: { complete: async () => ({ reply, raw: '{}' }) } });
+  const [answer] = await new RawCaller(t, server.url).write(post('/v1/chat', 'm')).answered();
+  const body = JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString('utf8')) as ReplyBody;
+  assert.equal(body.text, text);
+});
+
+test('a caller that takes its answer for longer than a request may take is cut off', { timeout: 60_000 }, async (t) => {
+  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_REQUEST_TIMEOUT: '300ms' } });
+  const slow = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
+  slow.socket.pause();
+  await until(() => server.logLines.some((line) => line['ended'] === 'deadline'));
+  assert.deepEqual(server.logLines.map((line) => line['limit']), ['GATEWAY_REQUEST_TIMEOUT']);
+  assert.equal(server.admission.count, 0);
+});
+
 /** A caller's socket as `limitStall` sees it. */
 function createSlowExchange(): { exchange: Exchange; socket: { writableLength: number; _handle: { writeQueueSize: number } }; scope: Scope } {
   const socket = { writableLength: 8_000_000, _handle: { writeQueueSize: 8_000_000 } };

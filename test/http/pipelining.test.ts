@@ -1,11 +1,14 @@
 /** Many requests on one connection: served one at a time, answered in their order, each with its own answer. */
 
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Provider, UpstreamCall } from '../../src/core/adapter.ts';
 import type { WholeReply } from '../../src/gateway/gateway.ts';
+import { Connection } from '../../src/http/connection.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
@@ -85,7 +88,7 @@ test('what waits behind a request is bounded, and all of it is answered', { time
   const { server, chats } = await startHeld(t);
   let read = 0;
   server.server.server.on('request', () => (read += 1));
-  const short = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+  const short = `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Padding: ${'x'.repeat(100)}\r\n\r\n`;
   const count = 20_000;
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   t.after(() => socket.destroy());
@@ -99,6 +102,15 @@ test('what waits behind a request is bounded, and all of it is answered', { time
   chats.answer();
   // A status line may be split between two pieces of text.
   await until(() => answers >= count * 0.99 && server.server.inFlight() === 0 && read === count + 1);
+});
+
+test('a connection that pipelines thousands of the shortest requests behind a chat is closed', async (t) => {
+  const { server, chats } = await startHeld(t);
+  const flood = new RawCaller(t, server.url).write(chat('held') + 'GET / HTTP/1.1\r\n\r\n'.repeat(20_000));
+  await flood.closed;
+  chats.answer();
+  await until(() => server.server.inFlight() === 0);
+  assert.deepEqual(server.logLines.map((line) => line['ended']), ['caller-gone']);
 });
 
 test('a broken request, or CONNECT, behind a chat is answered after it, and the connection closed', async (t) => {
@@ -122,6 +134,26 @@ test('a broken request, or CONNECT, behind a chat is answered after it, and the 
   }
 });
 
+test('a hang-up is noticed behind a broken request or CONNECT too, and behind half a request', async (t) => {
+  const behind = [
+    'NONSENSE\r\n\r\n',
+    `CONNECT elsewhere:443 HTTP/1.1\r\n${AUTH}\r\n`,
+    `CONNECT elsewhere:443 HTTP/1.1\r\n${AUTH}\r\n${'x'.repeat(200_000)}`,
+    `POST /v1/chat HTTP/1.1\r\n${AUTH}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    `GET /healthz HTTP/1.1\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
+    'GET /heal',
+  ];
+  const gateway = await startGateway(t);
+  for (const [i, text] of behind.entries()) {
+    const caller = new RawCaller(t, gateway.url).write(chat('fake-stall') + text);
+    await until(() => gateway.sandbox.calls.length === i + 1);
+    caller.socket.end();
+    await until(() => gateway.logLines.filter((line) => line['ended'] === 'caller-gone').length === i + 1);
+    await caller.closed;
+  }
+  await until(() => gateway.sandbox.openConnections() === 0);
+});
+
 test('an upgrade behind a chat is answered as it is, after it', async (t) => {
   const { server, chats } = await startHeld(t);
   const caller = new RawCaller(t, server.url).write(`${chat('first')}GET /healthz HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n`);
@@ -137,6 +169,25 @@ test('what is behind an answer that ends the connection is dropped', async (t) =
   assert.deepEqual((await sendRaw(t, server.url, last + chat('never'))).map(({ status }) => status), [404]);
   await until(() => server.logLines.length === 1);
   assert.deepEqual([chats.asked, server.server.inFlight()], [[], 0]);
+});
+
+test('Connection serves nothing any more once it has dropped something', async () => {
+  const socket = { writable: true };
+  const connection = new Connection(socket as unknown as Duplex);
+  const request = {} as IncomingMessage;
+  const served: string[] = [];
+  let finish = (): void => undefined;
+  connection.take(request, () => {
+    served.push('first');
+    return new Promise((resolve) => (finish = resolve));
+  });
+  const serve = (name: string) => async (): Promise<void> => void served.push(name);
+  connection.take(request, serve('second'));
+  socket.writable = false;
+  finish();
+  await new Promise((resolve) => setImmediate(resolve));
+  connection.take(request, serve('third'));
+  assert.deepEqual(served, ['first']);
 });
 
 test('a hang-up ends the request that is served and drops those behind it', async (t) => {
@@ -174,4 +225,23 @@ test('requests that wait for 100 Continue get it when their turn comes', async (
   await until(() => chats.asked.length === 2);
   chats.answer();
   assert.deepEqual((await caller.answered(3)).map(({ status }) => status), [200, 100, 200]);
+});
+
+test('an HTTP/1.0 connection is kept where its caller asks for that, and closed where it does not', async (t) => {
+  const server = await startServer(t, {});
+  const kept = 'GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\n';
+  const answers = await sendRaw(t, server.url, `${kept}${kept}GET /healthz HTTP/1.0\r\n\r\n${HEALTH}`);
+  assert.deepEqual(answers.map(({ status, headers }) => [status, headers.get('connection')]), [[200, 'keep-alive'], [200, 'keep-alive'], [200, 'close']]);
+});
+
+test('a request in the middle of a pipeline that asks for the end of the connection is the last that is answered', async (t) => {
+  const { server, chats } = await startHeld(t);
+  const caller = new RawCaller(t, server.url).write(chat('first') + chat('last', '/v1/chat', 'Connection: close\r\n') + chat('never'));
+  for (const model of ['first', 'last']) {
+    await until(() => chats.asked.at(-1) === model);
+    chats.answer();
+  }
+  await caller.closed;
+  assert.deepEqual(caller.answers.map(({ body }) => (JSON.parse(body) as ReplyBody).model), ['first', 'last']);
+  assert.deepEqual([chats.asked, server.server.inFlight()], [['first', 'last'], 0]);
 });

@@ -56,7 +56,7 @@ test('no address gets a version added, names and variables come once', () => {
 test('the operator\'s own host has the name that the operator gave it', () => {
   const row = compatRow('lab');
   assert.equal(row.name, 'lab');
-  assert.match(row.createAdapter('lab').decodeFailure(500, {}, '').message, /^lab failed on its side/);
+  assert.match(row.createAdapter('lab').decodeFailure(500, '').message, /^lab failed on its side/);
 });
 
 test('every host\'s matrix has a word for every feature and refuses none', () => {

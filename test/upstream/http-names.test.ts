@@ -157,5 +157,5 @@ test('both transports and the lookup of names say so when no descriptor is left'
   const { stdout, stderr } = spawnSync('sh', ['-c', 'ulimit -n 256 && exec "$0" --import tsx "$1"', process.execPath, program], { encoding: 'utf8', timeout: 60_000 });
   assert.equal(stderr, '');
   const own = { message: 'the gateway has no file descriptor left for a connection to acme (EMFILE)', isOwn: true, isRetried: false };
-  assert.deepEqual(JSON.parse(stdout), { 'http to an address': own, 'http to a name': own, 'fetch to an address': own });
+  assert.deepEqual(JSON.parse(stdout), { 'http to an address': own, 'http to a name': own, 'fetch to an address': own, 'fetch to a name': own });
 });

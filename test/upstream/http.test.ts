@@ -34,6 +34,19 @@ async function pooled(): Promise<void> {
   await new Promise(setImmediate);
 }
 
+test('http: a thousand interim responses are passed over, and one more is a failure that names the limit', async (t) => {
+  for (const [count, status] of [[1000, '103 Early Hints'], [1001, '103 Early Hints'], [1001, '100 Continue']] as const) {
+    const server = await startRawServer(t, {
+      onRequest: (socket, { body }) => void socket.write(`HTTP/1.1 ${status}\r\n\r\n`.repeat(count) + okResponse(body)),
+    });
+    const { transport } = openTransport(t);
+    const outcome = await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS);
+    if (count === 1000) assert.equal(await bodyText(outcome), '{"n":1}');
+    else assert.deepEqual([failureFrom(outcome).message, failureFrom(outcome).isOwn], ["acme sent more than 1000 interim responses (HTTP 1xx), which is the gateway's limit", true]);
+    await server.closed(count === 1000 ? 0 : 1);
+  }
+});
+
 describe('http: a kept socket that the provider closed', () => {
   for (const [how, certificate, cut] of [
     ['by a reset', undefined, (socket: Socket) => socket.resetAndDestroy()],

@@ -1,6 +1,6 @@
 /** JSON merge patches (RFC 7396) that keep the text of what they merge. */
 
-import { parseUncounted } from './parse.ts';
+import { parseReplied } from './parse.ts';
 import { isList, isMap, JsonArray, JsonNumber, JsonObject, RawJson } from './value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from './value.ts';
 
@@ -28,7 +28,7 @@ function mapFrom(value: JsonOut | undefined): Map<string, JsonOut> {
   if (typeof value !== 'object' || value === null || isList(value)) return entries;
   if (isMap(value)) return new Map(value);
   if (value instanceof RawJson) {
-    const parsed = parseUncounted(value.text);
+    const parsed = parseReplied(value.text);
     if (parsed instanceof JsonObject) for (const [key, inner] of parsed.entries) entries.set(key, outFrom(inner));
     return entries;
   }

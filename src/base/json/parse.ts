@@ -1,9 +1,8 @@
 /**
  * JSON read strictly, without loss (RFC 8259), or leniently, by the platform.
  *
- * What callers send is parsed by `parseJson`, which counts its values. What providers send is bounded by its bytes and its
- * depth: `parseUncounted` where values travel on, and where only plain fields are read `parseLenient`, which is `JSON.parse`
- * behind a look at the depth.
+ * What callers send is parsed by `parseJson`. What providers send may hold ten times as many values: `parseReplied` is for
+ * what travels on, and where only plain fields are read `parseLenient`, which is `JSON.parse` behind a look at the limits.
  */
 
 import { JsonArray, JsonNumber, JsonObject, JsonProblem } from './value.ts';
@@ -19,6 +18,12 @@ export const JSON_DEPTH_MAX = 100;
  */
 export const JSON_VALUES_MAX = 100_000;
 
+/**
+ * Most values in one text of a provider's: a reply of 4,000 tokens with 20 alternatives each has 900,000. As many empty arrays
+ * take 0.3 s to parse, as many objects with a key of their own 0.9 s; 32 MiB of them would take 10 s and a gigabyte.
+ */
+export const JSON_REPLIED_VALUES_MAX = 1_000_000;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -32,10 +37,10 @@ const PLUS = 0x2b;
 const DOT = 0x2e;
 
 /** How many more values may be read. Texts that share a budget may hold no more together. */
-export type JsonBudget = { valuesLeft: number };
+export type JsonBudget = { readonly valuesMax: number; valuesLeft: number };
 
-export function createJsonBudget(): JsonBudget {
-  return { valuesLeft: JSON_VALUES_MAX };
+export function createJsonBudget(valuesMax = JSON_VALUES_MAX): JsonBudget {
+  return { valuesMax, valuesLeft: valuesMax };
 }
 
 /** Of every empty object: 100,000 Maps of their own take 40 ms. */
@@ -51,13 +56,14 @@ export function parseJson(text: string, budget = createJsonBudget()): JsonValue 
   }
 }
 
-/**
- * The same without counting values, for text that nobody is to be refused for: a provider's, whose bytes are bounded (a reply
- * of 600 tokens with 20 logprobs each has more values than a caller may send), or what was parsed before.
- */
-export function parseUncounted(text: string): JsonValue | JsonProblem {
-  // No text has more values than characters. As a small integer it counts as fast as the other.
-  return parseJson(text, { valuesLeft: text.length });
+/** How many values texts of a provider's may hold together that are parsed, or kept, together. */
+export function createReplyBudget(): JsonBudget {
+  return createJsonBudget(JSON_REPLIED_VALUES_MAX);
+}
+
+/** The same for text of a provider's, or what was parsed before. */
+export function parseReplied(text: string, budget = createReplyBudget()): JsonValue | JsonProblem {
+  return parseJson(text, budget);
 }
 
 class ProblemThrown {
@@ -87,7 +93,7 @@ class Parser {
   }
 
   #value(depth: number): JsonValue {
-    if (--this.#budget.valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
+    if (--this.#budget.valuesLeft < 0) throw this.#tooMany();
     const code = this.#text.charCodeAt(this.#at);
     if (code === QUOTE) return this.#string();
     if (code === OPEN_BRACE) return this.#object(depth + 1);
@@ -116,7 +122,7 @@ class Parser {
     let duplicateKey: string | undefined;
     for (;;) {
       if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
-      if (--this.#budget.valuesLeft < 0) throw this.#problem(`more than ${JSON_VALUES_MAX} values`);
+      if (--this.#budget.valuesLeft < 0) throw this.#tooMany();
       const key = this.#string();
       this.#skipSpace();
       if (this.#text.charCodeAt(this.#at) !== COLON) throw this.#unexpected();
@@ -226,6 +232,10 @@ class Parser {
     return this.#problem(this.#at >= this.#text.length ? 'unexpected end of the text' : 'unexpected character');
   }
 
+  #tooMany(): ProblemThrown {
+    return this.#problem(`more than ${this.#budget.valuesMax} values`);
+  }
+
   #problem(reason: string): ProblemThrown {
     return new ProblemThrown(new JsonProblem(reason, this.#at));
   }
@@ -239,12 +249,11 @@ function isDigit(code: number): boolean {
 const LENIENT_UNCHECKED_LENGTH = 64 * 1024;
 
 /**
- * Parses text from a provider with the platform's parser. Undefined when it is not JSON, or so deep that it would hold the
- * event loop (`JSON.parse` takes seconds for 16 MB of `[`). Bytes alone bound the values: an image of 32 MiB takes 0.1 s, as
- * much of `1,1,1` a second, of `{},{},` or different keys several, and up to a gigabyte.
+ * Parses text from a provider with the platform's parser. Undefined when it is not JSON, or beyond the limits on depth and
+ * values: `JSON.parse` would hold the event loop for seconds (16 MB of `[`, 32 MiB of `{},`).
  */
 export function parseLenient(text: string): unknown {
-  if (text.length > LENIENT_UNCHECKED_LENGTH && isTooDeep(text)) return undefined;
+  if (text.length > LENIENT_UNCHECKED_LENGTH && limitPassed(text) !== undefined) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -252,23 +261,32 @@ export function parseLenient(text: string): unknown {
   }
 }
 
-/** True when brackets outside strings nest beyond the limit, be the text JSON or not. */
-export function isTooDeep(text: string): boolean {
+/**
+ * Which of the limits on a provider's JSON a text is beyond, as what is wrong with it; undefined when it is within, be it JSON
+ * or not. Empty containers count twice, which is as near as a look without parsing gets. `budget` is what it was parsed with.
+ */
+export function limitPassed(text: string, budget?: JsonBudget): string | undefined {
+  if (budget !== undefined && budget.valuesLeft < 0) return `its JSON has more than ${budget.valuesMax} values`;
   let depth = 0;
+  let values = 1;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at += 1;
       for (let inner = text.charCodeAt(at); inner !== QUOTE; inner = text.charCodeAt(at)) {
-        if (at >= text.length) return false;
+        if (at >= text.length) return undefined;
         at += inner === BACKSLASH ? 2 : 1;
       }
+    } else if (code === COMMA || code === COLON) {
+      values += 1;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      values += 1;
       depth += 1;
-      if (depth > JSON_DEPTH_MAX) return true;
+      if (depth > JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth -= 1;
     }
+    if (values > JSON_REPLIED_VALUES_MAX) return `its JSON has more than ${JSON_REPLIED_VALUES_MAX} values`;
   }
-  return false;
+  return undefined;
 }

@@ -6,7 +6,7 @@
  */
 
 import { outFrom } from '../../base/json/merge.ts';
-import { parseUncounted } from '../../base/json/parse.ts';
+import { parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { AnswerFacts, DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
@@ -21,7 +21,7 @@ export const MESSAGES_RELAY: DialectRelay = {
   path: '/messages',
   headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': undefined },
   encode,
-  renderReply: (raw, facts) => echoed(parseUncounted(raw), facts) ?? raw,
+  renderReply: (raw, facts) => echoed(parseReplied(raw), facts) ?? raw,
   renderFrame: (event, data, facts) => renderEvent(event, event === 'message_start' ? echoedStart(data, facts) : data),
 };
 
@@ -68,7 +68,7 @@ function echoed(message: JsonValue | object, { request }: AnswerFacts): string |
 }
 
 function echoedStart(data: string, facts: AnswerFacts): string {
-  const event = parseUncounted(data);
+  const event = parseReplied(data);
   const message = event instanceof JsonObject ? event.entries.get('message') : undefined;
   const text = message instanceof JsonObject ? echoed(message, facts) : undefined;
   return text === undefined || !(event instanceof JsonObject) ? data : withMembers(event, new Map([['message', new RawJson(text)]]));

@@ -41,7 +41,7 @@ export function createAnthropicAdapter(provider: string): Adapter {
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
     counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
-    decodeFailure: (status, _headers, body) => decodeAnthropicFailure(provider, status, body),
+    decodeFailure: (status, body) => decodeAnthropicFailure(provider, status, body),
   };
 }
 

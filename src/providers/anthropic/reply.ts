@@ -6,7 +6,7 @@
  * Source: Anthropic Messages API, content blocks, stop reasons, usage.
  */
 
-import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { parseLenient, parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
@@ -49,7 +49,7 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, t
       continue;
     }
     if (exactBlocks === undefined) {
-      const message = parseUncounted(source);
+      const message = parseReplied(source);
       if (message instanceof JsonProblem) return unreadableReply(provider, source, 'its body is not JSON');
       exactBlocks = exactContent(message);
     }

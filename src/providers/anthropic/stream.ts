@@ -7,7 +7,7 @@
  * Source: Anthropic Messages API, streaming.
  */
 
-import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { createReplyBudget, parseLenient, parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
@@ -51,6 +51,8 @@ export class AnthropicStream implements StreamDecoder {
   /** The last block that stopped. It waits for what follows: if the stop reason says so, it is a cut one. */
   #stopped: OpenBlock | undefined;
   #chars = 0;
+  /** Of blocks and citations, which are kept as they were parsed. */
+  readonly #budget = createReplyBudget();
   #isOver = false;
 
   constructor(provider: string) {
@@ -128,8 +130,8 @@ export class AnthropicStream implements StreamDecoder {
 
   /** An entry of an event as it was written; null when it has none. */
   #exactEntry(data: string, key: string): JsonValue | Failure {
-    const event = parseUncounted(data);
-    if (event instanceof JsonProblem) return unreadableReply(this.#provider, data, 'an event of the stream is not JSON');
+    const event = parseReplied(data, this.#budget);
+    if (event instanceof JsonProblem) return unreadableReply(this.#provider, data, 'an event of the stream is not JSON', this.#budget);
     return (event instanceof JsonObject ? event.entries.get(key) : undefined) ?? null;
   }
 
@@ -276,6 +278,6 @@ function otherFields(block: OpenBlock): BlockFields | undefined {
   if (block.text !== '') fields.set('content', block.text);
   // No piece, or only empty ones: the start's own input counts, which is `{}` there.
   if (block.inputText === '') return fields;
-  const input = parseUncounted(block.inputText);
+  const input = parseReplied(block.inputText);
   return input instanceof JsonObject ? fields.set('input', input) : undefined;
 }

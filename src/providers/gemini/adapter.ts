@@ -37,7 +37,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
     counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
-    decodeFailure: (status, _headers, body) => decodeGeminiFailure(provider, status, body),
+    decodeFailure: (status, body) => decodeGeminiFailure(provider, status, body),
   };
 }
 

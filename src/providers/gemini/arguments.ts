@@ -6,7 +6,7 @@
  * Source: Vertex AI, FunctionCall.partialArgs; paths as in RFC 9535.
  */
 
-import { JSON_DEPTH_MAX } from '../../base/json/parse.ts';
+import { createReplyBudget, JSON_DEPTH_MAX } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonNumber, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
@@ -15,8 +15,16 @@ type Node = Map<string, Node> | Node[] | RawJson | string | boolean | null;
 
 export class StreamedArgs {
   readonly #root = new Map<string, Node>();
+  /** A short path makes as many containers as it has steps, so the bytes of a reply do not bound them. */
+  readonly #budget = createReplyBudget();
+  #limit: string | undefined;
 
-  /** Puts one piece in its place. False when its path is malformed or contradicts an earlier one. */
+  /** Which of the limits on a provider's JSON the last piece passed, as what is wrong with it. */
+  get limit(): string | undefined {
+    return this.#limit;
+  }
+
+  /** Puts one piece in its place. False when its path is malformed, contradicts an earlier one or passes a limit. */
   add(piece: JsonValue): boolean {
     if (!(piece instanceof JsonObject)) return false;
     const value = valueOf(piece);
@@ -24,6 +32,8 @@ export class StreamedArgs {
     const steps = stepsOf(piece.entries.get('jsonPath'));
     const last = steps?.pop();
     if (steps === undefined || last === undefined) return false;
+    this.#limit = this.#limitOf(steps.length);
+    if (this.#limit !== undefined) return false;
     let container: Node = this.#root;
     for (const [i, step] of steps.entries()) {
       const child: Node | undefined = childOf(container, step);
@@ -32,12 +42,19 @@ export class StreamedArgs {
       } else {
         const made: Node = typeof (steps[i + 1] ?? last) === 'number' ? [] : new Map<string, Node>();
         if (!setChild(container, step, made)) return false;
+        this.#budget.valuesLeft -= 1;
         container = made;
       }
     }
     const earlier = childOf(container, last);
     const isContinued = typeof earlier === 'string' && typeof value === 'string';
+    if (earlier === undefined) this.#budget.valuesLeft -= 1;
     return setChild(container, last, isContinued ? earlier + value : value);
+  }
+
+  #limitOf(containers: number): string | undefined {
+    if (containers >= JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
+    return this.#budget.valuesLeft < containers ? `its JSON has more than ${this.#budget.valuesMax} values` : undefined;
   }
 
   get raw(): RawJson {
@@ -57,14 +74,15 @@ function valueOf(piece: JsonObject): Node | undefined {
 
 const STEP = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]/y;
 
-/** The steps of a path, at least one; undefined when it is none. */
+/** The steps of a path, at least one, and of one that is too long at least as many as are too many; undefined when it is none. */
 function stepsOf(path: JsonValue | undefined): (string | number)[] | undefined {
   if (typeof path !== 'string' || !path.startsWith('$')) return undefined;
   const steps: (string | number)[] = [];
   STEP.lastIndex = 1;
   while (STEP.lastIndex < path.length) {
     const match = STEP.exec(path);
-    if (match === null || steps.length === JSON_DEPTH_MAX) return undefined;
+    if (match === null) return undefined;
+    if (steps.length > JSON_DEPTH_MAX) return steps;
     const [, name, index, quoted] = match;
     steps.push(index === undefined ? (name ?? (quoted ?? '').replace(/\\(.)/g, '$1')) : Number(index));
   }

@@ -6,7 +6,7 @@
  * Source: Gemini API, GenerateContentResponse; streamGenerateContent with alt=sse.
  */
 
-import { parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { parseLenient, parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
@@ -113,7 +113,7 @@ class ReplyAssembly {
   absorb(source: string, sink: DeltaSink): Failure | undefined {
     const reply = parseLenient(source);
     if (isObject(reply)) return this.#absorbReply(reply, source, sink);
-    const pieces = Array.isArray(reply) ? parseUncounted(source) : undefined;
+    const pieces = Array.isArray(reply) ? parseReplied(source) : undefined;
     if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
     for (const piece of pieces.items) {
       if (!(piece instanceof JsonObject)) return this.#malformed('the reply is not a JSON object');
@@ -221,12 +221,16 @@ class ReplyAssembly {
     const open = this.#openCall;
     if (open === undefined) return this.#malformed('a function call has no name');
     for (const piece of pieces instanceof JsonArray ? pieces.items : []) {
-      if (!open.args.add(piece)) return this.#malformed('the arguments of a function call do not fit together');
+      if (!open.args.add(piece)) return this.#misfit(open.args.limit);
     }
     if (!isWhole) return undefined;
     this.#openCall = undefined;
     this.#endCall(open.id, open.name, open.args.raw, open.signature ?? signature, sink);
     return undefined;
+  }
+
+  #misfit(limit: string | undefined): Failure {
+    return limit === undefined ? this.#malformed('the arguments of a function call do not fit together') : beyondLimit(this.#provider, 200, limit);
   }
 
   #endCall(givenId: string | undefined, name: string, args: RawJson, signature: string | undefined, sink: DeltaSink): void {
@@ -307,7 +311,7 @@ function isPlain(part: unknown): boolean {
 
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */
 function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[] | undefined {
-  const reply = parseUncounted(source);
+  const reply = parseReplied(source);
   if (reply instanceof JsonProblem) return undefined;
   const candidates = entry(reply, 'candidates');
   const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;

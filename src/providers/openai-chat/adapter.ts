@@ -25,7 +25,7 @@ export function createOpenAiAdapter(provider: string, profile: HostProfile): Ada
     createStreamDecoder: () => new OpenAiStreamDecoder(provider, profile),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),
-    decodeFailure: (status, _headers, body) => decodeFailureBody(provider, status, body),
+    decodeFailure: (status, body) => decodeFailureBody(provider, status, body),
   };
 }
 

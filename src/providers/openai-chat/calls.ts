@@ -6,7 +6,8 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
-import { JSON_DEPTH_MAX, parseUncounted } from '../../base/json/parse.ts';
+import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
@@ -24,12 +25,6 @@ export type WholeCall = {
   readonly arguments: RawJson;
   readonly thoughtSignature: string | undefined;
 };
-
-/**
- * Stands for arguments that only the strict reader refuses, so for ones that are nested too deep: as those do, it ends in a
- * failure that names the limit, and never passes for a call without arguments.
- */
-const UNREADABLE = '['.repeat(JSON_DEPTH_MAX + 1);
 
 type CallDraft = {
   id: string;
@@ -66,8 +61,9 @@ export class CallDrafts {
       const body = isObject(field(entry, 'custom')) ? 'custom' : 'function';
       const call = this.#callFor(entry, textField(field(entry, body), 'name') ?? '', source.isWhole, touched);
       touched.add(call);
-      call.isCustom = body === 'custom';
-      const argument = call.isCustom ? 'input' : 'arguments';
+      // A later piece may say neither.
+      if (field(entry, body) !== undefined) call.isCustom = body === 'custom';
+      const argument = body === 'custom' ? 'input' : 'arguments';
       this.#extend(call, field(entry, body), argument, source, ['tool_calls', at, body, argument]);
       const signature = textField(field(field(entry, 'extra_content'), 'google'), 'thought_signature');
       if (call.thoughtSignature === undefined && signature !== undefined) {
@@ -115,8 +111,8 @@ export class CallDrafts {
     const piece = field(body, key);
     if (piece === undefined || piece === null) return;
     const before = call.arguments.length;
-    // Anything but a string came whole. What cannot be read strictly is kept as what it is: no arguments.
-    call.arguments = typeof piece === 'string' ? call.arguments + piece : (source.rawAt(...path)?.text ?? UNREADABLE);
+    // Anything but a string came whole.
+    call.arguments = typeof piece === 'string' ? call.arguments + piece : (source.rawAt(...path)?.text ?? '');
     this.#keptChars += call.arguments.length - before;
   }
 
@@ -127,12 +123,13 @@ export class CallDrafts {
   finish(isCut: boolean): readonly WholeCall[] | Failure {
     const whole: WholeCall[] = [];
     const ids = new Set<string>();
+    const budget = createReplyBudget();
     for (const call of this.#calls) {
-      const args = wholeArguments(call, isCut);
+      const args = wholeArguments(call, isCut, budget);
       if (args === undefined || call.name === '') {
         if (isCut) continue;
         if (call.name === '') return malformedReply(this.#provider, 200, 'a tool call has no name');
-        return unreadableReply(this.#provider, call.arguments, 'the arguments of a tool call are not a JSON object');
+        return unreadableReply(this.#provider, call.arguments, 'the arguments of a tool call are not a JSON object', budget);
       }
       const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
       ids.add(id);
@@ -148,11 +145,11 @@ function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean
   return name !== '' && (isTouched || (call.name !== '' && name !== call.name && call.arguments !== ''));
 }
 
-function wholeArguments(call: CallDraft, isCut: boolean): RawJson | undefined {
+function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | undefined {
   if (call.isCustom) return isCut ? undefined : new RawJson(renderJson({ input: call.arguments }));
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
-  const parsed = parseUncounted(text);
+  const parsed = parseReplied(text, budget);
   return parsed instanceof JsonObject ? parsed.raw : undefined;
 }

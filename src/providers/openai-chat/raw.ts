@@ -1,6 +1,6 @@
 /** Pieces of a reply as the host wrote them, for what `JSON.parse` would alter: digits, order of keys. */
 
-import { parseUncounted } from '../../base/json/parse.ts';
+import { parseReplied } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
@@ -15,6 +15,7 @@ export class MessageSource {
   readonly #choiceAt: number;
   #message: JsonValue | undefined;
   #isRead = false;
+  #isUnreadable = false;
 
   /** The `message` (whole) or `delta` of the choice at this place in the list. */
   constructor(text: string, choiceAt: number, isWhole: boolean) {
@@ -29,13 +30,19 @@ export class MessageSource {
    */
   rawAt(...path: Path): RawJson | undefined {
     if (!this.#isRead) {
-      const root = parseUncounted(this.#text);
+      const root = parseReplied(this.#text);
       const part = this.isWhole ? 'message' : 'delta';
+      this.#isUnreadable = root instanceof JsonProblem;
       this.#message = root instanceof JsonProblem ? undefined : valueAt(root, ['choices', this.#choiceAt, part]);
       this.#isRead = true;
     }
     const value = valueAt(this.#message, path);
     return value === undefined ? undefined : this.#rawOf(value);
+  }
+
+  /** Whether a value was asked for, and the whole cannot be read strictly: something is missing then. */
+  get isUnreadable(): boolean {
+    return this.#isUnreadable;
   }
 
   #rawOf(value: JsonValue): RawJson {

@@ -40,8 +40,8 @@ export function decodeChatBody(provider: string, profile: HostProfile, body: str
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile);
   draft.take(json, body, 'message', () => {});
-  const { overflow } = draft;
-  if (overflow !== undefined) return overflow;
+  const { problem } = draft;
+  if (problem !== undefined) return problem;
   return draft.hasMessage ? draft.finish() : malformedReply(provider, 200, 'the body holds no message');
 }
 
@@ -66,6 +66,7 @@ export class ReplyDraft {
   #isStopMatched = false;
   #finishReason: string | undefined;
   #usage: Usage | undefined;
+  #unreadable: Failure | undefined;
 
   constructor(provider: string, profile: HostProfile) {
     this.#provider = provider;
@@ -83,8 +84,9 @@ export class ReplyDraft {
     return this.#finishReason !== undefined;
   }
 
-  /** The failure once more has come than is kept. The limit is the gateway's own, so the same again would end the same. */
-  get overflow(): Failure | undefined {
+  /** The failure once more has come than is kept, or what cannot be read to be kept. */
+  get problem(): Failure | undefined {
+    if (this.#unreadable !== undefined) return this.#unreadable;
     const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
     if (chars <= REPLY_CHARS_MAX) return undefined;
     return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
@@ -103,7 +105,11 @@ export class ReplyDraft {
       usageFrom(field(choice, 'usage')) ??
       this.#usage;
     const message = field(choice, part);
-    if (isObject(message)) this.#takeMessage(message, new MessageSource(text, at, part === 'message'), sink);
+    if (isObject(message)) {
+      const source = new MessageSource(text, at, part === 'message');
+      this.#takeMessage(message, source, sink);
+      if (source.isUnreadable) this.#unreadable = unreadableReply(this.#provider, text, 'the reply is not strict JSON');
+    }
     const reason = field(choice, 'finish_reason');
     if ((typeof reason === 'string' && reason !== '') || typeof reason === 'number') this.#finishReason = String(reason);
     // vLLM names the stop string that matched; a number there is a token.

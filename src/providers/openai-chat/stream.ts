@@ -40,8 +40,8 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     const failure = failureInside(this.#provider, json, event === 'error');
     if (failure !== undefined) return this.#end(failure, sink);
     this.#draft.take(json, data, 'delta', sink);
-    const { overflow } = this.#draft;
-    if (overflow !== undefined) this.#end(overflow, sink);
+    const { problem } = this.#draft;
+    if (problem !== undefined) this.#end(problem, sink);
   }
 
   end(sink: DeltaSink): void {

@@ -47,6 +47,8 @@ const OPENAI_RULES: readonly (readonly [models: RegExp, rule: OpenAiRule])[] = [
   [/^gpt-5(?![.\d])/, { ...REASONING, efforts: MINIMAL_TO_HIGH }],
   [/^gpt-5\.1(?!\d)/, { ...REASONING, efforts: NONE_TO_HIGH }],
 
+  // Chat Completions alone has them.
+  [/^gpt-\d.*-search-(?:api|preview)(?:-|$)/, { ...RECENT, responses: 'never needed', efforts: NONE_TO_XHIGH, hasMax: false }],
   [/^gpt-5\.[2-5]-pro/, { ...RECENT, responses: 'always', efforts: MEDIUM_TO_XHIGH, hasMax: false }],
   [/^gpt-5\.\d+-pro/, { ...RECENT, responses: 'always', efforts: MEDIUM_TO_XHIGH }],
   [/^gpt-5\.[2-5]-codex/, { ...RECENT, responses: 'always', hasMax: false }],

@@ -3,7 +3,8 @@
  * item left out could be a call.
  */
 
-import { parseUncounted } from '../../base/json/parse.ts';
+import { parseReplied } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
@@ -13,16 +14,27 @@ export type ExactItem = () => JsonValue | undefined | Failure;
 
 /** The items of a whole body. Failure: server, for JSON that is nested too deep. */
 export function exactOutput(provider: string, body: string): readonly JsonValue[] | Failure {
-  const response = parseUncounted(body);
+  const response = parseReplied(body);
   if (response instanceof JsonProblem) return unreadableReply(provider, body, 'the body is not strict JSON');
+  return outputOf(response);
+}
+
+/** The items of the response that a stream's last event holds. Failure: server, for JSON that is nested too deep. */
+export function exactLateOutput(provider: string, data: string): readonly JsonValue[] | Failure {
+  const event = parseReplied(data);
+  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON');
+  return outputOf(memberOf(event, 'response'));
+}
+
+function outputOf(response: JsonValue | undefined): readonly JsonValue[] {
   const output = memberOf(response, 'output');
   return output instanceof JsonArray ? output.items : [];
 }
 
-/** The item of one event. Failure: server, for JSON that is nested too deep. */
-export function exactItem(provider: string, data: string): JsonValue | undefined | Failure {
-  const event = parseUncounted(data);
-  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON');
+/** The item of one event. Failure: server, for JSON that is nested too deep, or events with too many values for their budget. */
+export function exactItem(provider: string, data: string, budget?: JsonBudget): JsonValue | undefined | Failure {
+  const event = parseReplied(data, budget);
+  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON', budget);
   return memberOf(event, 'item');
 }
 

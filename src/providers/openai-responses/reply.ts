@@ -7,7 +7,7 @@
  * Source: OpenAI, Responses API, the response object.
  */
 
-import { isTooDeep, parseLenient, parseUncounted } from '../../base/json/parse.ts';
+import { createReplyBudget, limitPassed, parseLenient, parseReplied } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
@@ -70,6 +70,8 @@ export class ResponseDraft {
   readonly #provider: string;
   readonly #parts: AssistantPart[] = [];
   readonly #callIds = new Set<string>();
+  /** Of all calls together: a complete response may bring them all at once. */
+  readonly #budget = createReplyBudget();
   /** Text of messages that are not done, by index; the sink has it already. */
   readonly #streamed = new Map<number, string>();
   /** Items waiting for the next part, in whose state they travel. */
@@ -96,6 +98,11 @@ export class ResponseDraft {
   get overflow(): Failure | undefined {
     if (this.#chars <= REPLY_CHARS_MAX) return undefined;
     return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+  }
+
+  /** Whether nothing that is shown or carried has come. */
+  get isEmpty(): boolean {
+    return this.#parts.length === 0 && this.#before.length === 0 && this.#streamed.size === 0 && this.#thinking === '' && !this.#hasBrokenCall;
   }
 
   /** Whether a call has come, whole or broken. */
@@ -198,7 +205,7 @@ export class ResponseDraft {
   #takeCall(type: string, item: unknown, exact: ExactItem, sink: DeltaSink): Failure | undefined {
     const name = textField(item, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a function call has no name');
-    const args = type === CUSTOM_CALL ? customArguments(item) : functionArguments(this.#provider, item, exact);
+    const args = type === CUSTOM_CALL ? customArguments(item) : this.#functionArguments(item, exact);
     if (args instanceof Failure) return args;
     if (args === undefined || textField(item, 'status') === 'incomplete') {
       // Whether the answer was cut for length is said at its end.
@@ -211,6 +218,17 @@ export class ResponseDraft {
     this.#parts.push(call);
     sink({ type: 'tool_call', call });
     return undefined;
+  }
+
+  /** The arguments as they are written; undefined when they are no JSON object. Hosts leave them out for none, or send the object itself. */
+  #functionArguments(item: unknown, exact: ExactItem): RawJson | undefined | Failure {
+    const given = field(item, 'arguments') ?? '';
+    const whole = typeof given === 'string' ? undefined : exact();
+    if (whole instanceof Failure) return whole;
+    const parsed = typeof given === 'string' ? parseReplied(given.trim() || '{}', this.#budget) : memberOf(whole, 'arguments');
+    if (parsed instanceof JsonObject) return parsed.raw;
+    if (typeof given !== 'string' || limitPassed(given, this.#budget) === undefined) return undefined;
+    return unreadableReply(this.#provider, given, 'a call has no arguments', this.#budget);
   }
 
   #callId(item: unknown): string {
@@ -263,16 +281,6 @@ export class ResponseDraft {
 /** The input of a tool that takes plain text, as the arguments that a chat has for it. */
 function customArguments(item: unknown): RawJson {
   return new RawJson(renderJson({ input: stringField(item, 'input') ?? '' }));
-}
-
-/** The arguments as they are written; undefined when they are no JSON object. Hosts leave them out for none, or send the object itself. */
-function functionArguments(provider: string, item: unknown, exact: ExactItem): RawJson | undefined | Failure {
-  const given = field(item, 'arguments') ?? '';
-  const whole = typeof given === 'string' ? undefined : exact();
-  if (whole instanceof Failure) return whole;
-  const parsed = typeof given === 'string' ? parseUncounted(given.trim() || '{}') : memberOf(whole, 'arguments');
-  if (parsed instanceof JsonObject) return parsed.raw;
-  return typeof given === 'string' && isTooDeep(given) ? unreadableReply(provider, given, 'a call has no arguments') : undefined;
 }
 
 /** What a chat has no words for, though the answer waits for it. */

@@ -6,16 +6,19 @@
  * from event to event on some hosts. Unknown events mean nothing.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { createReplyBudget, parseLenient } from '../../base/json/parse.ts';
+import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from '../openai-common/failure.ts';
-import { exactItem } from './exact.ts';
+import { exactItem, exactLateOutput } from './exact.ts';
+import type { ExactItem } from './exact.ts';
 import { ResponseDraft } from './reply.ts';
 import { CUSTOM_CALL } from './state.ts';
 
-/** The event that says that an item is done. */
+/** An event that says that an item, or the response, is done. */
 type DoneEvent = { readonly json: unknown; readonly data: string };
 
 /** Failures: server (cut short, malformed, too long), refusal (no content), unsupported, or what an error event says. */
@@ -24,6 +27,8 @@ export class ResponsesStream implements StreamDecoder {
   readonly #draft: ResponseDraft;
   /** By index, the items that have begun, in that order. One that is done waits here for those before it. */
   readonly #begun = new Map<number, DoneEvent | undefined>();
+  /** Of the events that wait, which are kept parsed, and are read together. */
+  readonly #heldBudget = createReplyBudget();
   #isOver = false;
 
   constructor(provider: string) {
@@ -37,10 +42,7 @@ export class ResponsesStream implements StreamDecoder {
 
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink): void {
-    if (this.#isOver) return;
-    const word = data.trim();
-    // The format has no such line, but proxies add it.
-    if (word === '' || word === '[DONE]') return;
+    if (this.#isOver || isFiller(data)) return;
     const json = parseLenient(data);
     const failure = isObject(json)
       ? this.#read(event === 'error' ? event : (textField(json, 'type') ?? event), json, data, sink)
@@ -84,7 +86,7 @@ export class ResponsesStream implements StreamDecoder {
         return undefined;
       case 'response.completed':
       case 'response.incomplete':
-        return this.#finish(type, field(json, 'response'), sink);
+        return this.#finish(type, { json, data }, sink);
       case 'response.failed':
         return failureInside(this.#provider, field(json, 'response'), true);
       default:
@@ -108,22 +110,25 @@ export class ResponsesStream implements StreamDecoder {
       const failure = this.#takeItem(first, event, sink);
       if (failure !== undefined) return failure;
     }
-    if (this.#begun.has(index)) this.#draft.countHeld(done.data.length);
-    return undefined;
+    if (!this.#begun.has(index)) return undefined;
+    this.#draft.countHeld(done.data.length);
+    const held = exactItem(this.#provider, done.data, this.#heldBudget);
+    return held instanceof Failure ? held : undefined;
   }
 
   #takeItem(index: number, { json, data }: DoneEvent, sink: DeltaSink): Failure | undefined {
     return this.#draft.takeItem(index, field(json, 'item'), () => exactItem(this.#provider, data), sink);
   }
 
-  #finish(type: string, response: unknown, sink: DeltaSink): Failure | undefined {
+  #finish(type: string, { json, data }: DoneEvent, sink: DeltaSink): Failure | undefined {
+    const response = field(json, 'response');
     const failure = failureInside(this.#provider, response);
     if (failure !== undefined) return failure;
     for (const [index, event] of this.#begun) {
       const held = event === undefined ? undefined : this.#takeItem(index, event, sink);
       if (held !== undefined) return held;
     }
-    const problem = this.#draft.hasCalls ? undefined : this.#takeLateCalls(response, sink);
+    const problem = this.#takeLateItems(response, data, sink);
     if (problem !== undefined) return problem;
     this.#draft.takeHead(response);
     const reply = this.#draft.finish(response, type === 'response.incomplete' || stringField(response, 'status') === 'incomplete');
@@ -133,12 +138,22 @@ export class ResponsesStream implements StreamDecoder {
     return undefined;
   }
 
-  /** Calls that are told by the whole response alone: without them an answer would pass for a good one. */
-  #takeLateCalls(response: unknown, sink: DeltaSink): Failure | undefined {
+  /**
+   * Items that are told by the whole response alone, without which an answer would pass for a good one: all of them where
+   * nothing came before, and calls where no call did.
+   */
+  #takeLateItems(response: unknown, data: string, sink: DeltaSink): Failure | undefined {
+    const { isEmpty, hasCalls } = this.#draft;
+    if (hasCalls) return undefined;
+    let exactItems: readonly JsonValue[] | Failure | undefined;
     for (const [index, item] of listField(response, 'output').entries()) {
       const type = stringField(item, 'type');
-      if (type !== 'function_call' && type !== CUSTOM_CALL) continue;
-      const failure = this.#draft.takeItem(index, item, () => undefined, sink);
+      if (!isEmpty && type !== 'function_call' && type !== CUSTOM_CALL) continue;
+      const exact: ExactItem = () => {
+        exactItems ??= exactLateOutput(this.#provider, data);
+        return exactItems instanceof Failure ? exactItems : exactItems[index];
+      };
+      const failure = this.#draft.takeItem(index, item, exact, sink);
       if (failure !== undefined) return failure;
     }
     return undefined;
@@ -150,6 +165,6 @@ function indexOf(json: unknown): number {
 }
 
 /** Errors are events of their own name, or on some hosts nothing but their flat selves. */
-function isErrorType(type: string, json: unknown): boolean {
+export function isErrorType(type: string, json: unknown): boolean {
   return type === 'error' || type.endsWith('_error') || (type === '' && textField(json, 'message') !== undefined);
 }

@@ -6,20 +6,37 @@
  */
 
 import { parseLenient } from '../../base/json/parse.ts';
-import { stringField } from '../../base/loose.ts';
+import { JsonArray, JsonObject } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import { field, isObject, stringField, textEntry, textField } from '../../base/loose.ts';
 import { REQUEST_FEATURES } from '../../core/adapter.ts';
 import type { Adapter, DeltaSink, RequestFeature, StreamDecoder, Support, SupportTable } from '../../core/adapter.ts';
 import type { ChatRequest } from '../../core/chat.ts';
+import { isFiller } from '../../core/filler-frame.ts';
+import { failureInside } from '../openai-common/failure.ts';
 import { openAiRule } from '../openai-common/model-rules.ts';
+import { isErrorType } from '../openai-responses/stream.ts';
 
 /**
  * True when the model demands Responses, which alone calls tools while reasoning. A wish to see reasoning, which Chat
  * Completions never discloses, is no demand: the operator has `OPENAI_API=responses` for that. Only Chat Completions has
  * stop sequences.
  */
-export function isForResponses({ model, tools, stop }: ChatRequest): boolean {
-  const { responses } = openAiRule(model);
-  return responses === 'always' || (responses === 'for tools' && tools.length > 0 && stop.length === 0);
+export function isForResponses(request: ChatRequest): boolean {
+  const options = request.providerOptions?.entries ?? NO_OPTIONS;
+  const { responses } = openAiRule(textEntry(options, 'model') ?? request.model);
+  if (responses !== 'for tools') return responses === 'always';
+  const hasStop = request.stop.length > 0 || (options.get('stop') ?? null) !== null;
+  const tools = options.get('tools');
+  return !hasStop && (tools === undefined ? request.tools.length > 0 : areResponsesTools(tools));
+}
+
+const NO_OPTIONS: JsonObject['entries'] = new Map();
+
+/** Tools as a caller wrote them for one of the two: Chat Completions has what they are in a member named after their type. */
+function areResponsesTools(tools: JsonValue): boolean {
+  if (!(tools instanceof JsonArray) || tools.items.length === 0) return false;
+  return tools.items.every((tool) => !(tool instanceof JsonObject && (tool.entries.has('function') || tool.entries.has('custom'))));
 }
 
 /** One codec of two: each request by the API that serves it, each answer by the API that gave it. */
@@ -30,10 +47,15 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter): Adapter 
     support: jointSupport(chat.support, responses.support),
     encodeChat: (request, isStream) => (isForResponses(request) ? responses : chat).encodeChat(request, isStream),
     // Parses the body twice: 2 to 4 µs for a usual one.
-    decodeChat: (body) => (stringField(parseLenient(body), 'object') === 'response' ? responses : chat).decodeChat(body),
+    decodeChat: (body) => (isResponse(parseLenient(body)) ? responses : chat).decodeChat(body),
     createStreamDecoder: () => new RoutedStream(chat, responses),
     counting: responses.counting,
   };
+}
+
+/** Hosts leave out what a body calls itself. */
+function isResponse(body: unknown): boolean {
+  return stringField(body, 'object') === 'response' || (Array.isArray(field(body, 'output')) && field(body, 'choices') === undefined);
 }
 
 class RoutedStream implements StreamDecoder {
@@ -61,11 +83,16 @@ class RoutedStream implements StreamDecoder {
     this.#decoder.end(sink);
   }
 
-  /** Undefined for a frame that says nothing. A first event of Responses can be as long as the request, but has a name. */
+  /** Undefined for a frame that says nothing, such as a keep-alive. A first event of Responses can be as long as the request, but has a name. */
   #decoderFor(event: string, data: string): StreamDecoder | undefined {
-    if (data.trim() === '') return undefined;
-    const type = event === '' ? stringField(parseLenient(data), 'type') : event;
-    return (type?.startsWith('response.') === true ? this.#responses : this.#chat).createStreamDecoder();
+    if (isFiller(data)) return undefined;
+    if (event.startsWith('response.')) return this.#responses.createStreamDecoder();
+    const json = parseLenient(data);
+    if (!isObject(json) || Array.isArray(field(json, 'choices'))) return this.#chat.createStreamDecoder();
+    const type = event === 'error' ? event : (textField(json, 'type') ?? event);
+    // Errors of either API are read alike, and those of Responses may have no other mark than their type.
+    const isTelling = type.startsWith('response.') || failureInside('', json, isErrorType(type, json)) !== undefined;
+    return isTelling ? this.#responses.createStreamDecoder() : undefined;
   }
 }
 

@@ -14,6 +14,7 @@ test('the row configures Anthropic as its own SDK does', () => {
     defaultBaseUrl: 'https://api.anthropic.com',
     versionSegment: 'v1',
     keyHeader: { name: 'x-api-key', prefix: '' },
+    speaks: ['anthropic'],
   });
   assert.equal(createAdapter('x').dialect, 'anthropic');
 });
@@ -24,7 +25,7 @@ test('every feature of a request has its row in the support table, none refused'
 });
 
 test('failures name the provider as it is registered', () => {
-  assert.match(createAnthropicAdapter('relay').decodeFailure(500, {}, '').message, /^relay failed/);
+  assert.match(createAnthropicAdapter('relay').decodeFailure(500, '').message, /^relay failed/);
 });
 
 test('encodeModels asks for the largest page, and for what follows a cursor', () => {

@@ -125,7 +125,7 @@ describe('recordings', { skip: corpusAbsent }, () => {
     test(`error: ${recording.file}`, () => {
       const { status, body_text } = JSON.parse(readRecording(recording).toString()) as { status: number; body_text: string };
       const kinds = new Map([[400, 'bad_request'], [401, 'auth'], [404, 'not_found'], [429, 'rate_limit'], [529, 'server']]);
-      const failure = adapter.decodeFailure(status, {}, body_text);
+      const failure = adapter.decodeFailure(status, body_text);
       // Bedrock sends a message alone.
       const parsed = JSON.parse(body_text) as { error?: { type: string; message: string }; message: string };
       const error = parsed.error ?? { type: undefined, message: parsed.message };

@@ -42,7 +42,7 @@ describe('decodeFailure', () => {
   ];
   for (const [what, status, body, kind, isRetried] of kinds) {
     test(`reads ${what} (${status}) as ${kind}`, () => {
-      const failure = adapter.decodeFailure(status, {}, body);
+      const failure = adapter.decodeFailure(status, body);
       assert.equal(failure.kind, kind);
       assert.equal(failure.isRetried, isRetried);
       assert.equal(failure.upstreamStatus, status);
@@ -50,7 +50,7 @@ describe('decodeFailure', () => {
   }
 
   test("says it in the gateway's own words, with code and parameter, the provider's for the operator only", () => {
-    const failure = adapter.decodeFailure(400, {}, error('invalid_request_error', 'messages.0.content.1.text: Field required'));
+    const failure = adapter.decodeFailure(400, error('invalid_request_error', 'messages.0.content.1.text: Field required'));
     assert.equal(
       failure.message,
       'anthropic refused the request as malformed (HTTP 400, code invalid_request_error, parameter messages.0.content.1.text)',
@@ -60,23 +60,23 @@ describe('decodeFailure', () => {
 
   test('takes no prose for a parameter', () => {
     for (const message of ['Error: x', 'prompt is too long: 9', 'your secret: x', ': x']) {
-      const failure = adapter.decodeFailure(400, {}, error('invalid_request_error', message));
+      const failure = adapter.decodeFailure(400, error('invalid_request_error', message));
       assert.equal(failure.message, 'anthropic refused the request as malformed (HTTP 400, code invalid_request_error)');
     }
   });
 
   test('prefers the error code to the type', () => {
-    const failure = adapter.decodeFailure(429, {}, error('rate_limit_error', 'x', code('ramp_limit_exceeded')));
+    const failure = adapter.decodeFailure(429, error('rate_limit_error', 'x', code('ramp_limit_exceeded')));
     assert.equal(failure.message, 'anthropic is limiting the rate of requests (HTTP 429, code ramp_limit_exceeded)');
   });
 
   test('keeps the body as the detail where no message was found', () => {
-    assert.equal(adapter.decodeFailure(502, {}, '<html>').detail, '<html>');
+    assert.equal(adapter.decodeFailure(502, '<html>').detail, '<html>');
   });
 
   test('says what to do about reasoning of another conversation', () => {
     for (const message of ['messages.1.content.0: Invalid `signature` in `thinking` block', 'The block is bound to a different conversation.']) {
-      const failure = adapter.decodeFailure(400, {}, error('invalid_request_error', message));
+      const failure = adapter.decodeFailure(400, error('invalid_request_error', message));
       assert.equal(failure.kind, 'bad_request');
       assert.match(failure.message, /: a provider_state belongs to another conversation or account$/);
     }

@@ -78,6 +78,11 @@ test('a citation nested 120 deep is a failure that names the limit, whole and st
   );
 });
 
+test('citations with too many values together are a failure that names the limit', () => {
+  const citation = piece(`{"type":"citations_delta","citation":{"a":[${'0,'.repeat(300_000)}0]}}`);
+  isOwnFailure(streamed(START, start('{"type":"text","text":"a"}'), citation, citation, citation, citation), /more than 1000000 values/);
+});
+
 test('plain text beside what nobody reads arrives, however deep that is', () => {
   const outcome = adapter.decodeChat(body('{"type":"text","text":"a"}', `"stop_reason":"end_turn","extra":${nested(120)}`));
   assert.ok(!(outcome instanceof Failure));

@@ -152,6 +152,6 @@ test('decodeModels reports an error inside a 200', () => {
 });
 
 test('failures name the provider as it is registered', () => {
-  const failure = createGeminiAdapter('gemini-eu').decodeFailure(500, {}, '');
+  const failure = createGeminiAdapter('gemini-eu').decodeFailure(500, '');
   assert.equal(failure.message, 'gemini-eu failed on its side (HTTP 500)');
 });

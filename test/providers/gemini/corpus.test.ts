@@ -144,7 +144,7 @@ describe('Gemini recordings', { skip: corpusAbsent }, () => {
   for (const recording of all('error')) {
     test(`error ${recording.file}`, () => {
       const { status, body_text: source } = JSON.parse(readRecording(recording).toString()) as { status: number; body_text: string };
-      const failure = adapter.decodeFailure(status, {}, source);
+      const failure = adapter.decodeFailure(status, source);
       const { error } = JSON.parse(source) as { error: { status: string; message: string } };
       const kinds: Record<number, string> = { 400: 'bad_request', 403: 'auth', 404: 'not_found', 429: 'rate_limit' };
       assert.equal(failure.kind, kinds[status]);

@@ -34,7 +34,7 @@ const rows: readonly (readonly [what: string, status: number, body: string, kind
 ];
 for (const [what, status, body, kind, isRetried, message] of rows) {
   test(`decodeFailure reads ${what} as ${kind}${isRetried ? ', to be retried' : ''}`, () => {
-    const failure = adapter.decodeFailure(status, {}, body);
+    const failure = adapter.decodeFailure(status, body);
     assert.deepEqual(
       { kind: failure.kind, isRetried: failure.isRetried, message: failure.message, upstreamStatus: failure.upstreamStatus },
       { kind, isRetried, message, upstreamStatus: status },
@@ -53,18 +53,18 @@ for (const [delay, ms] of [
 ] as const) {
   test(`decodeFailure reads the retry delay ${delay} as ${ms} ms`, () => {
     const details = [{ '@type': 'x' }, { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: delay }];
-    assert.equal(adapter.decodeFailure(429, {}, errorBody(429, 'RESOURCE_EXHAUSTED', details)).retryAfterMs, ms);
+    assert.equal(adapter.decodeFailure(429, errorBody(429, 'RESOURCE_EXHAUSTED', details)).retryAfterMs, ms);
   });
 }
 
 test("decodeFailure keeps the provider's prose for the operator only", () => {
-  const failure = adapter.decodeFailure(400, {}, errorBody(400, 'INVALID_ARGUMENT', [], 'your prompt was: secret'));
+  const failure = adapter.decodeFailure(400, errorBody(400, 'INVALID_ARGUMENT', [], 'your prompt was: secret'));
   assert.equal(failure.detail, 'your prompt was: secret');
   assert.doesNotMatch(failure.message, /secret/);
 });
 
 test('decodeFailure keeps a body that is not JSON as the detail', () => {
-  assert.equal(adapter.decodeFailure(502, {}, '<h1>Bad Gateway</h1>').detail, '<h1>Bad Gateway</h1>');
+  assert.equal(adapter.decodeFailure(502, '<h1>Bad Gateway</h1>').detail, '<h1>Bad Gateway</h1>');
 });
 
 for (const [what, error, kind, isRetried] of [
@@ -90,7 +90,7 @@ test('decodeFailure never throws', () => {
   for (let i = 0; i < 10_000; i += 1) {
     const chars = [...source];
     for (let edit = 0; edit < 1 + random(4); edit += 1) chars.splice(random(chars.length), random(6), String.fromCharCode(random(128)));
-    const failure = adapter.decodeFailure(300 + random(300), {}, chars.join(''));
+    const failure = adapter.decodeFailure(300 + random(300), chars.join(''));
     assert.ok(failure instanceof Failure);
     assert.match(failure.message, /^gemini [\x20-\x7e]+$/);
   }

@@ -46,6 +46,24 @@ for (const [way, decode] of [
   });
 }
 
+function inPieces(...pieces: readonly { readonly jsonPath: string; readonly numberValue: number }[]): ChatReply | Failure {
+  const functionCall = { name: 'look', partialArgs: pieces };
+  return adapter.decodeChat(JSON.stringify({ candidates: [{ content: { parts: [{ functionCall }] }, finishReason: 'STOP' }] }));
+}
+
+test('a call in pieces of which one is nested beyond the limit is a failure that names it', () => {
+  const deepest = inPieces({ jsonPath: `$${'.a'.repeat(100)}`, numberValue: 1 });
+  assert.ok(!(deepest instanceof Failure));
+  assert.equal(replyToolCalls(deepest)[0]?.arguments.text, `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`);
+  isOwnFailure(inPieces({ jsonPath: `$${'.a'.repeat(101)}`, numberValue: 1 }), /nested beyond 100 levels/);
+});
+
+test('a call in short pieces that make too many values is a failure that names the limit', () => {
+  const pieces = Array.from({ length: 11_000 }, (_, index) => ({ jsonPath: `$.k${index}${'.a'.repeat(98)}`, numberValue: 1 }));
+  isOwnFailure(inPieces(...pieces), /more than 1000000 values/);
+  assert.ok(!(inPieces(...pieces.slice(0, 9000)) instanceof Failure));
+});
+
 test('an array nested beyond the limit is a failure that names it', () => {
   isOwnFailure(adapter.decodeChat(`[${'['.repeat(200)}${']'.repeat(200)}]`), /nested beyond 100 levels/);
 });

@@ -231,7 +231,7 @@ const UNSUPPORTED = 'openai/error/pydantic-ai--test_openai_web_search_tool_model
 
 const failureOf = (recording: Recording): Failure => {
   const { body_text: text } = json(readRecording(recording).toString());
-  return adapterFor(recording.provider).decodeFailure(recording.status, {}, String(text));
+  return adapterFor(recording.provider).decodeFailure(recording.status, String(text));
 };
 
 test('every recorded error has the kind of its status or of its more precise code', { skip: corpusAbsent }, () => {

@@ -2,8 +2,10 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { isMadeCallId } from '../../../src/core/call-id.ts';
+import { replyToolCalls } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { encodeState } from '../../../src/core/provider-state.ts';
+import { decodeChunks, endOf } from '../../decode-stream.ts';
 import { adapterOf, bodyWith, good } from './setup.ts';
 
 const openai = adapterOf('openai');
@@ -120,6 +122,29 @@ test('the legacy function_call is a call', () => {
   const [part] = reply.parts;
   assert.ok(part?.type === 'tool_call');
   assert.deepEqual([part.name, part.arguments.text, isMadeCallId(part.id), reply.stopReason], ['f', '{"a":1}', true, 'tool_use']);
+});
+
+test('what has to be read as it was written and is nested too deep is a failure that names the limit, never left out', () => {
+  const deep = `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`;
+  for (const field of [`"content":${deep}`, `"reasoning_details":[{"type":"t","x":${deep}}],"content":"a"`, `"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]`]) {
+    const whole = adapterOf('openrouter').decodeChat(`{"choices":[{"message":{${field}},"finish_reason":"stop"}]}`);
+    const frame = Buffer.from(`data: {"choices":[{"delta":{${field}},"finish_reason":"stop"}]}\n\n`);
+    for (const outcome of [whole, endOf(decodeChunks(adapterOf('openrouter'), [frame]))]) {
+      assert.ok(outcome instanceof Failure, field);
+      assert.match(outcome.message, /nested beyond 100 levels, which is the gateway's limit/);
+      assert.equal(outcome.isOwn, true);
+    }
+  }
+});
+
+test('a custom call keeps its kind when a later piece has neither of the two', () => {
+  const frame = (call: object, finish: string | null): Buffer =>
+    Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: finish }] })}\n\n`);
+  const reply = endOf(decodeChunks(adapterOf('openai'), [
+    frame({ id: 'a', type: 'custom', custom: { name: 'run', input: '4 +' } }, null), frame({ id: 'a', type: 'custom' }, null), frame({ custom: { input: ' 4' } }, null), frame({ type: 'custom' }, 'tool_calls'),
+  ]));
+  assert.ok(!(reply instanceof Failure));
+  assert.deepEqual(replyToolCalls(reply).map(({ name, arguments: args }) => [name, args.text]), [['run', '{"input":"4 + 4"}']]);
 });
 
 test('a custom call carries its text as input', () => {

@@ -315,14 +315,11 @@ test('reasoning_details of a stream are put together by type, index and id, and 
   ]);
 });
 
-test('what a detail holds beside text keeps its digits; what cannot be read strictly is left out', () => {
-  const deep = '['.repeat(200) + ']'.repeat(200);
+test('what a detail holds beside text keeps its digits', () => {
   const data = `{"choices":[{"delta":{"content":"x","reasoning_details":[null,{"type":"reasoning.server_tool_call","n":1.0,"o":{"a":1.0},"__proto__":{"p":1}}]},"finish_reason":"stop"}]}`;
   const states = (frame: string) => good(endOf(decodeChunks(adapterOf('openrouter'), [Buffer.from(`data: ${frame}\n\n`)]))).parts;
   const body = (frame: string) => bodyText(adapterOf('openrouter'), requestOf({ turns: [{ role: 'assistant', parts: states(frame) }, user('q')] }));
   assert.ok(body(data).includes('"reasoning_details":[{"type":"reasoning.server_tool_call","n":1.0,"o":{"a":1.0},"__proto__":{"p":1}}]'));
-  const tooDeep = `{"choices":[{"delta":{"content":"x","reasoning_details":[{"type":"t","o":${deep}}]},"finish_reason":"stop"}]}`;
-  assert.ok(body(tooDeep).includes('"reasoning_details":[{"type":"t"}]'));
 });
 
 test('an answer with calls replays to the host that gave it', () => {
@@ -369,7 +366,7 @@ test('whatever the frames and bodies, decoding throws nothing and ends once', ()
         decoder.frame(next(20) === 0 ? 'error' : '', text, sink);
         adapter.decodeChat(text);
         adapter.decodeModels(text);
-        adapter.decodeFailure(400 + next(200), {}, text);
+        adapter.decodeFailure(400 + next(200), text);
       }
       decoder.end(sink);
       endOf(deltas);
@@ -385,5 +382,5 @@ test('frames of deep nesting throw nothing', () => {
       endOf(decodeChunks(adapterOf('compat'), [Buffer.from(`data: ${frame}\n\n`)]));
     }
   }
-  assert.ok(openai.decodeFailure(500, {}, `{"error":${deep}}`) instanceof Failure);
+  assert.ok(openai.decodeFailure(500, `{"error":${deep}}`) instanceof Failure);
 });

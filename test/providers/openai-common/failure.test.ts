@@ -5,7 +5,7 @@ import { adapterOf } from '../openai-chat/setup.ts';
 
 const openai = adapterOf('openai');
 const failureOf = (status: number, body: unknown): Failure =>
-  openai.decodeFailure(status, {}, typeof body === 'string' ? body : JSON.stringify(body));
+  openai.decodeFailure(status, typeof body === 'string' ? body : JSON.stringify(body));
 const error = (fields: object): object => ({ error: { message: 'prose', type: 'invalid_request_error', param: null, code: null, ...fields } });
 
 const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKind, isRetried: boolean])[] = [

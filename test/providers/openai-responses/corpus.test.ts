@@ -234,7 +234,7 @@ test('every recorded error has the kind of its status or of its more precise cod
   const errors = recordings('openai-responses', 'error');
   assert.ok(errors.length >= 5, `${errors.length} errors`);
   for (const recording of errors) {
-    const failure = responses.decodeFailure(recording.status, {}, String(json(readRecording(recording).toString())['body_text']));
+    const failure = responses.decodeFailure(recording.status, String(json(readRecording(recording).toString())['body_text']));
     assert.deepEqual([recording.file, failure.kind], [recording.file, ERROR_KINDS[recording.file] ?? 'bad_request']);
     assert.ok(failure.detail !== undefined && !failure.message.includes(failure.detail), recording.file);
   }

@@ -260,7 +260,7 @@ test('no failure repeats what was generated', () => {
 
 test('a refusal to summarise reasoning says how to ask for none', () => {
   const error = { message: 'Your organization must be verified.', type: 'invalid_request_error', param: 'reasoning.summary', code: 'unsupported_value' };
-  const failure = responses.decodeFailure(400, {}, JSON.stringify({ error }));
+  const failure = responses.decodeFailure(400, JSON.stringify({ error }));
   assert.equal(failure.kind, 'bad_request');
   assert.equal(
     failure.message,

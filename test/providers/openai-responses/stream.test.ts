@@ -133,6 +133,24 @@ test('an item that is never done keeps nothing from the answer', () => {
   assert.deepEqual(kinds(deltas), ['tool_call', 'done']);
 });
 
+test('an answer that only the last event tells is the same as its whole twin, digit for digit', () => {
+  const output = [reasoning('sealed', 'Hm.'), message('Hi'), { type: 'web_search_call', id: 'ws', n: 7 }, functionCall('call_a', '{"n":1.0}')];
+  const deltas = deltasOf(completed({ output }));
+  assert.deepEqual(kinds(deltas), ['thinking', 'text', 'tool_call', 'done']);
+  assert.deepEqual(good(endOf(deltas)), good(responses.decodeChat(JSON.stringify({ id: 'resp_1', object: 'response', model: 'm1', status: 'completed', output }))));
+  const withObject = JSON.stringify(completed({ output: [functionCall('call_a', '')] })).replace('"arguments":""', '"arguments":{"n":1.0}');
+  const late = good(endOf(decodeChunks(responses, [Buffer.from(`data: ${withObject}\n\n`)])));
+  assert.deepEqual(late.parts.map((part) => (part.type === 'tool_call' ? part.arguments.text : part.type)), ['{"n":1.0}']);
+});
+
+test('items that wait for another and have too many values together are a failure that names the limit', () => {
+  const added = (index: number) => ({ type: 'response.output_item.added', output_index: index });
+  const many = { type: 'web_search_call', x: Array.from({ length: 400_000 }, () => 0) };
+  const failure = failureOf(added(0), ...[1, 2, 3].flatMap((index) => [added(index), itemDone(many, index)]));
+  assert.match(failure.message, /more than 1000000 values, which is the gateway's limit/);
+  assert.equal(failure.isOwn, true);
+});
+
 test('calls that only the last event tells are calls, and those that were done are not told twice', () => {
   const output = [message('a'), functionCall('c', '{"n":1.0}'), functionCall('d', '{}')];
   const deltas = deltasOf(textDelta('a'), itemDone(message('a')), completed({ output }));

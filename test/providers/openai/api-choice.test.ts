@@ -4,7 +4,7 @@ import type { ChatRequest, Thinking } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
-import { WEATHER, assistant, bodyWith, fixture as chatFixture, good, payload, requestOf, text, user } from '../openai-chat/setup.ts';
+import { WEATHER, assistant, bodyWith, fixture as chatFixture, good, options, payload, requestOf, text, user } from '../openai-chat/setup.ts';
 import { bodyOf, fixture as responsesFixture, message, stateOf } from '../openai-responses/setup.ts';
 
 const auto = OPENAI_ROW.createAdapter('openai');
@@ -18,7 +18,7 @@ const pathOf = (fields: Partial<ChatRequest>, adapter = auto): string => {
 };
 
 const OLD = ['gpt-3.5-turbo', 'gpt-4o', 'gpt-4.1-mini', 'o3', 'o4-mini', 'gpt-5', 'gpt-5-mini-2025-08-07', 'gpt-5.1', 'gpt-5.3'];
-const OTHERS = ['chatgpt-4o-latest', 'gpt-5-chat-latest', 'gpt-6-chat-latest', 'gpt-oss-120b', 'llama-4', 'deepseek-v4-pro', 'my-codex', 'fake-chat', 'gpt-5-search-api'];
+const OTHERS = ['chatgpt-4o-latest', 'gpt-5-chat-latest', 'gpt-6-chat-latest', 'gpt-oss-120b', 'llama-4', 'deepseek-v4-pro', 'my-codex', 'fake-chat', 'gpt-5-search-api', 'gpt-5.5-search-api', 'gpt-6-search-preview-2026-01-01'];
 const NEW = ['gpt-5.4', 'gpt-5.5-mini', 'gpt-5.6-sol', 'gpt-5.10', 'gpt-6-sol', 'gpt-6.2-astra', 'gpt-7', 'gpt-10-nova', 'ft:gpt-6-luna:me::x'];
 const ONLY = ['o1-pro', 'o3-pro-2025-06-10', 'gpt-5-pro', 'gpt-5.4-pro', 'gpt-5-codex', 'gpt-5.1-codex-max', 'codex-mini-latest', 'o4-mini-deep-research', 'computer-use-preview'];
 
@@ -37,6 +37,17 @@ test('newer models, known or not, are asked through Responses when they are to u
     assert.equal(pathOf({ model, thinking: on }), '/chat/completions', model);
     for (const thinking of [undefined, on, off]) assert.equal(pathOf({ model, tools: [WEATHER], thinking }), '/responses', model);
   }
+});
+
+test('what provider_options puts in the place of the model, the tools or the stop sequences decides', () => {
+  const path = (json: string, fields: Partial<ChatRequest> = {}): string => pathOf({ model: 'gpt-6-sol', providerOptions: options(json), ...fields });
+  assert.equal(path('{"model":"gpt-5-pro"}', { model: 'gpt-4o' }), '/responses');
+  assert.equal(path('{"model":"gpt-4o"}', { tools: [WEATHER] }), '/chat/completions');
+  assert.equal(path('{"tools":[{"type":"web_search"}]}'), '/responses');
+  assert.equal(path('{"tools":[{"type":"function","function":{"name":"f"}}]}', { tools: [WEATHER] }), '/chat/completions');
+  assert.equal(path('{"tools":[]}', { tools: [WEATHER] }), '/chat/completions');
+  assert.equal(path('{"stop":["x"]}', { tools: [WEATHER] }), '/chat/completions');
+  assert.equal(path('{"stop":null}', { tools: [WEATHER] }), '/responses');
 });
 
 test('a request with stop sequences stays where they exist', () => {
@@ -79,6 +90,21 @@ test('a stream is read by the API that gave it, also without names of events and
   }
 });
 
+test('frames that tell of neither API bind a stream to none', () => {
+  for (const fixture of [chatFixture('text.sse'), responsesFixture('text.sse')]) {
+    for (const first of ['data: {"type":"keepalive"}', 'event: keepalive\ndata: {"type":"keepalive"}', 'event: ping\ndata: {}', 'data: [DONE]', 'data: {"id":"x"}']) {
+      const end = good(endOf(decodeChunks(auto, [Buffer.from(`${first}\n\n`), fixture])));
+      assert.deepEqual(end.parts, [{ type: 'text', text: 'Grüße, 👋 world', state: undefined }], first);
+    }
+  }
+});
+
+test('a whole answer of Responses that does not say what it is is read as one', () => {
+  const body = bodyOf([message('new')]).replace(/"object":\s*"response",?/, '');
+  assert.ok(!body.includes('"object"'));
+  assert.deepEqual(good(auto.decodeChat(body)).parts, [{ type: 'text', text: 'new', state: undefined }]);
+});
+
 test('a stream that is none, or begins with an error, fails', () => {
   const kindOf = (bytes: string): string => {
     const end = endOf(decodeChunks(auto, [Buffer.from(bytes)]));
@@ -88,6 +114,9 @@ test('a stream that is none, or begins with an error, fails', () => {
   assert.equal(kindOf(''), 'server');
   assert.equal(kindOf('data: {"unexpected":["shape"]}\n\n'), 'server');
   assert.equal(kindOf('event: error\ndata: {"type":"error","code":"rate_limit_exceeded","message":"x","param":null}\n\n'), 'rate_limit');
+  assert.equal(kindOf('data: {"type":"error","code":"rate_limit_exceeded","message":"x","param":null}\n\n'), 'rate_limit');
+  assert.equal(kindOf('event: error\ndata: {"code":"rate_limit_exceeded","message":"x"}\n\n'), 'rate_limit');
+  assert.equal(kindOf('data: {"error":{"code":"rate_limit_exceeded"}}\n\n'), 'rate_limit');
   assert.equal(kindOf('data: {"type":"error","error":{"code":"rate_limit_exceeded"}}\n\n'), 'rate_limit');
 });
 

@@ -1,0 +1,47 @@
+/** How many sockets all providers together may hold: an idle one gives way to one that is needed. */
+
+import type { Duplex } from 'node:stream';
+
+/** Most idle sockets of all providers. Each pool's own bound lets a burst on each of twenty providers keep 5,000. */
+const IDLE_SOCKETS_MAX = 512;
+
+export class SocketRoom {
+  readonly #socketsMax: number;
+  readonly #open = new Set<Duplex>();
+  /** Those that have been idle longest come first. */
+  readonly #idle = new Set<Duplex>();
+
+  /** `socketsMax`: beyond it no socket stays idle. Those in use are not bounded here: each has an exchange that is. */
+  constructor(socketsMax = Infinity) {
+    this.#socketsMax = socketsMax;
+  }
+
+  /** A connection is being made. */
+  opened(socket: Duplex): void {
+    this.#open.add(socket);
+    socket.once('close', () => this.#forget(socket));
+    this.#makeRoom();
+  }
+
+  startIdle(socket: Duplex): void {
+    this.#idle.add(socket);
+    this.#makeRoom();
+  }
+
+  endIdle(socket: Duplex): void {
+    this.#idle.delete(socket);
+  }
+
+  #forget(socket: Duplex): void {
+    this.#open.delete(socket);
+    this.#idle.delete(socket);
+  }
+
+  #makeRoom(): void {
+    for (const socket of this.#idle) {
+      if (this.#idle.size <= IDLE_SOCKETS_MAX && this.#open.size <= this.#socketsMax) return;
+      this.#forget(socket);
+      socket.destroy();
+    }
+  }
+}
