@@ -16,6 +16,7 @@ import { createGateway } from './gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { listen } from './http/listen.ts';
 import { MemoryHealth, watchMemory } from './http/memory.ts';
+import { ModelLists } from './http/model-lists.ts';
 import type { ServerParts } from './http/parts.ts';
 import { createServer } from './http/server.ts';
 import type { GatewayServer } from './http/server.ts';
@@ -124,9 +125,17 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     const sentence = (failure: Failure): string => sentenceOf(failure, redact);
     return {
       config: current,
-      dialects: DIALECTS,
+      dialects: dialectsOf(current),
       providers: new Map<string, Provider>(current.providers.map((provider) => [provider.name, provider])),
       gateway,
+      // New keys may see other models.
+      modelLists: new ModelLists({
+        fetch: (provider, context) => gateway.models(provider, context),
+        onFailure: ({ name }, failure, requestId) =>
+          log.warn('the models of a provider cannot be listed', { request_id: requestId, provider: name, kind: failure.kind, error: sentence(failure) }),
+        requestTimeoutMs: current.requestTimeoutMs,
+        now: () => performance.now(),
+      }),
       metrics,
       admission,
       log,
@@ -179,6 +188,12 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     reload,
     close,
   };
+}
+
+/** The gateway's own format, and those of other makers that the operator lets it serve. */
+function dialectsOf({ dialects }: Config): ServerParts['dialects'] {
+  const [native, ...others] = DIALECTS;
+  return [native, ...others.filter(({ name }) => dialects.includes(name))];
 }
 
 /** Every secret that could turn up in text, by what it is for. A private key never leaves the process. */

@@ -105,9 +105,9 @@ export function createMetrics(sources: MetricsSources) {
   const registry = new Registry();
   const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status']);
   const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once: beyond `GATEWAY_MAX_CONNECTIONS`.', []).labels();
-  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats and model lists being served, until their answer was taken.', []).labels();
+  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats, counts of tokens and model lists being served, until their answer was taken.', []).labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', []).labels();
-  const refused = registry.counter('gateway_requests_refused_total', 'Chats and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up).', ['reason']);
+  const refused = registry.counter('gateway_requests_refused_total', 'Chats, counts of tokens and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up).', ['reason']);
   const ignoredFields = registry.counter('gateway_request_fields_ignored_total', 'Fields of requests in formats of other makers that were left out; `field` is one of its table, or `other`.', ['dialect', 'field']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
   const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of chat requests read.', []).labels();

@@ -64,7 +64,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   callers: { is: 'pure codecs, one for each format that callers speak', values: ['base', 'core'], touches: [] },
   providers: { is: 'pure codecs, one for each format that providers speak; the hosts', values: ['base', 'core'], touches: [] },
   upstream: { is: 'outbound HTTP: connections, time limits, proxies, retry policy', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
-  gateway: { is: 'the one attempt loop: complete, stream, models', values: ['base', 'core', 'metrics.ts', 'upstream'], touches: [] },
+  gateway: { is: 'the one attempt loop: complete, stream, count, models', values: ['base', 'core', 'metrics.ts', 'upstream'], touches: [] },
   http: {
     is: 'inbound HTTP: routes, tokens, bodies, event streams',
     values: ['base', 'core', 'gateway'],

@@ -167,6 +167,16 @@ export function word<T extends string>(...choices: readonly T[]): SettingType<T>
   return { name: choices.join(', '), expects: `one of ${choices.join(', ')}`, parse, shown: 'always' };
 }
 
+/** Some of a few words, separated by commas; `none` = none of them. */
+export function someOf(...choices: readonly string[]): SettingType<readonly string[]> {
+  const parse = (text: string): readonly string[] | undefined => {
+    const chosen = words(text);
+    if (chosen.length === 1 && chosen[0] === 'none') return [];
+    return chosen.length > 0 && chosen.every((item) => choices.includes(item)) ? chosen : undefined;
+  };
+  return { name: 'list', expects: `some of ${choices.join(', ')}, separated by commas, or none`, parse, shown: 'always' };
+}
+
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],

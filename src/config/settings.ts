@@ -14,7 +14,7 @@ import { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
-import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, word } from './environment.ts';
+import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 
 export type Setting = {
@@ -69,7 +69,7 @@ export const SETTINGS = [
   { variable: 'GATEWAY_HEARTBEAT_INTERVAL', field: 'heartbeatIntervalMs', type: INTERVAL, default: '15s',
     meaning: 'A comment is sent after so long without an event in a stream; `0` or negative = off.' },
   { variable: 'GATEWAY_MAX_CONCURRENT', field: 'concurrentMax', type: count(1, 1_000_000), default: undefined, absence: 'unlimited',
-    meaning: 'Chats and model lists in flight, each until its answer was taken; beyond it callers get 429 with `Retry-After`.' },
+    meaning: 'Chats, counts of tokens and model lists in flight, each until its answer was taken; beyond it callers get 429 with `Retry-After`.' },
   { variable: 'GATEWAY_MAX_CONNECTIONS', field: 'connectionsMax', type: count(1, 1_000_000), default: undefined,
     absence: 'from the descriptor limit',
     meaning: "Callers' connections; more are closed at once. By default half of the process's descriptors (`ulimit -n`, less 48 for itself), so that each chat has one for its provider; unlimited where that cannot be read." },
@@ -117,6 +117,8 @@ export const SETTINGS = [
   { variable: 'NO_PROXY', field: 'noProxy', type: HOSTS, default: '',
     alternative: { variable: 'no_proxy', type: HOSTS },
     meaning: 'Called without a proxy: hosts and their subdomains, also `host:port` and IP addresses, or `*`; separated by commas.' },
+  { variable: 'GATEWAY_DIALECTS', field: 'dialects', type: someOf('openai-chat', 'openai-responses', 'anthropic'), default: 'openai-chat,openai-responses,anthropic',
+    meaning: "The formats of other makers that are served beside the gateway's own; `none` = none. The paths of the others are unknown." },
   { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
     meaning: 'Whether `provider/model` as a model asks that provider, where there is one of that name.' },
   { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',

@@ -87,6 +87,14 @@ export type ModelsPage = {
   readonly nextCursor: string | undefined;
 };
 
+/** How a provider counts the tokens that a request would bring, without answering it. */
+export interface TokenCounting {
+  /** The call for a request, without what the provider refuses here. Failures: unsupported, bad_request. */
+  encode(request: ChatRequest): UpstreamCall | Failure;
+  /** Input tokens, from a whole 200 body. Failures: server, or what an error inside a 200 says. */
+  decode(body: string): number | Failure;
+}
+
 export interface Adapter {
   /** The wire format's name, part of every provider_state: `anthropic`, `openai-chat`, `openai-responses`, `gemini`. */
   readonly dialect: string;
@@ -99,6 +107,8 @@ export interface Adapter {
   createStreamDecoder(): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
   decodeModels(body: string): ModelsPage | Failure;
+  /** Absent where the provider does not count. */
+  readonly counting?: TokenCounting | undefined;
   /** A reply whose status is not 2xx. Never throws, whatever the body. Its headers are read elsewhere. */
   decodeFailure(status: number, body: string): Failure;
 }

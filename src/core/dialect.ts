@@ -6,7 +6,7 @@
  * an answer travels exist once, elsewhere.
  */
 
-import type { JsonObject } from '../base/json/value.ts';
+import type { JsonObject, JsonOutObject } from '../base/json/value.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { Failure } from './failure.ts';
 
@@ -81,6 +81,15 @@ export interface DialectRelay {
   renderFrame(event: string, data: string, facts: AnswerFacts): string;
 }
 
+/** How callers ask what a request would take, with the same body as for an answer. */
+export interface DialectCounting {
+  readonly route: DialectRoute;
+  /** Below the base URL of a provider to which such a request is relayed. */
+  readonly relayPath: string;
+  /** The body of a good answer, unless it is the provider's own. */
+  render(inputTokens: number): string;
+}
+
 /** What keeps callers apart who share a provider's account. */
 export type RelayRules = {
   /** The caller's label. */
@@ -94,6 +103,33 @@ export type RelayedBody = {
   /** Where in the body something stands that was taken out. */
   readonly ignored: readonly string[];
 };
+
+/** A model as the callers of one dialect name it. */
+export type ListedModel = {
+  /** What a request has to say to reach it. */
+  readonly name: string;
+  readonly provider: string;
+  readonly info: ModelInfo;
+};
+
+export type ModelList = {
+  readonly models: readonly ListedModel[];
+  /** Who serves a request that names no provider; undefined when its models are not among these, since it failed. */
+  readonly defaultProvider: string | undefined;
+};
+
+/** How models are listed. Dialects share the paths for that. */
+export interface DialectModels {
+  /**
+   * The header by which its callers are told from all others; undefined = there is none. Callers without such a header get
+   * one object, which has the members of all dialects that are told by none.
+   */
+  readonly header: string | undefined;
+  /** Members of the list, or of the page of it that the query asks for. Failure: bad_request. */
+  list(list: ModelList, query: URLSearchParams): JsonOutObject | Failure;
+  /** Members of one model. */
+  one(model: ListedModel): JsonOutObject;
+}
 
 /** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
 export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
@@ -114,14 +150,15 @@ export interface CallerDialect {
   readonly routes: readonly DialectRoute[];
   /** Undefined where no provider speaks it. */
   readonly relay: DialectRelay | undefined;
+  /** Undefined where it has no such thing. */
+  readonly counting: DialectCounting | undefined;
   /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
   decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure;
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
   renderReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): string;
   createFrames(facts: AnswerFacts): StreamFrames;
   renderFailure(failure: Failure, requestId: string): FailureAnswer;
-  /** A provider's model list. */
-  renderModels(provider: string, models: readonly ModelInfo[]): string;
+  readonly models: DialectModels;
   /**
    * Whether the connection is broken off behind a failed stream instead of ended: clients that do not know the
    * dialect's error frame take a stream that ends in order for a whole answer.

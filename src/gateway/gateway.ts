@@ -1,5 +1,5 @@
 /**
- * One chat, from a decoded request to a reply: the only place where attempts are made and counted.
+ * One chat, count or list of models, from a call to a reply: the only place where attempts are made and counted.
  *
  * Knows providers only through their adapters and the network only through a transport; knows nothing of
  * the inbound side but the exchange's scope and a sink for deltas.
@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { retryAfterMs } from '../base/retry-after.ts';
-import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import type { Provider, TokenCounting, UpstreamCall } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
@@ -48,10 +48,14 @@ export type CallContext = {
 
 export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
 
+export type CountReply = { readonly inputTokens: number; readonly raw: string };
+
 export interface Gateway {
   complete(provider: Provider, call: UpstreamCall, context: CallContext): Promise<WholeReply | Failure>;
   /** Pushes every delta but `failed`, which is returned; resolves when the stream is over. */
   stream(provider: Provider, call: UpstreamCall, context: CallContext, sink: StreamSink): Promise<Failure | undefined>;
+  /** What a call of the provider's counting says. */
+  count(provider: Provider, counting: TokenCounting, call: UpstreamCall, context: CallContext): Promise<CountReply | Failure>;
   /** All pages. */
   models(provider: Provider, context: CallContext): Promise<readonly ModelInfo[] | Failure>;
 }
@@ -199,6 +203,15 @@ export function createGateway(
       const { ended } = context.scope;
       if (firstAtMs !== undefined && ended !== 'caller-gone') metrics.streamCut(provider.name, outcome, ended);
       return outcome;
+    },
+
+    count(provider, counting, call, context) {
+      return withRetries(provider, context, async () => {
+        const raw = await readWhole(provider, call, context);
+        if (raw instanceof Failure) return raw;
+        const inputTokens = counting.decode(raw);
+        return inputTokens instanceof Failure ? inputTokens : { inputTokens, raw };
+      }, never);
     },
 
     async models(provider, context) {

@@ -1,7 +1,7 @@
 /** Chats, in any dialect: body → request → gateway → reply. */
 
 import type { Provider, UpstreamCall } from '../core/adapter.ts';
-import type { ChatReply } from '../core/chat.ts';
+import type { ChatReply, ChatRequest } from '../core/chat.ts';
 import { checkConversation } from '../core/conversation.ts';
 import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, StreamFrames } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
@@ -34,16 +34,16 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
       return;
     }
     deadline.startFor(asked.isStream);
-    const context: CallContext = {
-      scope: exchange.scope,
-      deadline,
-      record: exchange.record,
-      extraHeaders: parts.config.propagatesTrace ? traceHeaders(exchange.trace) : undefined,
-    };
+    const context = contextOf(exchange, parts, deadline);
     await (asked.isStream ? answerStreamed(exchange, parts, asked, context) : answerWhole(exchange, parts, asked, context));
   } finally {
     deadline.clear();
   }
+}
+
+/** The limits of the exchange's calls. */
+export function contextOf({ scope, record, trace }: Exchange, { config }: ServerParts, deadline: Deadline): CallContext {
+  return { scope, deadline, record, extraHeaders: config.propagatesTrace ? traceHeaders(trace) : undefined };
 }
 
 async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
@@ -107,13 +107,22 @@ type Asked = {
 };
 
 /** What a caller is told whose time was over before its body had come. */
-function endedWhileSending(exchange: Exchange, timeoutSetting: string): Failure | undefined {
+export function endedWhileSending(exchange: Exchange, timeoutSetting: string): Failure | undefined {
   const { ended } = exchange.scope;
   return ended === undefined || ended === 'caller-gone' ? undefined : scopeFailure(ended, timeoutSetting);
 }
 
 /** What the caller asks, once everything about it was checked; undefined when the exchange ended while it was sending. */
 async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Asked | Failure | undefined> {
+  const received = await receive(exchange, parts, route);
+  return received === undefined || received instanceof Failure ? received : askedOf(exchange, parts, received.decoded, received.target);
+}
+
+/** A request as far as its dialect is known, and who is to serve it. */
+export type Received = { readonly decoded: DecodedRequest; readonly target: Target };
+
+/** Undefined when the exchange ended while its caller was sending. */
+export async function receive(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Received | Failure | undefined> {
   const refusal = checkBodyHeaders(exchange.request, parts.config.bodyBytesMax);
   if (refusal !== undefined) return refusal;
   if (exchange.expectsContinue) exchange.response.writeContinue();
@@ -130,40 +139,66 @@ async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectR
   if (target instanceof Failure) return target;
   exchange.record.provider = target.provider.name;
   exchange.record.requestedModel = decoded.model;
-  return askedOf(exchange, parts, decoded, target);
+  if (exchange.dialect.vendor !== undefined) {
+    exchange.response.setHeader('X-Gateway-Target', headerText(`${target.provider.name}/${target.model}`));
+  }
+  return { decoded, target };
 }
 
 /** The request as its provider takes it: relayed where both speak one dialect, else translated. */
 function askedOf(exchange: Exchange, parts: ServerParts, decoded: DecodedRequest, { provider, model }: Target): Asked | Failure {
-  const { dialect } = exchange;
   const { isStream } = decoded;
-  const relay = provider.speaks.includes(dialect.name) ? dialect.relay : undefined;
-  if (dialect.vendor !== undefined) exchange.response.setHeader('X-Gateway-Target', headerText(`${provider.name}/${model}`));
-  if (relay !== undefined) {
-    const allowsStored = parts.config.relaysStored || parts.config.callers.length === 1;
-    const relayed = relay.encode(decoded, model, { caller: exchange.caller, allowsStored });
-    if (relayed instanceof Failure) return relayed;
-    nameIgnored(exchange, parts, relayed.ignored);
-    return { decoded, provider, relay, isStream, call: relayedCall(exchange, relay, relayed.body, isStream) };
-  }
+  const relay = relayTo(provider, exchange);
+  const call =
+    relay === undefined
+      ? translatedCall(exchange, parts, decoded, model, (request) => provider.adapter.encodeChat(request, isStream))
+      : relayedCall(exchange, parts, relay, relay.path, decoded, model);
+  return call instanceof Failure ? call : { decoded, provider, relay, isStream, call };
+}
+
+/** Undefined where a request has to be translated. */
+export function relayTo(provider: Provider, { dialect }: Exchange): DialectRelay | undefined {
+  return provider.speaks.includes(dialect.name) ? dialect.relay : undefined;
+}
+
+/** The call that `encode` makes of the request as a chat. */
+export function translatedCall(
+  exchange: Exchange,
+  parts: ServerParts,
+  decoded: DecodedRequest,
+  model: string,
+  encode: (request: ChatRequest) => UpstreamCall | Failure,
+): UpstreamCall | Failure {
   const translation = decoded.translate(model);
   if (translation instanceof Failure) return translation;
   const { request, ignored } = translation;
   const breach = checkConversation(request.turns);
   if (breach !== undefined) return breach;
-  const call = provider.adapter.encodeChat(request, isStream);
-  if (call instanceof Failure) return call;
-  nameIgnored(exchange, parts, ignored);
-  return { decoded, provider, relay, isStream, call };
+  const call = encode(request);
+  if (!(call instanceof Failure)) nameIgnored(exchange, parts, ignored);
+  return call;
 }
 
-function relayedCall(exchange: Exchange, relay: DialectRelay, body: string, isStream: boolean): UpstreamCall {
+/** The caller's own request, to that path of a provider that speaks its dialect. */
+export function relayedCall(
+  exchange: Exchange,
+  parts: ServerParts,
+  relay: DialectRelay,
+  path: string,
+  decoded: DecodedRequest,
+  model: string,
+): UpstreamCall | Failure {
+  const { config } = parts;
+  const { isStream } = decoded;
+  const relayed = relay.encode(decoded, model, { caller: exchange.caller, allowsStored: config.relaysStored || config.callers.length === 1 });
+  if (relayed instanceof Failure) return relayed;
+  nameIgnored(exchange, parts, relayed.ignored);
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' };
   for (const name of Object.keys(relay.headers)) {
     const value = singleHeader(exchange, name) ?? relay.headers[name];
     if (value !== undefined) headers[name] = value;
   }
-  return { method: 'POST', path: relay.path, headers, body };
+  return { method: 'POST', path, headers, body: relayed.body };
 }
 
 function singleHeader({ request }: Exchange, name: string): string | undefined {

@@ -1,22 +1,99 @@
-/** GET /v1/providers and GET /v1/models. */
+/** GET /v1/providers, GET /v1/models and GET /v1/models/{name}: whom and what a caller can ask for. */
 
 import { renderJson } from '../base/json/render.ts';
+import type { JsonOutObject } from '../base/json/value.ts';
+import type { Provider } from '../core/adapter.ts';
+import type { ModelInfo } from '../core/chat.ts';
+import type { CallerDialect, ListedModel } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
+import { scopeFailure } from '../core/scope-failure.ts';
 import type { Exchange } from './exchange.ts';
+import type { ModelsAsker } from './model-lists.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
-import { unknownProvider } from './target.ts';
+import { nameOf, targetOf, unknownProvider } from './target.ts';
 import { traceHeaders } from './trace.ts';
+
+/** What a model's name comes after. */
+export const MODEL_PATH = '/v1/models/';
 
 export async function answerProviders(exchange: Exchange, parts: ServerParts): Promise<void> {
   const providers = [...parts.providers.keys()].sort();
   exchange.sendJson(200, renderJson({ providers, default: parts.config.defaultProvider }));
 }
 
+/**
+ * Whose path it is when dialects share one: those that are told by a header of the request, or else all that are told by
+ * none. Who names a provider in the query asks in the gateway's own format.
+ */
+export function sharersOf({ request, query }: Exchange, dialects: ServerParts['dialects']): ServerParts['dialects'] {
+  const [native, ...others] = dialects;
+  if (providerIn(query) !== null) return [native];
+  const [told, ...more] = dialects.filter(({ models: { header } }) => header !== undefined && request.headers[header] !== undefined);
+  if (told !== undefined) return [told, ...more];
+  return [native, ...others.filter(({ models }) => models.header === undefined)];
+}
+
 /** Takes a place as a chat does: a long list is up to 50 calls. */
 export async function answerModels(exchange: Exchange, parts: ServerParts): Promise<void> {
   if (!takePlace(exchange, parts)) return;
-  const name = new URLSearchParams(exchange.query).get('provider') ?? parts.config.defaultProvider;
+  const named = providerIn(exchange.query);
+  if (named !== null) return answerLive(exchange, parts, named);
+  const providers = [...parts.providers.values()];
+  const outcomes = await parts.modelLists.of(providers, askerOf(exchange, parts));
+  if (outcomes === undefined) return sendEnded(exchange);
+  const failures = outcomes.filter((outcome) => outcome instanceof Failure);
+  const lists = providers.flatMap((provider, index) => {
+    const models = outcomes[index];
+    return models === undefined || models instanceof Failure ? [] : [{ provider, models }];
+  });
+  const [failure] = failures;
+  if (lists.length === 0 && failure !== undefined) {
+    exchange.sendFailure(parts.presentable(failure));
+    return;
+  }
+  const missing = providers.filter((_, index) => outcomes[index] instanceof Failure).map(({ name }) => name);
+  if (missing.length > 0) exchange.response.setHeader('X-Gateway-Ignored', missing.join(', '));
+  sendMembers(exchange, parts, (dialect) => {
+    const models = lists.flatMap((list) => namedModels(dialect, list.provider, list.models, parts));
+    const defaultProvider = lists.find(({ provider }) => provider.name === parts.config.defaultProvider)?.provider.name;
+    return dialect.models.list({ models, defaultProvider }, new URLSearchParams(exchange.query));
+  });
+}
+
+/** One model, by the name that a request would have: with a provider as its prefix or without, slashes and all. */
+export async function answerModel(exchange: Exchange, parts: ServerParts): Promise<void> {
+  if (!takePlace(exchange, parts)) return;
+  const model = decoded(exchange.path.slice(MODEL_PATH.length));
+  if (model === undefined) {
+    exchange.sendFailure(new Failure('bad_request', 'the path is not percent-encoded UTF-8'));
+    return;
+  }
+  // Names are understood as a maker's clients mean them; the gateway's own format comes first and has no names but a provider's.
+  const dialect = sharersOf(exchange, parts.dialects).at(-1) ?? exchange.dialect;
+  const target = targetOf(dialect, { provider: providerIn(exchange.query) ?? undefined, model }, undefined, parts.providers, parts.config);
+  if (target instanceof Failure) {
+    exchange.sendFailure(target);
+    return;
+  }
+  exchange.record.provider = target.provider.name;
+  const outcomes = await parts.modelLists.of([target.provider], askerOf(exchange, parts));
+  const [models] = outcomes ?? [];
+  if (models === undefined) return sendEnded(exchange);
+  if (models instanceof Failure) {
+    exchange.sendFailure(parts.presentable(models));
+    return;
+  }
+  const info = models.find(({ id }) => id === target.model);
+  if (info === undefined) {
+    exchange.sendFailure(new Failure('not_found', `${target.provider.name} lists no such model`));
+    return;
+  }
+  sendMembers(exchange, parts, ({ models: { one } }) => one({ name: model, provider: target.provider.name, info }));
+}
+
+/** One provider's list as it is at this moment. */
+async function answerLive(exchange: Exchange, parts: ServerParts, name: string): Promise<void> {
   const provider = parts.providers.get(name);
   if (provider === undefined) {
     exchange.sendFailure(unknownProvider(name));
@@ -26,14 +103,64 @@ export async function answerModels(exchange: Exchange, parts: ServerParts): Prom
   const timeoutMs = parts.config.requestTimeoutMs;
   const deadline = setTimeout(() => exchange.scope.end('deadline'), timeoutMs);
   const models = await parts.gateway.models(provider, {
-    scope: exchange.scope,
+    ...askerOf(exchange, parts),
     deadline: { atMs: exchange.startedAtMs + timeoutMs, setting: 'GATEWAY_REQUEST_TIMEOUT' },
-    record: exchange.record,
-    extraHeaders: parts.config.propagatesTrace ? traceHeaders(exchange.trace) : undefined,
   }).finally(() => clearTimeout(deadline));
   if (models instanceof Failure) {
     exchange.sendFailure(parts.presentable(models));
     return;
   }
-  exchange.sendJson(200, exchange.dialect.renderModels(name, models));
+  sendMembers(exchange, parts, (dialect) => {
+    const listed = models.map((info) => ({ name: info.id, provider: name, info }));
+    return dialect.models.list({ models: listed, defaultProvider: name }, new URLSearchParams());
+  });
+}
+
+function askerOf({ scope, record, trace }: Exchange, { config }: ServerParts): ModelsAsker {
+  return { scope, record, extraHeaders: config.propagatesTrace ? traceHeaders(trace) : undefined };
+}
+
+/** A provider's models under the names by which requests in this dialect reach them. */
+function namedModels(dialect: CallerDialect, provider: Provider, models: readonly ModelInfo[], { providers, config }: ServerParts): ListedModel[] {
+  return models.flatMap((info) => {
+    const name = nameOf(dialect, { provider, model: info.id }, providers, config);
+    return name === undefined ? [] : [{ name, provider: provider.name, info }];
+  });
+}
+
+/** Answers with one object that has the members of every dialect whose path it is. */
+function sendMembers(exchange: Exchange, { dialects }: ServerParts, membersOf: (dialect: CallerDialect) => JsonOutObject | Failure): void {
+  let members: JsonOutObject = {};
+  const done = new Set<CallerDialect['models']>();
+  for (const dialect of sharersOf(exchange, dialects)) {
+    // Two formats of one maker have one form of lists.
+    if (done.has(dialect.models)) continue;
+    done.add(dialect.models);
+    const some = membersOf(dialect);
+    if (some instanceof Failure) {
+      exchange.sendFailure(some);
+      return;
+    }
+    members = { ...members, ...some };
+  }
+  exchange.sendJson(200, renderJson(members));
+}
+
+/** The caller is gone, or the gateway is. */
+function sendEnded(exchange: Exchange): void {
+  const { ended } = exchange.scope;
+  if (ended !== undefined) exchange.sendFailure(scopeFailure(ended, 'GATEWAY_REQUEST_TIMEOUT'));
+}
+
+function providerIn(query: string): string | null {
+  return query === '' ? null : new URLSearchParams(query).get('provider');
+}
+
+/** Undefined for what cannot be decoded. */
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

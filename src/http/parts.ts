@@ -8,6 +8,7 @@ import type { Failure } from '../core/failure.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Admission } from './admission.ts';
+import type { ModelLists } from './model-lists.ts';
 
 /** What handlers work with. A reload makes new ones; an exchange keeps those it began with. */
 export type ServerParts = {
@@ -16,6 +17,7 @@ export type ServerParts = {
   /** What callers may speak; the first answers what belongs to none of them. */
   readonly dialects: readonly [CallerDialect, ...CallerDialect[]];
   readonly gateway: Gateway;
+  readonly modelLists: ModelLists;
   readonly metrics: Metrics;
   readonly admission: Admission;
   readonly log: Log;

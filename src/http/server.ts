@@ -19,11 +19,12 @@ import { authenticate } from './auth.ts';
 import { answerBrokenRequest, brokenRequestFrom, isWaitingTooLong } from './broken-request.ts';
 import type { ConnectionError } from './broken-request.ts';
 import { Connection } from './connection.ts';
+import { allowedHeaders, EXPOSED_HEADERS } from './cross-origin.ts';
 import { Exchange } from './exchange.ts';
 import { checkFraming } from './framing.ts';
 import type { ServerParts } from './parts.ts';
 import { report } from './report.ts';
-import { allowedMethods, routesOf } from './routes.ts';
+import { allowedMethods, dialectOf, routeOf, routesOf, takesApiKey } from './routes.ts';
 import type { Route } from './routes.ts';
 import { limitStall } from './stall.ts';
 
@@ -197,13 +198,14 @@ async function answer(exchange: Exchange, parts: ServerParts, routes: ReadonlyMa
     return;
   }
   const isCrossOrigin = allowOrigin(exchange, parts.config.allowedOrigins);
-  const route = routes.get(exchange.path);
+  const route = routeOf(routes, exchange.path);
   if (route === undefined || (route.name === 'metrics' && !parts.config.isMetricsEnabled)) {
     exchange.sendFailure(new Failure('not_found', 'no such path'));
     return;
   }
   exchange.route = route.name;
-  if (route.dialect !== undefined) exchange.speak(route.dialect);
+  const dialect = dialectOf(route, exchange, parts.dialects);
+  if (dialect !== undefined) exchange.speak(dialect);
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (method === 'OPTIONS' && isCrossOrigin) {
     answerPreflight(exchange, route);
@@ -218,7 +220,7 @@ async function answer(exchange: Exchange, parts: ServerParts, routes: ReadonlyMa
     exchange.sendFailure(new Failure('bad_request', `this path takes ${route.method} only`, { status: 405 }));
     return;
   }
-  const caller = callerOf(exchange, route, parts.config);
+  const caller = callerOf(exchange, route, parts);
   if (caller instanceof Failure) {
     exchange.sendFailure(caller);
     return;
@@ -227,10 +229,10 @@ async function answer(exchange: Exchange, parts: ServerParts, routes: ReadonlyMa
   await route.answer(exchange, parts);
 }
 
-function callerOf(exchange: Exchange, route: Route, config: Config): string | Failure {
+function callerOf(exchange: Exchange, route: Route, { config, dialects }: ServerParts): string | Failure {
   const { headers } = exchange.request;
   if (route.token === 'caller') {
-    const apiKey = route.dialect?.takesApiKey === true ? headers['x-api-key'] : undefined;
+    const apiKey = takesApiKey(route, dialects) ? headers['x-api-key'] : undefined;
     return authenticate(headers.authorization, config.callers, typeof apiKey === 'string' ? apiKey : undefined);
   }
   if (route.token === 'metrics' && config.metricsToken !== undefined) {
@@ -250,7 +252,7 @@ function allowOrigin(exchange: Exchange, allowedOrigins: readonly string[]): boo
   const { origin } = exchange.request.headers;
   if (origin === undefined || !allowedOrigins.includes(origin)) return false;
   exchange.response.setHeader('Access-Control-Allow-Origin', origin);
-  exchange.response.setHeader('Access-Control-Expose-Headers', 'X-Request-Id, Retry-After');
+  exchange.response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
   return true;
 }
 
@@ -263,7 +265,7 @@ function isPreflight({ request }: Exchange): boolean {
 function answerPreflight(exchange: Exchange, route: Route): void {
   const { response } = exchange;
   response.setHeader('Access-Control-Allow-Methods', allowedMethods(route));
-  response.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Request-Id');
+  response.setHeader('Access-Control-Allow-Headers', allowedHeaders(exchange.request.headers['access-control-request-headers']));
   response.setHeader('Access-Control-Max-Age', '600');
   exchange.sendNoContent();
 }

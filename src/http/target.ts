@@ -17,7 +17,7 @@ type Configured = Pick<Config, 'defaultProvider' | 'isDefaultChosen' | 'takesMod
 // hot: per request
 export function targetOf(
   dialect: CallerDialect,
-  decoded: DecodedRequest,
+  decoded: Pick<DecodedRequest, 'provider' | 'model'>,
   header: string | undefined,
   providers: ReadonlyMap<string, Provider>,
   configured: Configured,
@@ -28,16 +28,43 @@ export function targetOf(
     const provider = providers.get(named);
     return provider === undefined ? unknownProvider(named) : { provider, model };
   }
-  const slash = model.indexOf('/');
-  if (slash > 0 && slash < model.length - 1 && (configured.takesModelPrefixes ?? dialect.takesModelPrefixes)) {
-    const provider = providers.get(model.slice(0, slash));
-    if (provider !== undefined) return { provider, model: model.slice(slash + 1) };
+  const prefixed = takesPrefixes(dialect, configured) ? prefixedTarget(model, providers) : undefined;
+  if (prefixed !== undefined) return prefixed;
+  const provider = providerOfUnnamed(dialect, providers, configured);
+  return provider === undefined ? unknownProvider(configured.defaultProvider) : { provider, model };
+}
+
+/** What a request in this dialect has to say as its model for `targetOf` to find that one; undefined = nothing would. */
+export function nameOf(
+  dialect: CallerDialect,
+  { provider, model }: Target,
+  providers: ReadonlyMap<string, Provider>,
+  configured: Configured,
+): string | undefined {
+  if (takesPrefixes(dialect, configured)) {
+    const isAmbiguous = providers.size > 1 || prefixedTarget(model, providers) !== undefined;
+    return isAmbiguous ? `${provider.name}/${model}` : model;
   }
+  return providerOfUnnamed(dialect, providers, configured) === provider ? model : undefined;
+}
+
+function takesPrefixes(dialect: CallerDialect, configured: Configured): boolean {
+  return configured.takesModelPrefixes ?? dialect.takesModelPrefixes;
+}
+
+function prefixedTarget(model: string, providers: ReadonlyMap<string, Provider>): Target | undefined {
+  const slash = model.indexOf('/');
+  if (slash <= 0 || slash === model.length - 1) return undefined;
+  const provider = providers.get(model.slice(0, slash));
+  return provider && { provider, model: model.slice(slash + 1) };
+}
+
+/** Who serves a request that names nobody. */
+function providerOfUnnamed(dialect: CallerDialect, providers: ReadonlyMap<string, Provider>, configured: Configured): Provider | undefined {
   const byDefault = providers.get(configured.defaultProvider);
   const own = dialect.vendor === undefined ? undefined : providers.get(dialect.vendor);
   const isDefaultPreferred = own === undefined || (configured.isDefaultChosen && byDefault?.speaks.includes(dialect.name) === true);
-  const provider = isDefaultPreferred ? byDefault : own;
-  return provider === undefined ? unknownProvider(configured.defaultProvider) : { provider, model };
+  return isDefaultPreferred ? byDefault : own;
 }
 
 /** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */

@@ -28,6 +28,8 @@ export type Ask = {
   readonly isUsageStreamed: boolean;
   /** Whether a stream is made of event lines, which on one protocol has to be asked for. */
   readonly isLines: boolean;
+  /** Whether only its tokens are to be counted, on the protocols that do. */
+  readonly isCount?: boolean;
   /** Whether reasoning comes sealed for the next turn, on the one protocol where that has to be asked for. */
   readonly isSealed?: boolean;
 };
@@ -157,7 +159,7 @@ export type Protocol = {
   readonly keyOf: (incoming: Incoming) => string | undefined;
   readonly missingKey: Complaint | undefined;
   readonly wrongKey: Complaint;
-  /** Undefined when the path is not that of a chat. */
+  /** Undefined when the path is neither that of a chat nor that of a count. */
   readonly decode: (incoming: Incoming) => Ask | Complaint | undefined;
   /** A page of models; undefined when the path is not that of the list. */
   readonly models: (incoming: Incoming) => string | undefined;

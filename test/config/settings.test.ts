@@ -102,6 +102,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     logsAddress: true,
     isDefaultChosen: false,
     relaysStored: false,
+    dialects: ['openai-chat', 'openai-responses', 'anthropic'],
     takesModelPrefixes: undefined,
     transport: 'http',
     writeStallTimeoutMs: 60_000,
@@ -244,6 +245,12 @@ const CASES: Readonly<Record<string, Cases>> = {
   GATEWAY_METRICS: boolean('isMetricsEnabled'),
   GATEWAY_INCLUDE_RAW: boolean('includesRaw'),
   GATEWAY_LOG_ADDRESS: boolean('logsAddress'),
+  GATEWAY_DIALECTS: {
+    field: 'dialects',
+    good: [['anthropic', ['anthropic']], ['openai-chat, anthropic,', ['openai-chat', 'anthropic']], ['none', []]],
+    bad: ['native', 'Anthropic', 'anthropic,none', 'all', ','],
+    expected: 'expected some of openai-chat, openai-responses, anthropic, separated by commas, or none',
+  },
   GATEWAY_MODEL_PREFIXES: boolean('takesModelPrefixes'),
   GATEWAY_RELAY_STORED: boolean('relaysStored'),
   GATEWAY_FORWARD_ERROR_MESSAGES: boolean('forwardsErrorMessages'),
@@ -832,7 +839,7 @@ test('renderSettingsTable has a row of four cells for every setting and every pr
 test('renderSettingsTable writes settings and providers as Markdown', () => {
   const table = renderSettingsTable(PROVIDERS);
   ok(table.includes('| `GATEWAY_MAX_RETRIES` | count | `3` | Retries after the first attempt. |\n'));
-  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats and model lists in flight'));
+  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats, counts of tokens and model lists in flight'));
   ok(table.includes('| alpha | `ALPHA_API_KEY` or `OTHER_API_KEY` | `ALPHA_BASE_URL` | https://alpha.example |\n'));
   ok(table.includes('| own | `OWN_API_KEY` (optional) | `OWN_BASE_URL` | http://localhost:11434/v1 |\n'));
   ok(table.includes('| placeless | `PLACELESS_API_KEY` | `PLACELESS_BASE_URL` | required |\n'));

@@ -8,6 +8,7 @@ import { loadConfig } from '../../src/config/settings.ts';
 import type { Failure } from '../../src/core/failure.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
+import { ModelLists } from '../../src/http/model-lists.ts';
 import { createServer } from '../../src/http/server.ts';
 import type { ConnectionLimits, GatewayServer } from '../../src/http/server.ts';
 import { createMetrics } from '../../src/metrics.ts';
@@ -43,10 +44,12 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
   });
   const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
   const admission = settings.admission ?? new Admission(config.concurrentMax, () => false);
+  const gateway = { complete: unexpected, stream: unexpected, count: unexpected, models: unexpected, ...settings.gateway };
   const parts = {
     config,
     providers: new Map(config.providers.map((provider) => [provider.name, provider])),
-    gateway: { complete: unexpected, stream: unexpected, models: unexpected, ...settings.gateway },
+    gateway,
+    modelLists: new ModelLists({ fetch: gateway.models, onFailure: () => {}, requestTimeoutMs: config.requestTimeoutMs, now: () => performance.now() }),
     metrics,
     admission,
     log,

@@ -5,7 +5,7 @@ import { NATIVE } from '../../src/callers/native/dialect.ts';
 import { OPENAI_CHAT } from '../../src/callers/openai-chat/dialect.ts';
 import type { CallerDialect, DecodedRequest } from '../../src/core/dialect.ts';
 import { Failure } from '../../src/core/failure.ts';
-import { targetOf } from '../../src/http/target.ts';
+import { nameOf, targetOf } from '../../src/http/target.ts';
 
 function provider(name: string, speaks: readonly string[] = []): Provider {
   return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), key: undefined, keyHeader: { name: 'x', prefix: '' }, speaks };
@@ -51,4 +51,25 @@ test("without a name the dialect's own maker serves, unless the operator's defau
   assert.equal(served(OPENAI_CHAT, asked('m'), undefined, speaking, { ...BY_ALPHABET, defaultProvider: 'own' }), 'openai m');
   assert.equal(served(OPENAI_CHAT, asked('m'), undefined, WITHOUT_OPENAI), 'anthropic m');
   assert.equal(served(NATIVE, asked('m')), 'anthropic m');
+});
+
+test('the name of a model leads back to it, or there is none', () => {
+  const own = new Map([['openai', provider('openai', ['openai-chat'])]]);
+  const named = (dialect: CallerDialect, target: string, providers: typeof ALL, configured: Parameters<typeof targetOf>[4] = BY_ALPHABET): string | undefined => {
+    const [name = '', model = ''] = target.split(' ');
+    const found = providers.get(name);
+    assert.ok(found !== undefined);
+    const text = nameOf(dialect, { provider: found, model }, providers, configured);
+    if (text !== undefined) assert.equal(served(dialect, asked(text), undefined, providers, configured), target);
+    return text;
+  };
+  assert.equal(named(OPENAI_CHAT, 'groq openai/gpt-oss-120b', ALL), 'groq/openai/gpt-oss-120b');
+  assert.equal(named(OPENAI_CHAT, 'openai m', ALL), 'openai/m');
+  assert.equal(named(OPENAI_CHAT, 'openai m', own), 'm');
+  assert.equal(named(OPENAI_CHAT, 'openai openai/m', own), 'openai/openai/m');
+  const off = { ...BY_ALPHABET, takesModelPrefixes: false };
+  assert.equal(named(OPENAI_CHAT, 'openai a/b', ALL, off), 'a/b');
+  assert.equal(named(OPENAI_CHAT, 'groq m', ALL, off), undefined);
+  assert.equal(named(NATIVE, 'anthropic m', ALL), 'm');
+  assert.equal(named(NATIVE, 'groq m', ALL), undefined);
 });

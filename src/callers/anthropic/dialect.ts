@@ -1,11 +1,11 @@
-/** Anthropic Messages at the front: POST /v1/messages. */
+/** Anthropic Messages at the front: POST /v1/messages and POST /v1/messages/count_tokens. */
 
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
 import { retryHeaders } from '../retry-headers.ts';
 import { failureBody } from './failure.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
-import { renderModelList } from './models.ts';
+import { ANTHROPIC_MODELS } from './models.ts';
 import { MESSAGES_RELAY } from './relay.ts';
 import { renderMessage } from './reply.ts';
 import { decodeMessages } from './request.ts';
@@ -20,6 +20,11 @@ export const ANTHROPIC: CallerDialect = {
   fieldNames: new Set(Object.keys(MESSAGES_FIELDS)),
   routes: [{ name: 'messages', path: '/v1/messages', stream: 'asked' }],
   relay: MESSAGES_RELAY,
+  counting: {
+    route: { name: 'count_tokens', path: '/v1/messages/count_tokens', stream: 'never' },
+    relayPath: '/messages/count_tokens',
+    render: (inputTokens) => renderJson({ input_tokens: inputTokens }),
+  },
   decodeRequest: decodeMessages,
   renderReply: renderMessage,
   createFrames: (facts) => new MessageEvents(facts),
@@ -27,7 +32,7 @@ export const ANTHROPIC: CallerDialect = {
     body: renderJson(failureBody(failure, requestId)),
     headers: retryHeaders(failure),
   }),
-  renderModels: renderModelList,
+  models: ANTHROPIC_MODELS,
   breaksFailedStreams: true,
   repliesRefusals: true,
 };

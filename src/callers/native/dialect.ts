@@ -2,7 +2,8 @@
 
 import type { CallerDialect, DecodedRequest, DialectRoute } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
-import { renderChatReply, renderDeltaFrame, renderFailureBody, renderModelList } from './reply.ts';
+import { NATIVE_MODELS } from './models.ts';
+import { renderChatReply, renderDeltaFrame, renderFailureBody } from './reply.ts';
 import { decodeChatRequest } from './request.ts';
 
 const KEEP_ALIVE = ': keep-alive\n\n';
@@ -20,6 +21,7 @@ export const NATIVE: CallerDialect = {
     { name: 'chat_stream', path: '/v1/chat/stream', stream: 'always' },
   ],
   relay: undefined,
+  counting: undefined,
   decodeRequest,
   renderReply: (reply, { provider }, raw) => renderChatReply(provider, reply, raw),
   createFrames: ({ provider }) => ({
@@ -27,7 +29,7 @@ export const NATIVE: CallerDialect = {
     keepAlive: () => KEEP_ALIVE,
   }),
   renderFailure: (failure) => ({ body: renderFailureBody(failure), headers: NO_HEADERS }),
-  renderModels: renderModelList,
+  models: NATIVE_MODELS,
   breaksFailedStreams: false,
   repliesRefusals: false,
 };

@@ -9,7 +9,7 @@ import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { replyText, replyToolCalls, unreachable } from '../../core/chat.ts';
-import type { AssistantPart, ChatReply, Delta, ModelInfo, ToolCallPart, Usage } from '../../core/chat.ts';
+import type { AssistantPart, ChatReply, Delta, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { Failure } from '../../core/failure.ts';
 
 /**
@@ -50,17 +50,6 @@ export function renderDeltaFrame(provider: string, delta: Delta): string {
     default:
       return unreachable(delta);
   }
-}
-
-/** A provider's model list; what the provider does not say is left out. */
-export function renderModelList(provider: string, models: readonly ModelInfo[]): string {
-  const rows = models.map((model) => ({
-    id: model.id,
-    display_name: model.displayName,
-    context_window: model.contextWindow,
-    max_output_tokens: model.outputTokensMax,
-  }));
-  return renderJson({ provider, models: rows });
 }
 
 /** The body of a failed answer: the failure's kind and the gateway's own sentence, nothing that a provider wrote. */

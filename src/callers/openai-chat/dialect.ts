@@ -3,7 +3,7 @@
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
 import { errorObject } from '../openai-common/failure.ts';
-import { renderModelList } from '../openai-common/models.ts';
+import { OPENAI_MODELS } from '../openai-common/models.ts';
 import { retryHeaders } from '../retry-headers.ts';
 import { CHAT_FIELDS } from './fields.ts';
 import { CHAT_RELAY } from './relay.ts';
@@ -19,11 +19,12 @@ export const OPENAI_CHAT: CallerDialect = {
   fieldNames: new Set(Object.keys(CHAT_FIELDS)),
   routes: [{ name: 'chat_completions', path: '/v1/chat/completions', stream: 'asked' }],
   relay: CHAT_RELAY,
+  counting: undefined,
   decodeRequest: decodeChatCompletions,
   renderReply: renderCompletion,
   createFrames: (facts) => new CompletionChunks(facts),
   renderFailure: (failure) => ({ body: renderJson({ error: errorObject(failure) }), headers: retryHeaders(failure) }),
-  renderModels: renderModelList,
+  models: OPENAI_MODELS,
   breaksFailedStreams: true,
   repliesRefusals: true,
 };

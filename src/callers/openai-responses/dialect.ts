@@ -3,7 +3,7 @@
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
 import { errorObject } from '../openai-common/failure.ts';
-import { renderModelList } from '../openai-common/models.ts';
+import { OPENAI_MODELS } from '../openai-common/models.ts';
 import { retryHeaders } from '../retry-headers.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { RESPONSES_RELAY } from './relay.ts';
@@ -20,11 +20,12 @@ export const OPENAI_RESPONSES: CallerDialect = {
   fieldNames: new Set(Object.keys(RESPONSES_FIELDS)),
   routes: [{ name: 'responses', path: '/v1/responses', stream: 'asked' }],
   relay: RESPONSES_RELAY,
+  counting: undefined,
   decodeRequest: decodeResponses,
   renderReply: renderResponse,
   createFrames: (facts) => new ResponseEvents(facts),
   renderFailure: (failure) => ({ body: renderJson({ error: errorObject(failure) }), headers: retryHeaders(failure) }),
-  renderModels: renderModelList,
+  models: OPENAI_MODELS,
   breaksFailedStreams: true,
   repliesRefusals: true,
 };

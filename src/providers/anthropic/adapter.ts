@@ -1,5 +1,5 @@
 /**
- * The codec of the Anthropic Messages API: messages and models.
+ * The codec of the Anthropic Messages API: messages, models, counts of tokens.
  *
  * Ties together what its neighbours encode and decode; no I/O.
  * Source: Anthropic API reference, version 2023-06-01.
@@ -13,7 +13,7 @@ import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeAnthropicFailure, failureInside } from './failure.ts';
 import { BUDGET_TOKENS } from './model-rules.ts';
 import { decodeReply } from './reply.ts';
-import { encodePayload } from './request.ts';
+import { encodeCountPayload, encodePayload } from './request.ts';
 import { ANTHROPIC_DIALECT } from './state.ts';
 import { AnthropicStream } from './stream.ts';
 
@@ -40,6 +40,7 @@ export function createAnthropicAdapter(provider: string): Adapter {
     createStreamDecoder: () => new AnthropicStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
+    counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, body) => decodeAnthropicFailure(provider, status, body),
   };
 }
@@ -127,4 +128,15 @@ function decodeModels(provider: string, body: string): ModelsPage | Failure {
     });
   }
   return { models, nextCursor: field(page, 'has_more') === true ? textField(page, 'last_id') : undefined };
+}
+
+function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Failure {
+  const payload = encodeCountPayload(provider, request);
+  if (payload instanceof Failure) return payload;
+  return { method: 'POST', path: '/messages/count_tokens', headers: CHAT_HEADERS, body: payload };
+}
+
+function decodeCount(provider: string, body: string): number | Failure {
+  const json = parseLenient(body);
+  return failureInside(provider, json) ?? countField(json, 'input_tokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
 }

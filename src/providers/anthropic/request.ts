@@ -25,10 +25,24 @@ import { decodePartState } from './state.ts';
 /** The payload as JSON text. Failures: bad_request, for a damaged state. */
 // hot: per request
 export function encodePayload(provider: string, request: ChatRequest, isStream: boolean): string | Failure {
+  const payload = payloadOf(provider, request, isStream);
+  if (payload instanceof Failure) return payload;
+  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
+}
+
+/** The payload that has its tokens counted (Anthropic, count tokens in a message): what is not counted is refused there. */
+export function encodeCountPayload(provider: string, request: ChatRequest): string | Failure {
+  const payload = payloadOf(provider, request, false);
+  if (payload instanceof Failure) return payload;
+  const { model, thinking, output_config, system, messages, tools, tool_choice } = payload;
+  return renderJson({ model, thinking, output_config, system, messages, tools, tool_choice });
+}
+
+function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
   const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
   const messages = encodeMessages(past, request.turns);
   if (messages instanceof Failure) return messages;
-  const payload: JsonOutObject = {
+  return {
     model: request.model,
     ...modelFields(request, () => !isForced(request.toolChoice) && !lacksReasoning(messages)),
     system: request.system,
@@ -40,7 +54,6 @@ export function encodePayload(provider: string, request: ChatRequest, isStream: 
     stop_sequences: request.stop.length === 0 ? undefined : request.stop,
     stream: isStream ? true : undefined,
   };
-  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
 }
 
 /** Characters that ids of other providers may have and this one refuses. */

@@ -1,5 +1,5 @@
 /**
- * The codec of Google's Gemini API: generateContent, streamGenerateContent, models.
+ * The codec of Google's Gemini API: generateContent, streamGenerateContent, models, countTokens.
  *
  * Ties together what its neighbours encode and decode; no I/O.
  * Source: Gemini API reference, v1beta.
@@ -12,7 +12,7 @@ import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeGeminiFailure, embeddedFailure } from './failure.ts';
 import { GeminiStream, decodeGeminiReply } from './reply.ts';
-import { encodePayload } from './request.ts';
+import { encodeCountPayload, encodePayload } from './request.ts';
 
 /** How Gemini is configured from the environment. */
 export const GEMINI_ROW: ProviderRow = {
@@ -36,6 +36,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     createStreamDecoder: () => new GeminiStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
+    counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, body) => decodeGeminiFailure(provider, status, body),
   };
 }
@@ -98,8 +99,11 @@ function modelPathFrom(model: string): string | Failure {
   if (segments.some((segment) => /^\.{0,2}$/.test(segment) || /\p{Surrogate}/u.test(segment))) {
     return new Failure('bad_request', 'model: not a model name that can be part of a URL');
   }
-  const hasCollection = segments.length > 1 && (segments[0] === 'models' || segments[0] === 'tunedModels');
-  return `${hasCollection ? '/' : '/models/'}${segments.map(encodeURIComponent).join('/')}`;
+  return `${hasCollection(model) ? '/' : '/models/'}${segments.map(encodeURIComponent).join('/')}`;
+}
+
+function hasCollection(model: string): boolean {
+  return /^(?:models|tunedModels)\//.test(model);
 }
 
 /** The most the API gives at once. */
@@ -134,4 +138,20 @@ function decodeModels(provider: string, body: string): ModelsPage | Failure {
 function canGenerate(entry: unknown): boolean {
   return field(entry, 'supportedGenerationMethods') === undefined
     || listField(entry, 'supportedGenerationMethods').includes('generateContent');
+}
+
+function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Failure {
+  const { model } = request;
+  const modelPath = modelPathFrom(model);
+  if (modelPath instanceof Failure) return modelPath;
+  const payload = encodeCountPayload(provider, request, hasCollection(model) ? model : `models/${model}`);
+  if (payload instanceof Failure) return payload;
+  return { method: 'POST', path: `${modelPath}:countTokens`, headers: { 'content-type': 'application/json' }, body: payload };
+}
+
+function decodeCount(provider: string, body: string): number | Failure {
+  const json = parseLenient(body);
+  const error = field(json, 'error');
+  if (isObject(error)) return embeddedFailure(provider, error);
+  return countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
 }

@@ -24,9 +24,24 @@ import type { PartState } from './state.ts';
 
 /** The payload as JSON text. Failures: unsupported (image by URL), bad_request (a damaged state, an answer to no call). */
 export function encodePayload(provider: string, request: ChatRequest): string | Failure {
+  const payload = payloadOf(provider, request);
+  if (payload instanceof Failure) return payload;
+  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
+}
+
+/**
+ * The payload that has its tokens counted (Gemini API, countTokens): only inside `generateContentRequest`, which names the
+ * model by its path, are the system text and the tools counted too.
+ */
+export function encodeCountPayload(provider: string, request: ChatRequest, modelPath: string): string | Failure {
+  const payload = payloadOf(provider, request);
+  return payload instanceof Failure ? payload : renderJson({ generateContentRequest: { model: modelPath, ...payload } });
+}
+
+function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Failure {
   const contents = encodeContents(provider, request);
   if (contents instanceof Failure) return contents;
-  const payload: JsonOutObject = {
+  return {
     contents,
     systemInstruction:
       hasSystem(request) && hasSystemInstruction(request.model) ? { parts: [{ text: request.system }] } : undefined,
@@ -34,7 +49,6 @@ export function encodePayload(provider: string, request: ChatRequest): string | 
     toolConfig: encodeToolConfig(request),
     generationConfig: encodeGenerationConfig(request),
   };
-  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
 }
 
 /** False also for an empty one, since an empty part is refused. */

@@ -4,11 +4,15 @@
  * Puts the pieces together: request, reply, stream; failures and the list of models are those of Chat Completions.
  */
 
+import { parseLenient } from '../../base/json/parse.ts';
+import { countField } from '../../base/loose.ts';
 import type { Adapter, SupportTable } from '../../core/adapter.ts';
-import { decodeFailureBody } from '../openai-common/failure.ts';
+import { unreadableReply } from '../../core/failure.ts';
+import type { Failure } from '../../core/failure.ts';
+import { decodeFailureBody, failureInside } from '../openai-common/failure.ts';
 import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.ts';
 import { decodeResponse } from './reply.ts';
-import { encodeResponsesCall } from './request.ts';
+import { encodeCountCall, encodeResponsesCall } from './request.ts';
 import { RESPONSES_DIALECT } from './state.ts';
 import { ResponsesStream } from './stream.ts';
 
@@ -22,6 +26,7 @@ export function createResponsesAdapter(provider: string): Adapter {
     createStreamDecoder: () => new ResponsesStream(provider),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),
+    counting: { encode: (request) => encodeCountCall(provider, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, body) => decodeFailureBody(provider, status, body),
   };
 }
@@ -58,3 +63,8 @@ const RESPONSES_SUPPORT: SupportTable = {
   'thinking.effort max': { is: 'sent', as: '`reasoning.effort: max`, before gpt-5.6 the most they take' },
   provider_options: { is: 'sent', as: 'merged over the payload' },
 };
+
+function decodeCount(provider: string, body: string): number | Failure {
+  const json = parseLenient(body);
+  return failureInside(provider, json) ?? countField(json, 'input_tokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
+}

@@ -26,10 +26,35 @@ import type { OwnFields } from './state.ts';
 /** The call for a request. Failures: unsupported, for stop sequences; bad_request, for a damaged provider_state. */
 export function encodeResponsesCall(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${provider} has no stop sequences`);
+  const payload = payloadOf(provider, request, isStream);
+  if (payload instanceof Failure) return payload;
+  const merged = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
+  return {
+    method: 'POST',
+    path: '/responses',
+    headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
+    body: renderJson(merged),
+  };
+}
+
+/** The call that has a request's tokens counted (OpenAI, get input token counts): what is not counted is refused there. */
+export function encodeCountCall(provider: string, request: ChatRequest): UpstreamCall | Failure {
+  const payload = payloadOf(provider, request, false);
+  if (payload instanceof Failure) return payload;
+  const { model, instructions, input, tools, tool_choice, reasoning } = payload;
+  return {
+    method: 'POST',
+    path: '/responses/input_tokens',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: renderJson({ model, instructions, input, tools, tool_choice, reasoning }),
+  };
+}
+
+function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
   const isReasoning = isReasoningModel(request.model);
   const input = encodeInput(provider, isReasoning, request.turns);
   if (input instanceof Failure) return input;
-  const payload: JsonOutObject = {
+  return {
     model: request.model,
     instructions: request.system,
     input,
@@ -42,13 +67,6 @@ export function encodeResponsesCall(provider: string, request: ChatRequest, isSt
     include: isReasoning ? ['reasoning.encrypted_content'] : undefined,
     store: false,
     stream: isStream ? true : undefined,
-  };
-  const merged = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
-  return {
-    method: 'POST',
-    path: '/responses',
-    headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
-    body: renderJson(merged),
   };
 }
 

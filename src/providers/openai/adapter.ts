@@ -25,11 +25,12 @@ function createVendorAdapter(name: string, { openAiApi }: AdapterSettings = { op
   const responses = createResponsesAdapter(name);
   // Whatever is asked by default, a relayed request is answered by the API of its own format.
   const routed = createRoutedAdapter(chat, responses);
+  const { decodeChat, createStreamDecoder } = routed;
   switch (openAiApi) {
     case 'chat':
-      return { ...routed, dialect: chat.dialect, support: chat.support, encodeChat: chat.encodeChat };
+      return { ...chat, decodeChat, createStreamDecoder };
     case 'responses':
-      return { ...routed, support: responses.support, encodeChat: responses.encodeChat };
+      return { ...responses, decodeChat, createStreamDecoder };
     case 'auto':
       return routed;
     default:

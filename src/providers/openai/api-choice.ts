@@ -49,6 +49,7 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter): Adapter 
     // Parses the body twice: 2 to 4 µs for a usual one.
     decodeChat: (body) => (isResponse(parseLenient(body)) ? responses : chat).decodeChat(body),
     createStreamDecoder: () => new RoutedStream(chat, responses),
+    counting: responses.counting,
   };
 }
 

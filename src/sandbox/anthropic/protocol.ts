@@ -8,16 +8,21 @@ import { renderJson } from '../../base/json/render.ts';
 import { CONTEXT_TOKENS, Complaint, MODELS_PER_PAGE, MODEL_IDS, OUTPUT_TOKENS_MAX, digest, jsonReply } from '../protocol.ts';
 import type { Protocol } from '../protocol.ts';
 import { renderReply, requestId } from './reply.ts';
-import { decodeRequest, header } from './request.ts';
+import { decodeCount, decodeRequest, header } from './request.ts';
 
 /** The protocol. */
 export const ANTHROPIC: Protocol = {
   keyOf: ({ headers }) => header(headers['x-api-key']) ?? /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1],
   missingKey: new Complaint(401, 'x-api-key header is required'),
   wrongKey: new Complaint(401, 'invalid x-api-key'),
-  decode: (incoming) => (incoming.path === '/v1/messages' && incoming.method === 'POST' ? decodeRequest(incoming) : undefined),
+  decode: (incoming) => {
+    if (incoming.method !== 'POST') return undefined;
+    if (incoming.path === '/v1/messages') return decodeRequest(incoming);
+    return incoming.path === '/v1/messages/count_tokens' ? decodeCount(incoming) : undefined;
+  },
   models: (incoming) => (incoming.path === '/v1/models' && incoming.method === 'GET' ? renderModels(incoming.query) : undefined),
-  render: renderReply,
+  render: (ask, script) =>
+    ask.isCount === true ? jsonReply(200, renderJson({ input_tokens: ask.facts.inputTokens }), requestId(ask.seed)) : renderReply(ask, script),
   renderComplaint: (complaint) => jsonReply(complaint.status, renderError(complaint), {
     ...requestId(digest(complaint.message)),
     ...(complaint.retryAfterS === undefined ? {} : { 'retry-after': String(complaint.retryAfterS) }),

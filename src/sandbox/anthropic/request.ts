@@ -53,40 +53,44 @@ const message = (blocks: Readonly<Record<string, Shape>>): Shape =>
   object({ role: string, content: stringOr(listOf(tagged('type', blocks))) });
 const DISPLAY = { display: nullable(oneOf('summarized', 'omitted')) };
 const PARALLEL = { disable_parallel_tool_use: boolean };
+const COUNTED = {
+  model: string,
+  messages: listOf(tagged('role', { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) })),
+};
+const COUNTED_TOO = {
+  system: stringOr(listOf(TEXT)),
+  tools: listOf(object(
+    { name: matching(/^[a-zA-Z0-9_-]{1,128}$/), input_schema: openObject({ type: oneOf('object') }) },
+    { type: oneOf('custom'), description: string, strict: boolean, cache_control: CACHE, eager_input_streaming: boolean },
+  )),
+  tool_choice: tagged('type', {
+    auto: object({ type: string }, PARALLEL),
+    any: object({ type: string }, PARALLEL),
+    tool: object({ type: string, name: string }, PARALLEL),
+    none: object({ type: string }),
+  }),
+  thinking: tagged('type', {
+    adaptive: object({ type: string }, DISPLAY),
+    enabled: object({ type: string, budget_tokens: count }, DISPLAY),
+    disabled: object({ type: string }),
+    between_tools: object({ type: string }),
+  }),
+  output_config: object({}, { effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: anyObject }),
+  cache_control: CACHE,
+  context_management: anyObject,
+};
+const COUNT = object(COUNTED, COUNTED_TOO);
 const REQUEST = object(
+  { ...COUNTED, max_tokens: count },
   {
-    model: string,
-    max_tokens: count,
-    messages: listOf(tagged('role', { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) })),
-  },
-  {
-    system: stringOr(listOf(TEXT)),
+    ...COUNTED_TOO,
     metadata: object({}, { user_id: nullable(string) }),
     stop_sequences: listOf(matching(/\S/)),
     stream: boolean,
     temperature: number,
     top_p: number,
     top_k: count,
-    tools: listOf(object(
-      { name: matching(/^[a-zA-Z0-9_-]{1,128}$/), input_schema: openObject({ type: oneOf('object') }) },
-      { type: oneOf('custom'), description: string, strict: boolean, cache_control: CACHE, eager_input_streaming: boolean },
-    )),
-    tool_choice: tagged('type', {
-      auto: object({ type: string }, PARALLEL),
-      any: object({ type: string }, PARALLEL),
-      tool: object({ type: string, name: string }, PARALLEL),
-      none: object({ type: string }),
-    }),
-    thinking: tagged('type', {
-      adaptive: object({ type: string }, DISPLAY),
-      enabled: object({ type: string, budget_tokens: count }, DISPLAY),
-      disabled: object({ type: string }),
-      between_tools: object({ type: string }),
-    }),
-    output_config: object({}, { effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: anyObject }),
     service_tier: oneOf('auto', 'standard_only'),
-    cache_control: CACHE,
-    context_management: anyObject,
     container: nullable(string),
   },
 );
@@ -108,13 +112,23 @@ type Message = { readonly role: 'user' | 'assistant'; readonly blocks: readonly 
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it. */
 export function decodeRequest(incoming: Incoming): Ask | Complaint {
+  return decodeAs(REQUEST, incoming);
+}
+
+/** The same where only tokens are to be counted. */
+export function decodeCount(incoming: Incoming): Ask | Complaint {
+  const ask = decodeAs(COUNT, incoming);
+  return ask instanceof Complaint ? ask : { ...ask, isCount: true };
+}
+
+function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
   const { headers } = incoming;
   const version = header(headers['anthropic-version']);
   if (version === undefined) return invalid('anthropic-version: header is required');
   const json = parseJson(incoming.body);
   if (!(json instanceof JsonObject)) return invalid('The request body is not valid JSON');
   const body: unknown = JSON.parse(incoming.body);
-  const mismatch = REQUEST(body, []);
+  const mismatch = shape(body, []);
   if (mismatch !== undefined) return invalid(wording(mismatch));
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => field(body, name) !== undefined);
   if (version !== '2023-06-01' && sampling !== undefined) return invalid(`${sampling}: Extra inputs are not permitted`);
@@ -164,7 +178,7 @@ function checkFields(body: unknown): Complaint | undefined {
   const named = stringField(choice, 'name');
   if (named !== undefined && !tools.includes(named)) return invalid(`tool_choice.tool: Tool '${named}' not found in provided tools`);
   if (budget !== undefined && budget < 1024) return invalid('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024');
-  if (budget !== undefined && budget >= (numberField(body, 'max_tokens') ?? 0)) return invalid('`max_tokens` must be greater than `thinking.budget_tokens`');
+  if (budget !== undefined && budget >= (numberField(body, 'max_tokens') ?? Infinity)) return invalid('`max_tokens` must be greater than `thinking.budget_tokens`');
   if (budget !== undefined && isForced) return invalid('Thinking may not be enabled when tool_choice forces tool use.');
   return undefined;
 }

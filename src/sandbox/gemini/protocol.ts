@@ -21,7 +21,7 @@ export const GEMINI: Protocol = {
   wrongKey: new Complaint(400, 'API key not valid. Please pass a valid API key.', { code: 'API_KEY_INVALID' }),
   decode: decodeRequest,
   models: (incoming) => (incoming.path === '/v1beta/models' && incoming.method === 'GET' ? renderModels(incoming.query) : undefined),
-  render: renderReply,
+  render: (ask, script) => (ask.isCount === true ? jsonReply(200, renderJson({ totalTokens: ask.facts.inputTokens })) : renderReply(ask, script)),
   renderComplaint: (complaint) => jsonReply(complaint.status, renderError(complaint)),
   renderErrorEvent: (complaint) => `data: ${renderError(complaint)}\r\n\r\n`,
   overloaded: new Complaint(503, 'The model is overloaded. Please try again later.'),

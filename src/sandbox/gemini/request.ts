@@ -65,6 +65,8 @@ const REQUEST = object({}, {
   }),
 });
 
+const COUNT = object({}, { contents: listOf(CONTENT), generateContentRequest: anyObject });
+
 /** A path as the API writes it: `contents[0].parts[1].function_call`. */
 function placeOf(path: Mismatch['path']): string {
   return path.reduce<string>((place, step) => {
@@ -94,11 +96,14 @@ type Content = { readonly role: string; readonly parts: readonly Part[] };
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it; undefined for another path. */
 export function decodeRequest(incoming: Incoming): Ask | Complaint | undefined {
-  const match = /^\/v1beta\/(models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/.exec(incoming.path);
+  const match = /^\/v1beta\/(models|tunedModels)\/(.+):(generateContent|streamGenerateContent|countTokens)$/.exec(incoming.path);
   if (match === null || incoming.method !== 'POST') return undefined;
   const isLines = incoming.query.get('alt') === 'sse';
-  const target = { model: match[2] ?? '', isStream: match[3] === 'streamGenerateContent', isLines };
-  const body = parseLenient(incoming.body);
+  const isCount = match[3] === 'countTokens';
+  const target = { model: match[2] ?? '', isStream: match[3] === 'streamGenerateContent', isLines, isCount };
+  const json = parseLenient(incoming.body);
+  const body = isCount ? countedIn(json, `${match[1]}/${match[2]}`) : json;
+  if (body instanceof Complaint) return body;
   if (!isObject(body)) return invalid('Invalid JSON payload received. Unexpected token.');
   const mismatch = REQUEST(body, []);
   if (mismatch !== undefined) return complaintOf(mismatch);
@@ -110,6 +115,15 @@ export function decodeRequest(incoming: Incoming): Ask | Complaint | undefined {
     checkContents(contents) ?? checkParts(contents) ?? checkCallsAnswered(contents) ?? checkSignatures(contents)
     ?? checkTools(body) ?? checkConfig(body) ?? askFrom(body, contents, target)
   );
+}
+
+/** What is to be counted: contents alone, or a whole request, which has to name the model of the path. */
+function countedIn(json: unknown, model: string): unknown {
+  const mismatch = COUNT(json, []);
+  if (mismatch !== undefined) return complaintOf(mismatch);
+  const request = field(json, 'generateContentRequest');
+  if (request === undefined || field(request, 'model') === model) return request ?? json;
+  return invalid('The model in generate_content_request must be that of the path.', 'generate_content_request.model');
 }
 
 function checkContents(contents: readonly Content[]): Complaint | undefined {
@@ -203,7 +217,7 @@ function checkConfig(body: unknown): Complaint | undefined {
   return undefined;
 }
 
-function askFrom(body: unknown, contents: readonly Content[], target: { model: string; isStream: boolean; isLines: boolean }): Ask {
+function askFrom(body: unknown, contents: readonly Content[], target: { model: string; isStream: boolean; isLines: boolean; isCount: boolean }): Ask {
   const tools: Tool[] = declarationsOf(body).map((tool) => ({
     name: stringField(tool, 'name') ?? '',
     schema: field(tool, 'parametersJsonSchema') ?? field(tool, 'parameters'),
@@ -222,6 +236,7 @@ function askFrom(body: unknown, contents: readonly Content[], target: { model: s
     seed: digest(JSON.stringify(contents)),
     isUsageStreamed: true,
     isLines: target.isLines,
+    isCount: target.isCount,
   };
 }
 

@@ -6,18 +6,25 @@
 
 import { renderJson } from '../../base/json/render.ts';
 import { OPENAI, errorOf } from '../openai-chat/protocol.ts';
-import { Complaint } from '../protocol.ts';
+import { Complaint, jsonReply } from '../protocol.ts';
 import type { Protocol } from '../protocol.ts';
 import { renderResponse } from './reply.ts';
-import { decodeResponsesRequest } from './request.ts';
+import { decodeCount, decodeResponsesRequest } from './request.ts';
 
 const BLOCKED = new Complaint(400, 'Invalid prompt: your prompt was flagged as potentially violating our usage policy.', { code: 'invalid_prompt' });
 
 /** Everything below the path of the API itself. */
 export const RESPONSES: Protocol = {
   ...OPENAI,
-  decode: (incoming) => (incoming.path === '' && incoming.method === 'POST' ? decodeResponsesRequest(incoming) : undefined),
+  decode: (incoming) => {
+    if (incoming.method !== 'POST') return undefined;
+    if (incoming.path === '') return decodeResponsesRequest(incoming);
+    return incoming.path === '/input_tokens' ? decodeCount(incoming) : undefined;
+  },
   models: () => undefined,
-  render: (ask, script) => (script.ending === 'blocked' ? OPENAI.renderComplaint(BLOCKED) : renderResponse(ask, script)),
+  render: (ask, script) => {
+    if (ask.isCount === true) return jsonReply(200, renderJson({ object: 'response.input_tokens', input_tokens: ask.facts.inputTokens }));
+    return script.ending === 'blocked' ? OPENAI.renderComplaint(BLOCKED) : renderResponse(ask, script);
+  },
   renderErrorEvent: (complaint) => `event: error\ndata: ${renderJson({ type: 'error', sequence_number: 0, error: errorOf(complaint) })}\n\n`,
 };

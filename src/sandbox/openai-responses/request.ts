@@ -9,12 +9,12 @@
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { complaintOf, invalid } from '../openai-chat/request.ts';
-import { conversationFacts, digest } from '../protocol.ts';
-import type { Ask, Choice, Complaint, Incoming, Turn } from '../protocol.ts';
+import { Complaint, conversationFacts, digest } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
   anyObject, anything, boolean, count, first, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
-import type { Shape } from '../shape.ts';
+import type { Mismatch, Shape } from '../shape.ts';
 import { CUSTOM_INPUT, isSealed } from './reply.ts';
 
 type Item = Readonly<Record<string, unknown>>;
@@ -68,50 +68,62 @@ const isOutput = (item: Item): boolean => item['type'] === 'function_call_output
 const isMessage = (item: unknown): boolean => (stringField(item, 'type') ?? 'message') === 'message';
 const ITEM: Shape = (item, path) => (isMessage(item) ? MESSAGE : OTHER_ITEM)(item, path);
 
-const REQUEST = object(
-  { model: string, input: stringOr(listOf(ITEM)) },
-  {
-    instructions: nullable(string),
-    max_output_tokens: nullable(count),
-    temperature: nullable(number),
-    top_p: nullable(number),
-    tools: listOf(tagged('type', {
-      function: object(
-        { type: string, name: NAME },
-        { description: nullable(string), parameters: nullable(openObject({})), strict: nullable(boolean) },
-      ),
-      custom: object({ type: string, name: NAME }, { description: nullable(string), format: anyObject }),
-    })),
-    tool_choice: (value, path) =>
-      typeof value === 'string'
-        ? oneOf('none', 'auto', 'required')(value, path)
-        : object({ type: oneOf('function'), name: string })(value, path),
-    parallel_tool_calls: nullable(boolean),
-    reasoning: nullable(object({}, {
-      effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
-      summary: nullable(oneOf('auto', 'concise', 'detailed')),
-    })),
-    include: nullable(listOf(oneOf('reasoning.encrypted_content', 'message.output_text.logprobs', 'web_search_call.action.sources'))),
-    store: nullable(boolean),
-    stream: nullable(boolean),
-    stream_options: nullable(object({}, { include_obfuscation: boolean })),
-    text: anyObject,
-    truncation: nullable(oneOf('auto', 'disabled')),
-    service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
-    metadata: nullable(mapOf(string)),
-    prompt_cache_key: string,
-    safety_identifier: string,
-    user: string,
-    background: nullable(boolean),
-    previous_response_id: nullable(anything),
-  },
-);
+const COUNTED = { model: string, input: stringOr(listOf(ITEM)) };
+const COUNTED_TOO = {
+  instructions: nullable(string),
+  tools: listOf(tagged('type', {
+    function: object(
+      { type: string, name: NAME },
+      { description: nullable(string), parameters: nullable(openObject({})), strict: nullable(boolean) },
+    ),
+    custom: object({ type: string, name: NAME }, { description: nullable(string), format: anyObject }),
+  })),
+  tool_choice: (value: unknown, path: Mismatch['path']) =>
+    typeof value === 'string'
+      ? oneOf('none', 'auto', 'required')(value, path)
+      : object({ type: oneOf('function'), name: string })(value, path),
+  parallel_tool_calls: nullable(boolean),
+  reasoning: nullable(object({}, {
+    effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+    summary: nullable(oneOf('auto', 'concise', 'detailed')),
+  })),
+  text: anyObject,
+  truncation: nullable(oneOf('auto', 'disabled')),
+  previous_response_id: nullable(anything),
+};
+const COUNT = object(COUNTED, COUNTED_TOO);
+const REQUEST = object(COUNTED, {
+  ...COUNTED_TOO,
+  max_output_tokens: nullable(count),
+  temperature: nullable(number),
+  top_p: nullable(number),
+  include: nullable(listOf(oneOf('reasoning.encrypted_content', 'message.output_text.logprobs', 'web_search_call.action.sources'))),
+  store: nullable(boolean),
+  stream: nullable(boolean),
+  stream_options: nullable(object({}, { include_obfuscation: boolean })),
+  service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
+  metadata: nullable(mapOf(string)),
+  prompt_cache_key: string,
+  safety_identifier: string,
+  user: string,
+  background: nullable(boolean),
+});
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it. */
 export function decodeResponsesRequest(incoming: Incoming): Ask | Complaint {
+  return decodeAs(REQUEST, incoming);
+}
+
+/** The same where only tokens are to be counted. */
+export function decodeCount(incoming: Incoming): Ask | Complaint {
+  const ask = decodeAs(COUNT, incoming);
+  return ask instanceof Complaint ? ask : { ...ask, isCount: true };
+}
+
+function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
   const body = parseLenient(incoming.body);
   if (!isObject(body)) return invalid('We could not parse the JSON body of your request.');
-  const mismatch = REQUEST(body, []);
+  const mismatch = shape(body, []);
   if (mismatch !== undefined) return complaintOf(mismatch);
   const text = field(body, 'input');
   const items: readonly Item[] = typeof text === 'string' ? [{ role: 'user', content: text }] : listField(body, 'input').filter(isObject);

@@ -61,16 +61,3 @@ for (const [name, failure, isOfUse] of [
     equal(ANTHROPIC.renderFailure(failure, 'r').headers['x-should-retry'], isOfUse ? undefined : 'false');
   });
 }
-
-test('models are one page in the form of the API', () => {
-  const models = [
-    { id: 'a', displayName: 'A', contextWindow: 200_000, outputTokensMax: 64_000 },
-    { id: 'b', displayName: undefined, contextWindow: undefined, outputTokensMax: undefined },
-  ];
-  equal(
-    ANTHROPIC.renderModels('acme', models),
-    '{"data":[{"type":"model","id":"a","display_name":"A","created_at":"1970-01-01T00:00:00Z","max_input_tokens":200000,"max_tokens":64000},' +
-      '{"type":"model","id":"b","display_name":"b","created_at":"1970-01-01T00:00:00Z"}],"has_more":false,"first_id":"a","last_id":"b"}',
-  );
-  equal(ANTHROPIC.renderModels('acme', []), '{"data":[],"has_more":false,"first_id":null,"last_id":null}');
-});

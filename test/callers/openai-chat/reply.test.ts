@@ -111,8 +111,3 @@ test('only what the gateway refuses for want of room is worth another try of an 
     assert.deepEqual(headersOf(failure), { 'x-should-retry': 'false' });
   }
 });
-
-test('a model list has the form of OpenAI', () => {
-  const models = [{ id: 'm', displayName: 'M', contextWindow: 1, outputTokensMax: 1 }];
-  assert.equal(OPENAI_CHAT.renderModels('acme', models), '{"object":"list","data":[{"id":"m","object":"model","created":0,"owned_by":"acme"}]}');
-});

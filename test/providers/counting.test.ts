@@ -1,0 +1,122 @@
+/** Counts of tokens: the call that each codec makes, and what it makes of the answer. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Adapter, TokenCounting } from '../../src/core/adapter.ts';
+import type { ChatRequest } from '../../src/core/chat.ts';
+import { Failure } from '../../src/core/failure.ts';
+import { createAnthropicAdapter } from '../../src/providers/anthropic/adapter.ts';
+import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
+import { OPENAI_ROW } from '../../src/providers/openai/adapter.ts';
+import { compatRow } from '../../src/providers/index.ts';
+import { createResponsesAdapter } from '../../src/providers/openai-responses/adapter.ts';
+
+const REQUEST: ChatRequest = {
+  provider: undefined,
+  model: 'some-model',
+  system: 'be brief',
+  turns: [{ role: 'user', parts: [{ type: 'text', text: 'hi', state: undefined }] }],
+  maxTokens: 10,
+  temperature: 0.5,
+  topP: 0.9,
+  stop: ['END'],
+  tools: [{ name: 'f', description: undefined, parameters: undefined }],
+  toolChoice: { mode: 'required' },
+  thinking: undefined,
+  providerOptions: undefined,
+};
+
+function countingOf({ counting }: Adapter): TokenCounting {
+  assert.ok(counting !== undefined);
+  return counting;
+}
+
+const SCHEMA = { type: 'object', properties: {} };
+
+/** The path, and the body as the provider reads it. */
+function asked(adapter: Adapter, request: ChatRequest = REQUEST): readonly [string, unknown] {
+  const call = countingOf(adapter).encode(request);
+  if (call instanceof Failure) return [call.kind, call.message];
+  assert.deepEqual([call.method, call.headers['content-type']], ['POST', 'application/json']);
+  return [call.path, JSON.parse(call.body ?? '')];
+}
+
+test("Anthropic's count has the fields of a message that count", () => {
+  const adapter = createAnthropicAdapter('acme');
+  assert.deepEqual(asked(adapter), [
+    '/messages/count_tokens',
+    {
+      model: 'some-model',
+      system: 'be brief',
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+      tools: [{ name: 'f', input_schema: SCHEMA }],
+      tool_choice: { type: 'any' },
+    },
+  ]);
+  const [, thinking] = asked(adapter, { ...REQUEST, model: 'claude-opus-4-8', temperature: undefined, topP: undefined, thinking: { enabled: true, effort: 'high' } });
+  assert.deepEqual([(thinking as Record<string, unknown>)['thinking'], (thinking as Record<string, unknown>)['output_config']], [{ type: 'adaptive', display: 'summarized' }, { effort: 'high' }]);
+});
+
+test("OpenAI's count has the fields of a response that count, stop sequences or not", () => {
+  for (const adapter of [createResponsesAdapter('acme'), OPENAI_ROW.createAdapter('acme')]) {
+    const [path, body] = asked(adapter);
+    assert.equal(path, '/responses/input_tokens');
+    assert.deepEqual(Object.keys(body as object), ['model', 'instructions', 'input', 'tools', 'tool_choice']);
+    const [, thinking] = asked(adapter, { ...REQUEST, model: 'gpt-5.6', thinking: { enabled: true, effort: 'low' } });
+    assert.deepEqual(Object.keys(thinking as object), ['model', 'instructions', 'input', 'tools', 'tool_choice', 'reasoning']);
+  }
+});
+
+test("Gemini's count holds the whole request, which names its model by its path", () => {
+  const [path, body] = asked(createGeminiAdapter('acme'));
+  assert.equal(path, '/models/some-model:countTokens');
+  assert.deepEqual(body, {
+    generateContentRequest: {
+      model: 'models/some-model',
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      systemInstruction: { parts: [{ text: 'be brief' }] },
+      tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: SCHEMA }] }],
+      toolConfig: { functionCallingConfig: { mode: 'ANY' } },
+      generationConfig: { maxOutputTokens: 10, temperature: 0.5, topP: 0.9, stopSequences: ['END'] },
+    },
+  });
+  for (const [model, expected, named] of [
+    ['tunedModels/mine', '/tunedModels/mine:countTokens', 'tunedModels/mine'],
+    ['models/a b', '/models/a%20b:countTokens', 'models/a b'],
+    ['models', '/models/models:countTokens', 'models/models'],
+  ] as const) {
+    const [tunedPath, tuned] = asked(createGeminiAdapter('acme'), { ...REQUEST, model });
+    assert.deepEqual([tunedPath, (tuned as { generateContentRequest: { model: string } }).generateContentRequest.model], [expected, named]);
+  }
+});
+
+test('what a provider cannot be sent cannot be counted there', () => {
+  const image = { ...REQUEST, turns: [{ role: 'user' as const, parts: [{ type: 'image' as const, source: { type: 'url' as const, url: 'https://x.example/a.png' } }] }] };
+  assert.equal(asked(createGeminiAdapter('acme'), image)[0], 'unsupported');
+  assert.equal(asked(createGeminiAdapter('acme'), { ...REQUEST, model: '..' })[0], 'bad_request');
+});
+
+test('hosts of Chat Completions count nothing, nor does OpenAI where the operator wants no other API', () => {
+  assert.equal(compatRow('acme').createAdapter('acme').counting, undefined);
+  assert.equal(OPENAI_ROW.createAdapter('acme', { openAiApi: 'chat' }).counting, undefined);
+  assert.ok(OPENAI_ROW.createAdapter('acme', { openAiApi: 'responses' }).counting !== undefined);
+});
+
+for (const [name, adapter, good] of [
+  ['Anthropic', createAnthropicAdapter('acme'), '{"input_tokens":14,"context_management":{"original_input_tokens":20}}'],
+  ['OpenAI', createResponsesAdapter('acme'), '{"object":"response.input_tokens","input_tokens":14}'],
+  ['Gemini', createGeminiAdapter('acme'), '{"totalTokens":14,"promptTokensDetails":[{"modality":"TEXT","tokenCount":14}]}'],
+] as const) {
+  test(`the count of ${name} is read, and anything else is a failure of the provider`, () => {
+    const { decode } = countingOf(adapter);
+    assert.equal(decode(good), 14);
+    assert.equal(decode(good.replace('14', '0')), 0);
+    for (const bad of ['', '[]', '{}', 'null', '14', good.replace('14', '-1'), good.replace('14', '"14"'), good.replace('14', '1.5')]) {
+      const failure = decode(bad);
+      assert.ok(failure instanceof Failure, bad);
+      assert.deepEqual([failure.kind, failure.message], ['server', 'acme answered 200, but it sent no number of tokens'], bad);
+    }
+    const inside = decode('{"error":{"type":"overloaded_error","code":503,"status":"UNAVAILABLE","message":"x"}}');
+    assert.ok(inside instanceof Failure && inside.kind === 'server' && !inside.message.includes('number of tokens'), String(inside));
+  });
+}
