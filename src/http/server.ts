@@ -19,7 +19,7 @@ import { authenticate } from './auth.ts';
 import { answerBrokenRequest, brokenRequestFrom, isWaitingTooLong } from './broken-request.ts';
 import type { ConnectionError } from './broken-request.ts';
 import { Connection } from './connection.ts';
-import { allowedHeaders, EXPOSED_HEADERS } from './cross-origin.ts';
+import { allowOrigin, answerPreflight, isPreflight } from './cors.ts';
 import { Exchange } from './exchange.ts';
 import { checkFraming } from './framing.ts';
 import type { ServerParts } from './parts.ts';
@@ -243,31 +243,6 @@ function callerOf(exchange: Exchange, route: Route, { config, dialects }: Server
 
 function metricsCaller(token: Secret): { label: string; token: Secret } {
   return { label: 'metrics', token };
-}
-
-/** Lets a listed origin's pages read the answer (CORS); true for such an origin. */
-function allowOrigin(exchange: Exchange, allowedOrigins: readonly string[]): boolean {
-  if (allowedOrigins.length === 0) return false;
-  exchange.response.setHeader('Vary', 'Origin');
-  const { origin } = exchange.request.headers;
-  if (origin === undefined || !allowedOrigins.includes(origin)) return false;
-  exchange.response.setHeader('Access-Control-Allow-Origin', origin);
-  exchange.response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
-  return true;
-}
-
-/** Whether a page of another origin asks what it may send (Fetch standard, CORS-preflight request). */
-function isPreflight({ request }: Exchange): boolean {
-  const { origin, 'access-control-request-method': wanted } = request.headers;
-  return request.method === 'OPTIONS' && origin !== undefined && wanted !== undefined;
-}
-
-function answerPreflight(exchange: Exchange, route: Route): void {
-  const { response } = exchange;
-  response.setHeader('Access-Control-Allow-Methods', allowedMethods(route));
-  response.setHeader('Access-Control-Allow-Headers', allowedHeaders(exchange.request.headers['access-control-request-headers']));
-  response.setHeader('Access-Control-Max-Age', '600');
-  exchange.sendNoContent();
 }
 
 /**

@@ -8,6 +8,7 @@
 import type { Adapter, SupportTable } from '../../core/adapter.ts';
 import { decodeFailureBody } from '../openai-common/failure.ts';
 import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.ts';
+import { COMMON_SUPPORT } from '../openai-common/support.ts';
 import { thinkingSupport } from '../openai-common/thinking.ts';
 import type { HostProfile } from './profile.ts';
 import { decodeChatBody } from './reply.ts';
@@ -31,7 +32,7 @@ export function createOpenAiAdapter(provider: string, profile: HostProfile): Ada
 
 function supportOf(profile: HostProfile): SupportTable {
   return {
-    model: { is: 'sent', as: '`model`' },
+    ...COMMON_SUPPORT,
     system: {
       is: 'sent',
       as:
@@ -46,22 +47,14 @@ function supportOf(profile: HostProfile): SupportTable {
     'assistant tool_call': callSupport(profile),
     'assistant provider_state': stateSupport(profile),
     tool_result: { is: 'sent', as: 'a message of role `tool` each' },
-    'tool_result.is_error': { is: 'translated', as: '`Error: ` before the content' },
     max_tokens: { is: 'sent', as: `\`${profile.maxTokensField}\`` },
-    temperature: { is: 'sent', as: '`temperature`' },
-    top_p: { is: 'sent', as: '`top_p`' },
     stop: { is: 'sent', as: '`stop`' },
     tools: { is: 'sent', as: '`tools` of type `function`' },
-    'tools without parameters': { is: 'translated', as: '`parameters` of an object without properties' },
-    'tool_choice auto': { is: 'sent', as: '`tool_choice: auto`; nothing without tools' },
-    'tool_choice none': { is: 'sent', as: '`tool_choice: none`; nothing without tools' },
-    'tool_choice required': { is: 'sent', as: '`tool_choice: required`' },
     'tool_choice tool':
       profile.namedToolChoice === 'sent'
         ? { is: 'sent', as: '`tool_choice.function.name`' }
         : { is: 'translated', as: 'that tool alone, with `tool_choice: required`' },
     ...thinkingSupport(profile.thinking),
-    provider_options: { is: 'sent', as: 'merged over the payload' },
   };
 }
 

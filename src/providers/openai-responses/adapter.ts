@@ -11,6 +11,7 @@ import { unreadableReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
 import { decodeFailureBody, failureInside } from '../openai-common/failure.ts';
 import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.ts';
+import { COMMON_SUPPORT } from '../openai-common/support.ts';
 import { decodeResponse } from './reply.ts';
 import { encodeCountCall, encodeResponsesCall } from './request.ts';
 import { RESPONSES_DIALECT } from './state.ts';
@@ -32,7 +33,7 @@ export function createResponsesAdapter(provider: string): Adapter {
 }
 
 const RESPONSES_SUPPORT: SupportTable = {
-  model: { is: 'sent', as: '`model`' },
+  ...COMMON_SUPPORT,
   system: { is: 'sent', as: '`instructions`' },
   'user text': { is: 'sent', as: '`input_text`' },
   'user image (inline)': { is: 'sent', as: '`input_image` with a data URL' },
@@ -44,16 +45,9 @@ const RESPONSES_SUPPORT: SupportTable = {
     as: 'sealed reasoning, and items of which a chat knows nothing, in their old place; `phase`, `namespace`, `caller`',
   },
   tool_result: { is: 'sent', as: '`function_call_output`' },
-  'tool_result.is_error': { is: 'translated', as: '`Error: ` before the content' },
   max_tokens: { is: 'sent', as: '`max_output_tokens`' },
-  temperature: { is: 'sent', as: '`temperature`' },
-  top_p: { is: 'sent', as: '`top_p`' },
   stop: { is: 'refused', as: 'there are no stop sequences' },
   tools: { is: 'sent', as: '`tools` of type `function`, not strict' },
-  'tools without parameters': { is: 'translated', as: '`parameters` of an object without properties' },
-  'tool_choice auto': { is: 'sent', as: '`tool_choice: auto`; nothing without tools' },
-  'tool_choice none': { is: 'sent', as: '`tool_choice: none`; nothing without tools' },
-  'tool_choice required': { is: 'sent', as: '`tool_choice: required`' },
   'tool_choice tool': { is: 'sent', as: '`tool_choice.name`' },
   'thinking on': { is: 'translated', as: '`reasoning.effort: medium`, with a summary' },
   'thinking off': { is: 'translated', as: '`reasoning.effort: low`; `none` or `minimal` for models that take it' },
@@ -61,7 +55,6 @@ const RESPONSES_SUPPORT: SupportTable = {
   'thinking.effort medium': { is: 'sent', as: '`reasoning.effort: medium`' },
   'thinking.effort high': { is: 'sent', as: '`reasoning.effort: high`' },
   'thinking.effort max': { is: 'sent', as: '`reasoning.effort: max`, before gpt-5.6 the most they take' },
-  provider_options: { is: 'sent', as: 'merged over the payload' },
 };
 
 function decodeCount(provider: string, body: string): number | Failure {
