@@ -57,6 +57,17 @@ test('a stream tells summaries, texts and arguments in pieces, and every item wh
   assert.equal(pieces('response.function_call_arguments.delta', 3), output[3]?.['arguments']);
 });
 
+test('a streamed summary, text and call each tell their pieces whole before their item is done', async (t) => {
+  const streamed = events((await ask(await open(t), { ...LOOP, stream: true })).text);
+  const typesAt = (index: number): unknown[] => [...new Set(streamed.filter((event) => event['output_index'] === index).map(({ type }) => type))];
+  const around = (...types: readonly string[]): string[] => ['output_item.added', ...types, 'output_item.done'].map((type) => `response.${type}`);
+  const summary = ['reasoning_summary_part.added', 'reasoning_summary_text.delta', 'reasoning_summary_text.done', 'reasoning_summary_part.done'];
+  assert.deepEqual(typesAt(0), around(...summary));
+  assert.deepEqual(typesAt(2), around('content_part.added', 'output_text.delta', 'output_text.done', 'content_part.done'));
+  assert.deepEqual(typesAt(3), around('function_call_arguments.delta', 'function_call_arguments.done'));
+  assert.equal(streamed.find(({ type }) => type === 'response.output_text.done')?.['text'], 'Let me look that up.');
+});
+
 test('a tool loop goes round when the output is sent back as it is', async (t) => {
   const sandbox = await open(t);
   const input: Item[] = [USER];
