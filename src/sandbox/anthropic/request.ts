@@ -53,12 +53,11 @@ const message = (blocks: Readonly<Record<string, Shape>>): Shape =>
   object({ role: string, content: stringOr(listOf(tagged('type', blocks))) });
 const DISPLAY = { display: nullable(oneOf('summarized', 'omitted')) };
 const PARALLEL = { disable_parallel_tool_use: boolean };
-const REQUEST = object(
-  {
-    model: string,
-    max_tokens: count,
-    messages: listOf(tagged('role', { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) })),
-  },
+const ROLES = { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) };
+/** Under a beta of its own the maker takes instructions between the messages. */
+const SYSTEM_BETA = /(^|,) *mid-conversation-system-/;
+const requestWith = (roles: Readonly<Record<string, Shape>>): Shape => object(
+  { model: string, max_tokens: count, messages: listOf(tagged('role', roles)) },
   {
     system: stringOr(listOf(TEXT)),
     metadata: object({}, { user_id: nullable(string) }),
@@ -90,10 +89,12 @@ const REQUEST = object(
     container: nullable(string),
   },
 );
+const REQUEST = requestWith(ROLES);
+const BETA_REQUEST = requestWith({ ...ROLES, system: message({ text: TEXT }) });
 
 function wording({ path, is, expected, allowed, value }: Mismatch): string {
   // The variant is named where it is one of content, not where it is a role.
-  const steps = path.map((step) => (typeof step === 'object' ? (step.tag === 'user' || step.tag === 'assistant' ? [] : [step.tag]) : [step])).flat();
+  const steps = path.map((step) => (typeof step === 'object' ? (['user', 'assistant', 'system'].includes(step.tag) ? [] : [step.tag]) : [step])).flat();
   const place = steps.join('.');
   if (is === 'unknown') return `${place}: Extra inputs are not permitted`;
   if (is === 'missing') return `${place}: Field required`;
@@ -114,12 +115,14 @@ export function decodeRequest(incoming: Incoming): Ask | Complaint {
   const json = parseJson(incoming.body);
   if (!(json instanceof JsonObject)) return invalid('The request body is not valid JSON');
   const body: unknown = JSON.parse(incoming.body);
-  const mismatch = REQUEST(body, []);
+  const mismatch = (SYSTEM_BETA.test(header(headers['anthropic-beta']) ?? '') ? BETA_REQUEST : REQUEST)(body, []);
   if (mismatch !== undefined) return invalid(wording(mismatch));
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => field(body, name) !== undefined);
   if (version !== '2023-06-01' && sampling !== undefined) return invalid(`${sampling}: Extra inputs are not permitted`);
-  const messages = listField(body, 'messages').map(messageFrom);
-  const prefixes = conversationPrefixes(json);
+  const spoken = listField(body, 'messages').map((value, index) => ({ value, index })).filter(({ value }) => stringField(value, 'role') !== 'system');
+  const messages = spoken.map(({ value }) => messageFrom(value));
+  const allPrefixes = conversationPrefixes(json);
+  const prefixes = [...spoken.map(({ index }) => allPrefixes[index] ?? ''), allPrefixes.at(-1) ?? ''];
   return (
     checkFields(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
     ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? askFrom(body, messages, prefixes)

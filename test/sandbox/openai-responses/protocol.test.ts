@@ -99,6 +99,17 @@ test('a custom tool is called with plain text, and answered as what it is', asyn
   assert.equal((await ask(sandbox, { ...loop, input: [USER, ...items] })).status, 400);
 });
 
+test('what a coding agent sends is taken, and only functions are called', async (t) => {
+  const sandbox = await open(t);
+  const tools = [{ type: 'web_search', external_web_access: true }, { type: 'namespace', name: 'agents', tools: [WEATHER] }, WEATHER];
+  const body = { model: 'fake-parallel', tools, client_metadata: { turn_id: '1' }, input: [{ type: 'message', id: 'msg_1', ...USER }] };
+  const output = await outputOf(sandbox, body);
+  assert.deepEqual([...new Set(output.map((item) => item['name']))], ['weather']);
+  const goal = { type: 'function_call_output', id: 'fco_1', name: 'goal_objective', namespace: 'agent', output: 'Go' };
+  const next = await ask(sandbox, { ...body, input: [...body.input, ...output, ...outputsFor(output), goal] });
+  assert.equal(next.status, 200, next.text);
+});
+
 test('thoughts are sealed when that is asked for, and told where there is a summary', async (t) => {
   const sandbox = await open(t);
   const thoughts = async (body: object): Promise<unknown[]> =>
