@@ -54,8 +54,8 @@ const message = (blocks: Readonly<Record<string, Shape>>): Shape =>
 const DISPLAY = { display: nullable(oneOf('summarized', 'omitted')) };
 const PARALLEL = { disable_parallel_tool_use: boolean };
 const ROLES = { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) };
-/** Under a beta of its own the maker takes instructions between the messages. */
-const SYSTEM_BETA = /(^|,) *mid-conversation-system-/;
+/** Under betas of their own the maker takes instructions between the messages. */
+const SYSTEM_BETA = /(^|,) *mid-conversation-(system|tool-changes)-/;
 const requestWith = (roles: Readonly<Record<string, Shape>>): Shape => object(
   { model: string, max_tokens: count, messages: listOf(tagged('role', roles)) },
   {

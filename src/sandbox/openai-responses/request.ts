@@ -60,7 +60,7 @@ const OTHER_ITEM = tagged('type', {
   ),
   reasoning: object(
     { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
-    { id: matching(/./) },
+    { id: matching(/./), content: nullable(oneOf()) },
   ),
 });
 const isCall = (item: Item): boolean => item['type'] === 'function_call' || item['type'] === 'custom_tool_call';

@@ -222,14 +222,16 @@ for (const [what, change, message] of CHANGED) {
   });
 }
 
-test('instructions between the messages are taken under a beta of their own', async (t) => {
+test('instructions between the messages are taken under betas of their own', async (t) => {
   const sandbox = await open(t);
   const messages = [{ role: 'user', content: 'Hello' }, { role: 'system', content: 'Be brief.' }];
   const refused = await ask(sandbox, { messages });
   assert.equal(refused.status, 400);
   assert.match(refused.text, /messages\.1\.role: /);
-  const taken = await ask(sandbox, { messages }, { 'anthropic-beta': 'effort-2025-11-24,mid-conversation-system-2026-04-07' });
-  assert.match(at(parsed(taken), 'content', 0, 'text') as string, /You wrote: Hello /);
+  for (const beta of ['mid-conversation-system-2026-04-07', 'mid-conversation-tool-changes-2026-07-01']) {
+    const taken = await ask(sandbox, { messages }, { 'anthropic-beta': `effort-2025-11-24,${beta}` });
+    assert.match(at(parsed(taken), 'content', 0, 'text') as string, /You wrote: Hello /);
+  }
 });
 
 test('reasoning after a changed prefix is refused: system, tools, or an earlier message', async (t) => {

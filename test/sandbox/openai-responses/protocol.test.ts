@@ -99,6 +99,14 @@ test('a custom tool is called with plain text, and answered as what it is', asyn
   assert.equal((await ask(sandbox, { ...loop, input: [USER, ...items] })).status, 400);
 });
 
+test('reasoning goes back with content that is null, as coding agents send it', async (t) => {
+  const sandbox = await open(t);
+  const output = await outputOf(sandbox, LOOP);
+  const history = output.map((item) => (item['type'] === 'reasoning' ? { ...item, content: null } : item));
+  const next = await ask(sandbox, { ...LOOP, input: [USER, ...history, ...outputsFor(output)] });
+  assert.equal(next.status, 200, next.text);
+});
+
 test('what a coding agent sends is taken, and only functions are called', async (t) => {
   const sandbox = await open(t);
   const tools = [{ type: 'web_search', external_web_access: true }, { type: 'namespace', name: 'agents', tools: [WEATHER] }, WEATHER];
@@ -190,7 +198,7 @@ const REFUSED: readonly (readonly [what: string, body: object, code: string | nu
   ['an item of an unknown type', { input: [{ type: 'tool_use' }] }, 'invalid_value', /'tool_use'/],
   ['a wrong effort', { reasoning: { effort: 'most' } }, 'invalid_value', /Supported values are: 'none'/],
   ['a thought without its seal', { input: [USER, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'missing_required_parameter', /encrypted_content/],
-  ['a thought with text in the clear', { input: [USER, { type: 'reasoning', summary: [], encrypted_content: 'x', content: [] }] }, 'unknown_parameter', /input\[1\]\.content/],
+  ['a thought with text in the clear', { input: [USER, { type: 'reasoning', summary: [], encrypted_content: 'x', content: [] }] }, 'invalid_type', /input\[1\]\.content/],
   ['a phase that is none', { input: [USER, { role: 'assistant', content: 'x', phase: 'end' }] }, 'invalid_value', /'commentary'/],
   ['a nested tool', { tools: [{ type: 'function', function: { name: 'x' } }] }, 'missing_required_parameter', /tools\[0\]\.name/],
   ['a loose schema of a strict tool', { tools: [tool('x', { type: 'object', properties: {} })] }, 'invalid_function_parameters', /additionalProperties/],
