@@ -87,7 +87,7 @@ export const CASES: Readonly<Record<Case | 'state' | 'state streamed', (trial: T
   'state streamed': (trial) => tryState(trial, true),
   parallel: async ({ client, run }) => {
     const { seen, upstream } = await run('loop', 'fake-parallel');
-    if (((seen.calls?.length ?? 0) < 3 && !client.isAgent) || upstream.length !== 2) return fail(seen, `${seen.calls?.length} calls, ${upstream.length} requests`);
+    if (client.isAgent ? upstream.length < 2 : (seen.calls?.length ?? 0) < 3 || upstream.length !== 2) return fail(seen, `${seen.calls?.length} calls, ${upstream.length} requests`);
     return answered(seen, 'The tools say: ');
   },
   image: async ({ run }) => answered((await run('ask', 'fake-chat', { hasImage: true })).seen, 'I see 1 image.'),

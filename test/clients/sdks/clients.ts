@@ -23,6 +23,7 @@ export type Client = {
 
 const OFFICIAL = { 400: 'BadRequestError', 401: 'AuthenticationError', 404: 'NotFoundError', 429: 'RateLimitError', 502: 'InternalServerError' };
 const AI_SDK = { 400: 'AI_APICallError', 401: 'AI_APICallError', 404: 'AI_APICallError', 429: 'AI_APICallError', 502: 'AI_APICallError' };
+const PYDANTIC = { 400: 'ModelHTTPError', 401: 'ModelHTTPError', 404: 'ModelHTTPError', 429: 'ModelHTTPError', 502: 'ModelHTTPError' };
 const AGENT = { 400: 'AgentError', 401: 'AgentError', 404: 'AgentError', 429: 'AgentError', 502: 'AgentError' };
 const KEEPS = { whole: true, streamed: true } as const;
 const BY_HAND = { whole: true, streamed: 'streams put together by hand keep the usual fields only' } as const;
@@ -55,6 +56,20 @@ export const CLIENTS: readonly Client[] = [
   client('ai-sdk openai responses', 'responses', ['node', 'ai-sdk.mjs', 'responses'], { classes: AI_SDK }),
   client('ai-sdk openai-compatible', 'chat', ['node', 'ai-sdk.mjs', 'compatible'], { classes: AI_SDK }),
   client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], { classes: AI_SDK }),
+  client('langchain-openai chat', 'chat', ['langchain', 'langchain_chat.py', 'chat'], {
+    state: { whole: 'it reads no field for it', streamed: 'it reads no field for it' },
+    without: { thinking: 'it reads no reasoning in this format' },
+  }),
+  client('langchain-openai responses', 'responses', ['langchain', 'langchain_chat.py', 'responses']),
+  client('langchain-anthropic', 'messages', ['langchain', 'langchain_chat.py', 'anthropic']),
+  client('pydantic-ai chat', 'chat', ['pydantic', 'pydantic_agent.py', 'chat'], { classes: PYDANTIC }),
+  client('pydantic-ai responses', 'responses', ['pydantic', 'pydantic_agent.py', 'responses'], {
+    classes: PYDANTIC,
+    state: { whole: 'of models whose names it does not know it asks for none', streamed: 'of models whose names it does not know it asks for none' },
+  }),
+  client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], { classes: PYDANTIC }),
+  client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai']),
+  client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic']),
   client('Claude Code', 'messages', ['node', 'claude-code.mjs'], {
     classes: AGENT,
     isAgent: true,
