@@ -140,16 +140,24 @@ function messageFrom(value: unknown): Message {
 function conversationPrefixes(json: JsonObject): string[] {
   const rawOf = (name: string): string => {
     const value = json.entries.get(name);
-    return value instanceof JsonArray ? value.raw.text : String(value);
+    return value instanceof JsonArray ? told(value.raw.text) : String(value);
   };
   let prefix = digest(rawOf('system') + rawOf('tools'));
   const prefixes = [prefix];
   const messages = json.entries.get('messages');
   for (const item of messages instanceof JsonArray ? messages.items : []) {
-    if (item instanceof JsonObject) prefix = digest(prefix + item.raw.text);
+    if (item instanceof JsonObject) prefix = digest(prefix + told(item.raw.text));
     prefixes.push(prefix);
   }
   return prefixes;
+}
+
+/**
+ * What the model is told, as text: without marks of what is cached, which move from request to request, and with a text
+ * in one form, whether it was written as a string or as the only block of a list.
+ */
+function told(json: string): string {
+  return json.replace(/,"cache_control":\{[^{}]*\}/g, '').replace(/"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]/, '"content":$1');
 }
 
 function invalid(message: string): Complaint {

@@ -70,6 +70,10 @@ export const CLIENTS: readonly Client[] = [
   client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], { classes: PYDANTIC }),
   client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai']),
   client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic']),
+  client('llm', 'chat', ['llm', 'llm_client.py'], {
+    state: { whole: 'it reads no field for it', streamed: 'it reads no field for it' },
+    without: { thinking: 'it keeps no reasoning of this format', cancel: 'it offers no way to leave a stream' },
+  }),
   client('Claude Code', 'messages', ['node', 'claude-code.mjs'], {
     classes: AGENT,
     isAgent: true,

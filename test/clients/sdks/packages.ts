@@ -25,7 +25,8 @@ const PIP: Readonly<Record<PythonEnvironment, readonly string[]>> = {
   python: ['openai==3.54.0', 'anthropic==2.12.0'],
   langchain: ['langchain-openai==1.7.3', 'langchain-anthropic==1.7.7'],
   pydantic: ['pydantic-ai-slim[openai,anthropic]==2.68.0'],
-  litellm: ['litellm==1.106.2'],
+  // It wants the second for its tools, and does not say so.
+  litellm: ['litellm==1.106.2', 'mcp==2.3.0'],
   llm: ['llm==0.36'],
 };
 

@@ -244,6 +244,14 @@ test('reasoning after a changed prefix is refused: system, tools, or an earlier 
   }
 });
 
+test('reasoning is taken back where only the form of what stands before it has changed', async (t) => {
+  const sandbox = await open(t);
+  const { content, results } = await afterRound(sandbox);
+  const first = { role: 'user', content: [{ type: 'text', text: USER.content, cache_control: { type: 'ephemeral' } }] };
+  const answer = await ask(sandbox, { ...LOOP, messages: [first, { role: 'assistant', content }, results] });
+  assert.equal(answer.status, 200, answer.text);
+});
+
 test('an error without a word is refused', async (t) => {
   const sandbox = await open(t);
   const { content, results } = await afterRound(sandbox);

@@ -1,9 +1,13 @@
 """litellm as a client, in the format that the word behind names."""
 
 import json
+import os
 import sys
 
-import litellm
+# Else it asks a page of its maker for prices when it starts.
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+
+import litellm  # noqa: E402
 
 from serve import PNG_URL, ROUNDS_MAX, SCHEMAS, result, serve
 
