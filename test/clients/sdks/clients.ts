@@ -24,6 +24,8 @@ export type Client = {
 const OFFICIAL = { 400: 'BadRequestError', 401: 'AuthenticationError', 404: 'NotFoundError', 429: 'RateLimitError', 502: 'InternalServerError' };
 const AI_SDK = { 400: 'AI_APICallError', 401: 'AI_APICallError', 404: 'AI_APICallError', 429: 'AI_APICallError', 502: 'AI_APICallError' };
 const PYDANTIC = { 400: 'ModelHTTPError', 401: 'ModelHTTPError', 404: 'ModelHTTPError', 429: 'ModelHTTPError', 502: 'ModelHTTPError' };
+/** It chooses by words that it finds in the message, so of a failure at the provider only the base is certain. */
+const LITELLM = { ...OFFICIAL, 502: 'APIError' };
 const AGENT = { 400: 'AgentError', 401: 'AgentError', 404: 'AgentError', 429: 'AgentError', 502: 'AgentError' };
 const KEEPS = { whole: true, streamed: true } as const;
 const BY_HAND = { whole: true, streamed: 'streams put together by hand keep the usual fields only' } as const;
@@ -68,8 +70,15 @@ export const CLIENTS: readonly Client[] = [
     state: { whole: 'of models whose names it does not know it asks for none', streamed: 'of models whose names it does not know it asks for none' },
   }),
   client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], { classes: PYDANTIC }),
-  client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai']),
-  client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic']),
+  client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai'], {
+    classes: LITELLM,
+    state: { whole: true, streamed: 'of a stream that it puts together it keeps the usual fields only' },
+    without: { cancel: 'it offers no way to leave a stream' },
+  }),
+  client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic'], {
+    classes: LITELLM,
+    without: { cancel: 'it offers no way to leave a stream' },
+  }),
   client('llm', 'chat', ['llm', 'llm_client.py'], {
     state: { whole: 'it reads no field for it', streamed: 'it reads no field for it' },
     without: { thinking: 'it keeps no reasoning of this format', cancel: 'it offers no way to leave a stream' },

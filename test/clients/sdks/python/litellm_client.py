@@ -31,6 +31,7 @@ def settings_of(order):
         settings["max_tokens"] = 4000
         if order.get("isThinking"):
             settings["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+            settings["allowed_openai_params"] = ["thinking"]
     elif order.get("isThinking"):
         settings["reasoning_effort"] = "high"
         settings["allowed_openai_params"] = ["reasoning_effort"]
@@ -78,7 +79,6 @@ def cancel(order):
     for chunk in stream:
         if chunk.choices[0].delta.content:
             break
-    stream.completion_stream.response.close() if hasattr(stream.completion_stream, "response") else None
     return {"text": ""}
 
 
