@@ -36,10 +36,12 @@ def loop(order):
     calls = []
 
     def weather(city: str) -> str:
+        """The weather."""
         calls.append({"name": "weather", "arguments": {"city": city}})
         return result("weather")
 
     def clock(zone: str) -> str:
+        """The time."""
         calls.append({"name": "clock", "arguments": {"zone": zone}})
         return result("clock")
 
