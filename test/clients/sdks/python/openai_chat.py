@@ -34,8 +34,8 @@ def answer(client, body, is_stream):
             for event in stream:
                 pieces += event.type == "content.delta"
             completion = stream.get_final_completion()
-        # What the helper parsed of a call is no field of the API.
-        message = completion.choices[0].message.model_dump(exclude={"tool_calls": {"__all__": {"function": {"parsed_arguments"}}}})
+        # What the helper adds to a call is no field of the API.
+        message = completion.choices[0].message.model_dump(exclude={"tool_calls": {"__all__": {"index": True, "function": {"parsed_arguments"}}}})
         return message, completion.usage, pieces
     message = {"role": "assistant", "content": ""}
     calls = []
