@@ -1,6 +1,6 @@
 # The targets that matter; `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build run demo test bench bench-streams bench-metrics fuzz soak clean
+.PHONY: help setup build run demo test clients bench bench-streams bench-metrics fuzz soak clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ else
 	@npx c8 --src src --all --include 'src/**' --exclude src/demo.ts --reporter text-summary --reporter lcov \
 		--check-coverage --lines 95 --branches 90 $(RUN_TESTS)
 endif
+
+clients: node_modules ## run the real SDKs through the gateway; installs them outside the tree (ONLY=openai, CLIENTS_DIR=/folder)
+	@ONLY='$(ONLY)' node --import tsx test/clients/sdks/main.ts
 
 bench: build ## CPU time of a request beside a proxy that only copies bytes (REQUESTS=10000; Linux)
 	node --import tsx test/bench/bench.ts

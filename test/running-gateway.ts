@@ -70,7 +70,7 @@ export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
 }
 
 /** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
-export async function startGateway(t: TestContext, environment: Record<string, string> = {}): Promise<RunningGateway> {
+export async function startGateway(t: Pick<TestContext, 'after'>, environment: Record<string, string> = {}): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
   const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
     throw new Error('no files in this test');

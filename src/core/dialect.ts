@@ -64,6 +64,12 @@ export interface StreamFrames {
   keepAlive(): string;
 }
 
+/** A streamed answer of a provider that speaks the caller's dialect. What ends it otherwise than well goes on from what was passed on. */
+export interface RelayedFrames extends StreamFrames {
+  /** The text for one event of the provider's: name (empty when there is none) and data. */
+  relay(event: string, data: string): string;
+}
+
 /**
  * How a request goes to a provider that speaks its dialect: the caller's own JSON, but for what is said here, so that
  * whatever the maker adds works on the day it appears.
@@ -77,8 +83,7 @@ export interface DialectRelay {
   encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
   /** A whole good answer of the provider, as its caller gets it. */
   renderReply(raw: string, facts: AnswerFacts): string;
-  /** One event of the provider's stream, as its caller gets it: name (empty when there is none) and data. */
-  renderFrame(event: string, data: string, facts: AnswerFacts): string;
+  createFrames(facts: AnswerFacts): RelayedFrames;
 }
 
 /** How callers ask what a request would take, with the same body as for an answer. */

@@ -3,7 +3,7 @@
 import type { Provider, UpstreamCall } from '../core/adapter.ts';
 import type { ChatReply, ChatRequest } from '../core/chat.ts';
 import { checkConversation } from '../core/conversation.ts';
-import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, StreamFrames } from '../core/dialect.ts';
+import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import type { CallContext } from '../gateway/gateway.ts';
@@ -70,8 +70,8 @@ async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Ask
     void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
   };
   const createFrames = (): StreamFrames => dialect.createFrames(factsOf(exchange, asked));
-  const relayFrame = relay && ((event: string, data: string) => relay.renderFrame(event, data, factsOf(exchange, asked)));
-  const stream = new EventStream(exchange, createFrames, parts.config, onOpen, relayFrame);
+  const createRelayed = relay && ((): RelayedFrames => relay.createFrames(factsOf(exchange, asked)));
+  const stream = new EventStream(exchange, createFrames, parts.config, onOpen, createRelayed);
   exchange.failStream = (failure) => stream.fail(failure);
   try {
     const failure = await parts.gateway.stream(asked.provider, asked.call, context, stream);

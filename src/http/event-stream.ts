@@ -6,7 +6,7 @@
  */
 
 import type { ChatReply, Delta } from '../core/chat.ts';
-import type { StreamFrames } from '../core/dialect.ts';
+import type { RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
 import { writable } from './exchange.ts';
@@ -39,6 +39,7 @@ export class EventStream implements StreamSink {
   readonly #heartbeat: NodeJS.Timeout | undefined;
   readonly #onOpen: () => void;
   #frames: StreamFrames | undefined;
+  #relayed: RelayedFrames | undefined;
   /** Frames that were rendered and not sent yet. */
   #text = '';
   #isOpen = false;
@@ -51,21 +52,26 @@ export class EventStream implements StreamSink {
   readonly relay: StreamSink['relay'];
 
   /**
-   * `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. `relayFrame`
-   * gives the text for one event of a stream that is relayed.
+   * `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. `createRelayed`,
+   * for a stream that is relayed, is called at the first event of each attempt.
    */
   constructor(
     exchange: Exchange,
     createFrames: () => StreamFrames,
     limits: EventStreamLimits,
     onOpen: () => void,
-    relayFrame?: (event: string, data: string) => string,
+    createRelayed?: () => RelayedFrames,
   ) {
     this.#exchange = exchange;
     this.#createFrames = createFrames;
     this.#limits = limits;
     this.#onOpen = onOpen;
-    if (relayFrame !== undefined) this.relay = (event, data) => void (this.#text += relayFrame(event, data));
+    if (createRelayed !== undefined) {
+      this.relay = (event, data) => {
+        this.#relayed ??= createRelayed();
+        this.#text += this.#relayed.relay(event, data);
+      };
+    }
     if (limits.heartbeatIntervalMs > 0) {
       this.#heartbeat = setInterval(() => this.#keepAlive(), limits.heartbeatIntervalMs);
     }
@@ -73,14 +79,17 @@ export class EventStream implements StreamSink {
 
   // hot: per token
   push(delta: Delta): void {
-    this.#frames ??= this.#createFrames();
     this.#hasContent = true;
-    if (this.relay === undefined || delta.type === 'failed' || this.#isRefused) this.#text += this.#frames.render(delta);
+    if (this.relay === undefined || delta.type === 'failed' || this.#isRefused) {
+      const frames = this.#relayed ?? (this.#frames ??= this.#createFrames());
+      this.#text += frames.render(delta);
+    }
     if (delta.type === 'done' || delta.type === 'failed') this.#isEnded = true;
   }
 
   restart(): void {
     this.#text = '';
+    this.#relayed = undefined;
   }
 
   /** Sends what was pushed in one write. The promise, if any, resolves when the caller has read enough. */
@@ -128,7 +137,7 @@ export class EventStream implements StreamSink {
   #keepAlive(): void {
     // A caller that is behind gets no comment on top of what waits for it.
     if (this.#isEnded || this.#exchange.response.writableNeedDrain) return;
-    this.#write(this.#frames?.keepAlive() ?? KEEP_ALIVE);
+    this.#write((this.#relayed ?? this.#frames)?.keepAlive() ?? KEEP_ALIVE);
   }
 
   #write(text: string): boolean {

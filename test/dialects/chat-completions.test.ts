@@ -126,7 +126,11 @@ test('a provider that declines without a word is answered as a refusal of this f
     const { message, finish_reason: reason } = (await complete(gateway, { model: `${provider}/fake-refusal`, messages: HI })).choices[0] ?? assert.fail('no choice');
     assert.deepEqual([message.content, message.refusal, reason], [null, 'The request was declined.', 'stop'], provider);
     const data = await frames(await ask(gateway, { model: `${provider}/fake-refusal`, messages: HI, stream: true }));
-    assert.ok(data.some((frame) => frame.includes('"refusal":"The request was declined."')));
+    const reasons = data.flatMap((frame) => /"finish_reason":"(\w+)"/.exec(frame)?.[1] ?? []);
+    // What is relayed is the maker's own way to say it.
+    assert.deepEqual(reasons, [provider === 'openai' ? 'content_filter' : 'stop'], provider);
+    assert.equal(data.some((frame) => frame.includes('"refusal":"The request was declined."')), provider !== 'openai');
+    assert.equal(data.filter((frame) => frame === '[DONE]').length, 1);
     assert.equal(data.at(-1), '[DONE]');
   });
 });

@@ -78,6 +78,15 @@ test('a cut stream carries an error event, no message_stop, and a broken connect
   }
 });
 
+test('a stream that is refused without a word begins once and ends once, relayed or translated', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const provider of PROVIDERS) {
+    const response = await gateway.post(PATH, { model: `${provider}/fake-refusal`, max_tokens: 100, messages: HI, stream: true });
+    const types = eventsOf(await response.text()).map(({ type }) => type);
+    assert.deepEqual(types.filter((type) => type.startsWith('message_')), ['message_start', 'message_delta', 'message_stop'], provider);
+  }
+});
+
 test('a failure has its status, the body of this format and the request id in its header', async (t) => {
   const gateway = await startGateway(t, NO_RETRIES);
   const response = await fetch(gateway.url + PATH, { method: 'POST', headers: { 'x-api-key': 'wrong' }, body: '{}' });

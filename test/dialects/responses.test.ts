@@ -11,7 +11,7 @@ const SETTINGS = { GATEWAY_MAX_RETRIES: '0', OPENAI_API: 'responses' };
 
 type Item = { readonly type: string; readonly call_id?: string; readonly content?: readonly { readonly text?: string }[] };
 type Reply = { readonly id: string; readonly status: string; readonly model: string; readonly output: readonly Item[]; readonly usage: { readonly total_tokens: number } };
-type Event = { readonly type: string; readonly delta?: string; readonly response?: Reply; readonly error?: object; readonly code?: string };
+type Event = { readonly type: string; readonly delta?: string; readonly response?: Reply; readonly error?: object; readonly code?: string; readonly sequence_number?: number };
 
 function eventsOf(text: string): readonly Event[] {
   const records = text.split('\n\n').filter((record) => record.startsWith('event: '));
@@ -73,6 +73,20 @@ test('a cut stream ends with response.failed and an error event, and a broken co
       assert.deepEqual(events.slice(-2).map(({ type }) => type), ['response.failed', 'error'], `${provider} ${model}`);
       assert.ok(events.at(-1)?.error !== undefined && events.at(-1)?.code !== undefined);
       assert.ok(!events.some(({ type }) => type === 'response.completed'));
+    }
+  }
+});
+
+test('a stream that fails or is refused begins once and speaks of one response from its first event to its last, relayed or translated', async (t) => {
+  const gateway = await startGateway(t, SETTINGS);
+  for (const provider of PROVIDERS) {
+    for (const model of ['fake-truncate', 'fake-error-mid', 'fake-refusal']) {
+      const response = await gateway.post(PATH, { model: `${provider}/${model}`, input: 'hi', stream: true });
+      const events = eventsOf(model === 'fake-refusal' ? await response.text() : await brokenText(response));
+      assert.equal(events.filter(({ type }) => type === 'response.created').length, 1, `${provider} ${model}`);
+      const ids = new Set(events.flatMap((event) => (event.response === undefined ? [] : [event.response.id])));
+      assert.equal(ids.size, 1, `${provider} ${model}: ${[...ids].join(' ')}`);
+      assert.deepEqual(events.map((event) => event.sequence_number), events.map((_event, index) => index), `${provider} ${model}`);
     }
   }
 });

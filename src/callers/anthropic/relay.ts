@@ -9,11 +9,13 @@ import { outFrom } from '../../base/json/merge.ts';
 import { parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
-import type { AnswerFacts, DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
+import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, hashedName, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, hashedName, memberOf, sourceOf, withMembers } from '../relay.ts';
+import { echoed } from './echo.ts';
+import { MessageEvents } from './stream.ts';
 
 const FIELDS = { hashed: {}, stored: new Set(['file_id', 'container', 'container_id']) } as const;
 
@@ -22,7 +24,7 @@ export const MESSAGES_RELAY: DialectRelay = {
   headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': undefined },
   encode,
   renderReply: (raw, facts) => echoed(parseReplied(raw), facts) ?? raw,
-  renderFrame: (event, data, facts) => renderEvent(event, event === 'message_start' ? echoedStart(data, facts) : data),
+  createFrames: (facts) => new MessageEvents(facts),
 };
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
@@ -59,17 +61,4 @@ function isOwnThinking(block: JsonValue): boolean {
   const type = memberOf(block, 'type');
   const sealed = memberOf(block, type === 'redacted_thinking' ? 'data' : 'signature');
   return (type === 'thinking' || type === 'redacted_thinking') && isCarriedText(sealed);
-}
-
-/** The message with the model as its caller named it; undefined where it says so already. */
-function echoed(message: JsonValue | object, { request }: AnswerFacts): string | undefined {
-  if (!(message instanceof JsonObject) || message.entries.get('model') === request.model) return undefined;
-  return withMembers(message, new Map([['model', request.model]]));
-}
-
-function echoedStart(data: string, facts: AnswerFacts): string {
-  const event = parseReplied(data);
-  const message = event instanceof JsonObject ? event.entries.get('message') : undefined;
-  const text = message instanceof JsonObject ? echoed(message, facts) : undefined;
-  return text === undefined || !(event instanceof JsonObject) ? data : withMembers(event, new Map([['message', new RawJson(text)]]));
 }

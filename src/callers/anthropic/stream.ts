@@ -10,8 +10,10 @@ import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { ChatReply, Delta, ToolCallPart } from '../../core/chat.ts';
-import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
 import type { CarriedState } from '../carried-state.ts';
+import { renderEvent } from '../relay.ts';
+import { echoedStart } from './echo.ts';
 import { failureBody } from './failure.ts';
 import { callBlock, endingFrom, isSilentText, messageHead, reasoningBlock, signatureOf, usageFrom } from './reply.ts';
 
@@ -20,9 +22,11 @@ const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 
 type SpokenType = 'thinking' | 'text';
 
-export class MessageEvents implements StreamFrames {
+export class MessageEvents implements RelayedFrames {
   readonly #facts: AnswerFacts;
   #isBegun = false;
+  /** Whether a relayed event has said how the message ends, and only its last one is missing. */
+  #isEnding = false;
   /** The block that deltas go to, the last one that was started; undefined when it is closed. */
   #open: SpokenType | undefined;
   /** Of the block that is open, else of the next one. */
@@ -36,6 +40,14 @@ export class MessageEvents implements StreamFrames {
 
   keepAlive(): string {
     return this.#isBegun ? PING : ': keep-alive\n\n';
+  }
+
+  // hot: per token
+  relay(event: string, data: string): string {
+    if (event === 'message_delta') this.#isEnding = true;
+    if (event !== 'message_start') return renderEvent(event, data);
+    this.#isBegun = true;
+    return renderEvent(event, echoedStart(data, this.#facts));
   }
 
   // hot: per token
@@ -103,7 +115,7 @@ export class MessageEvents implements StreamFrames {
     // Claude Code takes the last block for its result, and prints nothing where that is reasoning. A turn without calls after its
     // text gets on without what belongs to it.
     events += this.#close(this.#open === 'text' ? [] : states);
-    events += frame({ type: 'message_delta', delta: endingFrom(reply), usage: usageFrom(reply.usage) });
+    if (!this.#isEnding) events += frame({ type: 'message_delta', delta: endingFrom(reply), usage: usageFrom(reply.usage) });
     return events + frame({ type: 'message_stop' });
   }
 

@@ -12,8 +12,9 @@ import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../.
 import { Failure } from '../../core/failure.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, memberOf, sourceOf, withMembers } from '../relay.ts';
 import type { Changes } from '../relay.ts';
+import { CompletionChunks } from './reply.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
@@ -25,7 +26,7 @@ export const CHAT_RELAY: DialectRelay = {
   headers: { 'openai-beta': undefined },
   encode,
   renderReply: (raw) => raw,
-  renderFrame: renderEvent,
+  createFrames: (facts) => new CompletionChunks(facts),
 };
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {

@@ -8,11 +8,12 @@ import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { replyText, replyToolCalls } from '../../core/chat.ts';
 import type { ChatReply, Delta, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
 import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
+import { renderEvent } from '../relay.ts';
 
 const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
   end_turn: 'stop',
@@ -94,14 +95,17 @@ function usageFrom(usage: Usage | undefined): JsonOutObject | undefined {
   };
 }
 
+const DONE = 'data: [DONE]\n\n';
+
 /** One stream of chunks. Calls are sent when all of the turn is known, because the first carries what belongs to the texts. */
-export class CompletionChunks implements StreamFrames {
+export class CompletionChunks implements RelayedFrames {
   /** Every chunk up to its choices, so that a token is one concatenation. */
   readonly #head: string;
   /** And from behind its choices. */
   readonly #tail: string;
   readonly #includesUsage: boolean;
   #isBegun = false;
+  #isRelayed = false;
 
   constructor(facts: AnswerFacts) {
     this.#head = `data: ${renderJson(headOf(facts, 'chat.completion.chunk')).slice(0, -1)},"choices":[`;
@@ -114,6 +118,12 @@ export class CompletionChunks implements StreamFrames {
   }
 
   // hot: per token
+  relay(event: string, data: string): string {
+    this.#isRelayed = true;
+    return renderEvent(event, data);
+  }
+
+  // hot: per token
   render(delta: Delta): string {
     switch (delta.type) {
       case 'text':
@@ -123,7 +133,8 @@ export class CompletionChunks implements StreamFrames {
       case 'tool_call':
         return this.#begin();
       case 'done':
-        return this.#begin() + this.#end(delta.reply);
+        // Of a relayed stream the provider has said everything else, its reason to finish included.
+        return this.#isRelayed ? DONE : this.#begin() + this.#end(delta.reply);
       case 'failed':
         return `data: ${renderJson({ error: errorObject(delta.failure) })}\n\n`;
     }
@@ -148,6 +159,6 @@ export class CompletionChunks implements StreamFrames {
     text += this.#delta('{}', JSON.stringify(finishReason(reply)));
     const usage = this.#includesUsage ? usageFrom(reply.usage) : undefined;
     if (usage !== undefined) text += `${this.#head}],"usage":${renderJson(usage)}}\n\n`;
-    return `${text}data: [DONE]\n\n`;
+    return text + DONE;
   }
 }

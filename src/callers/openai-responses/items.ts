@@ -38,6 +38,7 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
   const type = item.string('type') ?? (item.has('role') ? 'message' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === 'function_call') draft.takePart(readCall(item));
+  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', ignored)}`);
   else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored));
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
   else if (type === 'item_reference') {
@@ -94,6 +95,11 @@ function readTextPart(value: JsonValue, path: Path, ignored: Ignored): string {
 function readCall(item: Fields): AssistantPart {
   const id = item.requiredText('call_id');
   return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item), state: undefined };
+}
+
+/** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */
+function isUnasked(item: Fields): boolean {
+  return !item.has('call_id') && item.has('name');
 }
 
 function readResult(item: Fields, ignored: Ignored): ToolResultPart {

@@ -12,7 +12,8 @@ import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../.
 import { Failure } from '../../core/failure.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, renderEvent, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, memberOf, sourceOf, withMembers } from '../relay.ts';
+import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
@@ -24,7 +25,7 @@ export const RESPONSES_RELAY: DialectRelay = {
   headers: { 'openai-beta': undefined },
   encode,
   renderReply: (raw) => raw,
-  renderFrame: renderEvent,
+  createFrames: (facts) => new ResponseEvents(facts),
 };
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {

@@ -6,15 +6,18 @@
  * fails. What the texts' states are is known only then, too: they travel in a reasoning item behind the texts.
  */
 
+import { parseLenient } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
+import { field, numberField, stringField } from '../../base/loose.ts';
 import type { AssistantPart, ChatReply, Delta } from '../../core/chat.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { carryStates } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
+import { renderEvent } from '../relay.ts';
 import { callHead, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
@@ -30,13 +33,15 @@ type OpenItem = {
   text: string;
 };
 
-export class ResponseEvents implements StreamFrames {
+export class ResponseEvents implements RelayedFrames {
   readonly #facts: AnswerFacts;
   readonly #ids: ResponseIds;
   /** The items that are done, as JSON. */
   readonly #output: string[] = [];
   #open: OpenItem | undefined;
   #isBegun = false;
+  /** What a relayed response says of itself, in place of the gateway's own. */
+  #begunAs: JsonOutObject = {};
   #sequence = 0;
 
   constructor(facts: AnswerFacts) {
@@ -46,6 +51,23 @@ export class ResponseEvents implements StreamFrames {
 
   keepAlive(): string {
     return ': keep-alive\n\n';
+  }
+
+  // hot: per token
+  relay(event: string, data: string): string {
+    if (!this.#isBegun) this.#takeOver(data);
+    this.#sequence += 1;
+    return renderEvent(event, data);
+  }
+
+  /** Notes which response the provider began: clients refuse a last event that speaks of another one. */
+  #takeOver(data: string): void {
+    this.#isBegun = true;
+    const response = field(parseLenient(data), 'response');
+    const id = stringField(response, 'id');
+    const createdAt = numberField(response, 'created_at');
+    const model = stringField(response, 'model');
+    this.#begunAs = { ...(id !== undefined && { id }), ...(createdAt !== undefined && { created_at: createdAt }), ...(model !== undefined && { model }) };
   }
 
   // hot: per token
@@ -88,7 +110,7 @@ export class ResponseEvents implements StreamFrames {
   }
 
   #responseEvent(type: string, stand: ResponseStand): string {
-    return this.#event(type, `"response":${renderJson(responseFrom(this.#facts, this.#ids, stand))}`);
+    return this.#event(type, `"response":${renderJson({ ...responseFrom(this.#facts, this.#ids, stand), ...this.#begunAs })}`);
   }
 
   #itemEvent(type: 'added' | 'done', item: string): string {

@@ -53,10 +53,9 @@ const message = (blocks: Readonly<Record<string, Shape>>): Shape =>
   object({ role: string, content: stringOr(listOf(tagged('type', blocks))) });
 const DISPLAY = { display: nullable(oneOf('summarized', 'omitted')) };
 const PARALLEL = { disable_parallel_tool_use: boolean };
-const COUNTED = {
-  model: string,
-  messages: listOf(tagged('role', { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) })),
-};
+const ROLES = { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) };
+/** Under betas of their own the maker takes instructions between the messages. */
+const SYSTEM_BETA = /(^|,) *mid-conversation-(system|tool-changes)-/;
 const COUNTED_TOO = {
   system: stringOr(listOf(TEXT)),
   tools: listOf(object(
@@ -79,25 +78,29 @@ const COUNTED_TOO = {
   cache_control: CACHE,
   context_management: anyObject,
 };
-const COUNT = object(COUNTED, COUNTED_TOO);
-const REQUEST = object(
-  { ...COUNTED, max_tokens: count },
-  {
-    ...COUNTED_TOO,
-    metadata: object({}, { user_id: nullable(string) }),
-    stop_sequences: listOf(matching(/\S/)),
-    stream: boolean,
-    temperature: number,
-    top_p: number,
-    top_k: count,
-    service_tier: oneOf('auto', 'standard_only'),
-    container: nullable(string),
-  },
-);
+const UNCOUNTED = {
+  metadata: object({}, { user_id: nullable(string) }),
+  stop_sequences: listOf(matching(/\S/)),
+  stream: boolean,
+  temperature: number,
+  top_p: number,
+  top_k: count,
+  service_tier: oneOf('auto', 'standard_only'),
+  container: nullable(string),
+};
+
+/** What is asked for: a message, or the count of its tokens; by roles. */
+type Requests = { readonly message: Shape; readonly count: Shape };
+const requestsWith = (roles: Readonly<Record<string, Shape>>): Requests => {
+  const counted = { model: string, messages: listOf(tagged('role', roles)) };
+  return { message: object({ ...counted, max_tokens: count }, { ...COUNTED_TOO, ...UNCOUNTED }), count: object(counted, COUNTED_TOO) };
+};
+const REQUESTS = requestsWith(ROLES);
+const BETA_REQUESTS = requestsWith({ ...ROLES, system: message({ text: TEXT }) });
 
 function wording({ path, is, expected, allowed, value }: Mismatch): string {
   // The variant is named where it is one of content, not where it is a role.
-  const steps = path.map((step) => (typeof step === 'object' ? (step.tag === 'user' || step.tag === 'assistant' ? [] : [step.tag]) : [step])).flat();
+  const steps = path.map((step) => (typeof step === 'object' ? (['user', 'assistant', 'system'].includes(step.tag) ? [] : [step.tag]) : [step])).flat();
   const place = steps.join('.');
   if (is === 'unknown') return `${place}: Extra inputs are not permitted`;
   if (is === 'missing') return `${place}: Field required`;
@@ -112,28 +115,31 @@ type Message = { readonly role: 'user' | 'assistant'; readonly blocks: readonly 
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it. */
 export function decodeRequest(incoming: Incoming): Ask | Complaint {
-  return decodeAs(REQUEST, incoming);
+  return decodeAs('message', incoming);
 }
 
 /** The same where only tokens are to be counted. */
 export function decodeCount(incoming: Incoming): Ask | Complaint {
-  const ask = decodeAs(COUNT, incoming);
+  const ask = decodeAs('count', incoming);
   return ask instanceof Complaint ? ask : { ...ask, isCount: true };
 }
 
-function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
+function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const { headers } = incoming;
   const version = header(headers['anthropic-version']);
   if (version === undefined) return invalid('anthropic-version: header is required');
   const json = parseJson(incoming.body);
   if (!(json instanceof JsonObject)) return invalid('The request body is not valid JSON');
   const body: unknown = JSON.parse(incoming.body);
-  const mismatch = shape(body, []);
+  const requests = SYSTEM_BETA.test(header(headers['anthropic-beta']) ?? '') ? BETA_REQUESTS : REQUESTS;
+  const mismatch = requests[kind](body, []);
   if (mismatch !== undefined) return invalid(wording(mismatch));
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => field(body, name) !== undefined);
   if (version !== '2023-06-01' && sampling !== undefined) return invalid(`${sampling}: Extra inputs are not permitted`);
-  const messages = listField(body, 'messages').map(messageFrom);
-  const prefixes = conversationPrefixes(json);
+  const spoken = listField(body, 'messages').map((value, index) => ({ value, index })).filter(({ value }) => stringField(value, 'role') !== 'system');
+  const messages = spoken.map(({ value }) => messageFrom(value));
+  const allPrefixes = conversationPrefixes(json);
+  const prefixes = [...spoken.map(({ index }) => allPrefixes[index] ?? ''), allPrefixes.at(-1) ?? ''];
   return (
     checkFields(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
     ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? askFrom(body, messages, prefixes)
@@ -151,16 +157,24 @@ function messageFrom(value: unknown): Message {
 function conversationPrefixes(json: JsonObject): string[] {
   const rawOf = (name: string): string => {
     const value = json.entries.get(name);
-    return value instanceof JsonArray ? value.raw.text : String(value);
+    return value instanceof JsonArray ? told(value.raw.text) : String(value);
   };
   let prefix = digest(rawOf('system') + rawOf('tools'));
   const prefixes = [prefix];
   const messages = json.entries.get('messages');
   for (const item of messages instanceof JsonArray ? messages.items : []) {
-    if (item instanceof JsonObject) prefix = digest(prefix + item.raw.text);
+    if (item instanceof JsonObject) prefix = digest(prefix + told(item.raw.text));
     prefixes.push(prefix);
   }
   return prefixes;
+}
+
+/**
+ * What the model is told, as text: without marks of what is cached, which move from request to request, and with a text
+ * in one form, whether it was written as a string or as the only block of a list.
+ */
+function told(json: string): string {
+  return json.replace(/,"cache_control":\{[^{}]*\}/g, '').replace(/"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]/, '"content":$1');
 }
 
 function invalid(message: string): Complaint {

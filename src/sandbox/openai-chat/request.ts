@@ -11,7 +11,7 @@ import { field, isObject, listField, numberField, stringField } from '../../base
 import { Complaint, conversationFacts, digest } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
-  anyObject, boolean, count, first, integer, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
+  anyObject, anything, boolean, count, first, integer, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
 
@@ -33,6 +33,8 @@ const USER_PARTS = {
 };
 const CALL = object({ id: string, type: oneOf('function'), function: object({ name: NAME, arguments: string }) });
 const ASSISTANT = { content: nullable(TEXTS), refusal: nullable(string), name: string, tool_calls: listOf(CALL) };
+/** What OpenAI's own clients append to a conversation: their reply objects as they are. */
+const AS_RETURNED = { annotations: anything, audio: anything, function_call: anything, parsed: anything };
 const instructions = object({ role: string, content: TEXTS }, { name: string });
 const roles = (assistant: Readonly<Record<string, Shape>>): Readonly<Record<string, Shape>> => ({
   system: instructions,
@@ -71,7 +73,7 @@ const FIELDS = {
 export const OPENAI_DIALECT: Dialect = {
   isCompatible: false,
   request: object(
-    { messages: listOf(tagged('role', { ...roles(ASSISTANT), developer: instructions })), model: string },
+    { messages: listOf(tagged('role', { ...roles({ ...ASSISTANT, ...AS_RETURNED }), developer: instructions })), model: string },
     {
       ...FIELDS,
       max_completion_tokens: nullable(count),

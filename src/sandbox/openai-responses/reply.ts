@@ -129,14 +129,23 @@ function renderStream(ask: Ask, script: Script): Piece[] {
     push('response.output_item.added', { output_index: index, item: begunItem(item) });
     if (block.type === 'text') {
       const kind = script.ending === 'refusal' ? 'refusal' : 'output_text';
+      const text = joined(block);
+      push('response.content_part.added', { ...place, content_index: 0, part: contentOf(script, '') });
       for (const delta of block.pieces) push(`response.${kind}.delta`, { ...place, content_index: 0, delta }, true);
+      push(`response.${kind}.done`, { ...place, content_index: 0, ...(kind === 'refusal' ? { refusal: text } : { text, logprobs: [] }) });
+      push('response.content_part.done', { ...place, content_index: 0, part: contentOf(script, text) });
     } else if (block.type === 'call') {
       const isText = item['type'] === 'custom_tool_call';
       const kind = isText ? 'custom_tool_call_input' : 'function_call_arguments';
       const text = isText ? customInput(block.argumentsText) : block.argumentsText;
       for (const delta of slicesOf(text, ARGUMENT_CHARS)) push(`response.${kind}.delta`, { ...place, delta });
+      push(`response.${kind}.done`, { ...place, ...(isText ? { input: text } : { name: block.name, arguments: text }) });
     } else if (block.type === 'thinking' && !block.isOmitted) {
+      const text = joined(block);
+      push('response.reasoning_summary_part.added', { ...place, summary_index: 0, part: { type: 'summary_text', text: '' } });
       for (const delta of block.pieces) push('response.reasoning_summary_text.delta', { ...place, summary_index: 0, delta });
+      push('response.reasoning_summary_text.done', { ...place, summary_index: 0, text });
+      push('response.reasoning_summary_part.done', { ...place, summary_index: 0, part: { type: 'summary_text', text } });
     }
     push('response.output_item.done', { output_index: index, item });
   }

@@ -34,7 +34,7 @@ const OUTPUT_PARTS = {
   output_text: object({ type: string, text: string }, { annotations: listOf(anyObject), logprobs: nullable(listOf(anyObject)) }),
   refusal: object({ type: string, refusal: string }),
 };
-const asked = object({ role: string, content: stringOr(listOf(tagged('type', INPUT_PARTS))) }, { type: string });
+const asked = object({ role: string, content: stringOr(listOf(tagged('type', INPUT_PARTS))) }, { type: string, ...AS_RETURNED });
 const MESSAGE = tagged('role', {
   user: asked,
   system: asked,
@@ -47,8 +47,8 @@ const MESSAGE = tagged('role', {
 const OTHER_ITEM = tagged('type', {
   function_call: object({ type: string, call_id: string, name: NAME, arguments: string }, { namespace: string, caller: nullable(anyObject), ...AS_RETURNED }),
   function_call_output: object(
-    { type: string, call_id: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) },
-    { caller: nullable(anyObject), ...AS_RETURNED },
+    { type: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) },
+    { call_id: string, caller: nullable(anyObject), name: string, namespace: string, ...AS_RETURNED },
   ),
   custom_tool_call: object(
     { type: string, call_id: string, name: NAME, input: string },
@@ -60,7 +60,7 @@ const OTHER_ITEM = tagged('type', {
   ),
   reasoning: object(
     { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
-    { id: matching(/./) },
+    { id: matching(/./), content: nullable(oneOf()) },
   ),
 });
 const isCall = (item: Item): boolean => item['type'] === 'function_call' || item['type'] === 'custom_tool_call';
@@ -77,6 +77,9 @@ const COUNTED_TOO = {
       { description: nullable(string), parameters: nullable(openObject({})), strict: nullable(boolean) },
     ),
     custom: object({ type: string, name: NAME }, { description: nullable(string), format: anyObject }),
+    // Run by the maker, or in groups; the fake model calls none of them.
+    namespace: anyObject,
+    web_search: anyObject,
   })),
   tool_choice: (value: unknown, path: Mismatch['path']) =>
     typeof value === 'string'
@@ -103,6 +106,7 @@ const REQUEST = object(COUNTED, {
   stream_options: nullable(object({}, { include_obfuscation: boolean })),
   service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
   metadata: nullable(mapOf(string)),
+  client_metadata: anyObject,
   prompt_cache_key: string,
   safety_identifier: string,
   user: string,
@@ -171,7 +175,7 @@ function checkAnswered(items: readonly Item[]): Complaint | undefined {
   for (const item of items) {
     const id = String(item['call_id']);
     if (isCall(item)) open.push(id);
-    else if (isOutput(item)) {
+    else if (isOutput(item) && (item['call_id'] !== undefined || item['name'] === undefined)) {
       if (!open.includes(id)) return invalid(`No tool call found for function call output with call_id ${id}.`, 'input');
       open = open.filter((other) => other !== id);
     } else if (isMessage(item) && item['role'] !== 'assistant' && open.length > 0) break;
@@ -199,7 +203,8 @@ function checkThoughts(items: readonly Item[]): Complaint | undefined {
 }
 
 function askFrom(body: unknown, items: readonly Item[]): Ask {
-  const tools = listField(body, 'tools').map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: schemaOf(tool) }));
+  const callable = listField(body, 'tools').filter((tool) => ['function', 'custom'].includes(stringField(tool, 'type') ?? ''));
+  const tools = callable.map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: schemaOf(tool) }));
   const isInstruction = (item: Item): boolean => item['role'] === 'system' || item['role'] === 'developer';
   const instructions = [stringField(body, 'instructions') ?? '', ...items.filter(isInstruction).map(textOf)].filter((text) => text !== '');
   const effort = stringField(field(body, 'reasoning'), 'effort');

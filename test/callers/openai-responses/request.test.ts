@@ -260,6 +260,16 @@ test('images of a Responses request are data URLs or addresses', () => {
   assert.deepEqual(ignoredOf({ input: [user(parts)] }), ['input[].content[].detail']);
 });
 
+test('an output that no call asked for is told as an instruction in its place', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'create_goal', arguments: '{}' };
+  const output = { type: 'function_call_output', id: 'fco_1', call_id: 'c', output: 'set' };
+  const goal = { type: 'function_call_output', id: 'fco_2', name: 'goal_objective', namespace: 'agent', output: 'Be brief.' };
+  const told = { role: 'user', parts: [{ type: 'text', text: '<system>\ngoal_objective: Be brief.\n</system>' }] };
+  const turns = turnsOf(user('Hi'), call, output, goal);
+  assert.deepEqual(turns, [...(turnsOf(user('Hi'), call, output) as object[]), told]);
+  assert.match(refusalOf({ input: [user('Hi'), { ...output, call_id: undefined }] }), /input\[1\]\.call_id: required$/);
+});
+
 test('instructions and leading system and developer messages are the system text, later ones stay in their place', () => {
   const input = [
     { role: 'system', content: 'One.' },

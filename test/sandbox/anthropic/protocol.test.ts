@@ -222,6 +222,18 @@ for (const [what, change, message] of CHANGED) {
   });
 }
 
+test('instructions between the messages are taken under betas of their own', async (t) => {
+  const sandbox = await open(t);
+  const messages = [{ role: 'user', content: 'Hello' }, { role: 'system', content: 'Be brief.' }];
+  const refused = await ask(sandbox, { messages });
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /messages\.1\.role: /);
+  for (const beta of ['mid-conversation-system-2026-04-07', 'mid-conversation-tool-changes-2026-07-01']) {
+    const taken = await ask(sandbox, { messages }, { 'anthropic-beta': `effort-2025-11-24,${beta}` });
+    assert.match(at(parsed(taken), 'content', 0, 'text') as string, /You wrote: Hello /);
+  }
+});
+
 test('reasoning after a changed prefix is refused: system, tools, or an earlier message', async (t) => {
   const sandbox = await open(t);
   const { content, results } = await afterRound(sandbox);
@@ -230,6 +242,14 @@ test('reasoning after a changed prefix is refused: system, tools, or an earlier 
     const answer = await ask(sandbox, { ...LOOP, messages: [USER, ...rest], ...change });
     assert.match(answer.text, /bound to a different conversation/, JSON.stringify(change));
   }
+});
+
+test('reasoning is taken back where only the form of what stands before it has changed', async (t) => {
+  const sandbox = await open(t);
+  const { content, results } = await afterRound(sandbox);
+  const first = { role: 'user', content: [{ type: 'text', text: USER.content, cache_control: { type: 'ephemeral' } }] };
+  const answer = await ask(sandbox, { ...LOOP, messages: [first, { role: 'assistant', content }, results] });
+  assert.equal(answer.status, 200, answer.text);
 });
 
 test('an error without a word is refused', async (t) => {

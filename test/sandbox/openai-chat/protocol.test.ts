@@ -73,6 +73,13 @@ test('streamed calls have an id and a name first and their arguments in pieces',
   assert.equal(json, '{"city":"Rome"}');
 });
 
+test("a message goes back with what OpenAI's own clients add to it, which the compatible host does not know", async (t) => {
+  const sandbox = await open(t);
+  const message = { role: 'assistant', content: 'Hello', refusal: null, annotations: null, audio: null, function_call: null, parsed: null };
+  assert.equal((await ask(sandbox, { messages: [USER, message, USER] })).status, 200);
+  assert.equal((await ask(sandbox, { messages: [USER, message, USER] }, 'compat')).status, 400);
+});
+
 test('the compatible host streams its reasoning first, and usage with the last choice', async (t) => {
   const all = events((await ask(await open(t), { ...LOOP, stream: true }, 'compat')).text);
   const reasoning = all.map((chunk) => at(chunk, 'choices', 0, 'delta', 'reasoning_content') ?? '').join('');

@@ -57,6 +57,17 @@ test('a stream tells summaries, texts and arguments in pieces, and every item wh
   assert.equal(pieces('response.function_call_arguments.delta', 3), output[3]?.['arguments']);
 });
 
+test('a streamed summary, text and call each tell their pieces whole before their item is done', async (t) => {
+  const streamed = events((await ask(await open(t), { ...LOOP, stream: true })).text);
+  const typesAt = (index: number): unknown[] => [...new Set(streamed.filter((event) => event['output_index'] === index).map(({ type }) => type))];
+  const around = (...types: readonly string[]): string[] => ['output_item.added', ...types, 'output_item.done'].map((type) => `response.${type}`);
+  const summary = ['reasoning_summary_part.added', 'reasoning_summary_text.delta', 'reasoning_summary_text.done', 'reasoning_summary_part.done'];
+  assert.deepEqual(typesAt(0), around(...summary));
+  assert.deepEqual(typesAt(2), around('content_part.added', 'output_text.delta', 'output_text.done', 'content_part.done'));
+  assert.deepEqual(typesAt(3), around('function_call_arguments.delta', 'function_call_arguments.done'));
+  assert.equal(streamed.find(({ type }) => type === 'response.output_text.done')?.['text'], 'Let me look that up.');
+});
+
 test('a tool loop goes round when the output is sent back as it is', async (t) => {
   const sandbox = await open(t);
   const input: Item[] = [USER];
@@ -86,6 +97,25 @@ test('a custom tool is called with plain text, and answered as what it is', asyn
   const outputs = items.filter((item) => item['type'] === 'custom_tool_call').map((item) => ({ type: 'custom_tool_call_output', call_id: item['call_id'], output: 'rain' }));
   assert.equal((await ask(sandbox, { ...loop, input: [USER, ...items, ...outputs] })).status, 200);
   assert.equal((await ask(sandbox, { ...loop, input: [USER, ...items] })).status, 400);
+});
+
+test('reasoning goes back with content that is null, as coding agents send it', async (t) => {
+  const sandbox = await open(t);
+  const output = await outputOf(sandbox, LOOP);
+  const history = output.map((item) => (item['type'] === 'reasoning' ? { ...item, content: null } : item));
+  const next = await ask(sandbox, { ...LOOP, input: [USER, ...history, ...outputsFor(output)] });
+  assert.equal(next.status, 200, next.text);
+});
+
+test('what a coding agent sends is taken, and only functions are called', async (t) => {
+  const sandbox = await open(t);
+  const tools = [{ type: 'web_search', external_web_access: true }, { type: 'namespace', name: 'agents', tools: [WEATHER] }, WEATHER];
+  const body = { model: 'fake-parallel', tools, client_metadata: { turn_id: '1' }, input: [{ type: 'message', id: 'msg_1', ...USER }] };
+  const output = await outputOf(sandbox, body);
+  assert.deepEqual([...new Set(output.map((item) => item['name']))], ['weather']);
+  const goal = { type: 'function_call_output', id: 'fco_1', name: 'goal_objective', namespace: 'agent', output: 'Go' };
+  const next = await ask(sandbox, { ...body, input: [...body.input, ...output, ...outputsFor(output), goal] });
+  assert.equal(next.status, 200, next.text);
 });
 
 test('thoughts are sealed when that is asked for, and told where there is a summary', async (t) => {
@@ -168,7 +198,7 @@ const REFUSED: readonly (readonly [what: string, body: object, code: string | nu
   ['an item of an unknown type', { input: [{ type: 'tool_use' }] }, 'invalid_value', /'tool_use'/],
   ['a wrong effort', { reasoning: { effort: 'most' } }, 'invalid_value', /Supported values are: 'none'/],
   ['a thought without its seal', { input: [USER, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'missing_required_parameter', /encrypted_content/],
-  ['a thought with text in the clear', { input: [USER, { type: 'reasoning', summary: [], encrypted_content: 'x', content: [] }] }, 'unknown_parameter', /input\[1\]\.content/],
+  ['a thought with text in the clear', { input: [USER, { type: 'reasoning', summary: [], encrypted_content: 'x', content: [] }] }, 'invalid_type', /input\[1\]\.content/],
   ['a phase that is none', { input: [USER, { role: 'assistant', content: 'x', phase: 'end' }] }, 'invalid_value', /'commentary'/],
   ['a nested tool', { tools: [{ type: 'function', function: { name: 'x' } }] }, 'missing_required_parameter', /tools\[0\]\.name/],
   ['a loose schema of a strict tool', { tools: [tool('x', { type: 'object', properties: {} })] }, 'invalid_function_parameters', /additionalProperties/],

@@ -1,0 +1,21 @@
+/** A relayed answer with the model under the name that its caller used: clients throw reasoning away that another model made. */
+
+import { parseReplied } from '../../base/json/parse.ts';
+import { JsonObject, RawJson } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
+import type { AnswerFacts } from '../../core/dialect.ts';
+import { withMembers } from '../relay.ts';
+
+/** The message with the model as its caller named it; undefined where it says so already. */
+export function echoed(message: JsonValue | object, { request }: AnswerFacts): string | undefined {
+  if (!(message instanceof JsonObject) || message.entries.get('model') === request.model) return undefined;
+  return withMembers(message, new Map([['model', request.model]]));
+}
+
+/** The data of a `message_start`, likewise. */
+export function echoedStart(data: string, facts: AnswerFacts): string {
+  const event = parseReplied(data);
+  const message = event instanceof JsonObject ? event.entries.get('message') : undefined;
+  const text = message instanceof JsonObject ? echoed(message, facts) : undefined;
+  return text === undefined || !(event instanceof JsonObject) ? data : withMembers(event, new Map([['message', new RawJson(text)]]));
+}
