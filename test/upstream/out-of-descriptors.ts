@@ -17,13 +17,19 @@ const ATTEMPTS = [
 // Loaded now: later there is no descriptor to load it with.
 await fetch('data:,');
 const descriptors: number[] = [];
-try {
-  for (;;) descriptors.push(openSync('/dev/null', 'r'));
-} catch {
-  // None is left.
+
+/** Again before each attempt: the loader may have given some back meanwhile. */
+function openAll(): void {
+  try {
+    for (;;) descriptors.push(openSync('/dev/null', 'r'));
+  } catch {
+    // None is left.
+  }
 }
+
 const outcomes: Record<string, unknown> = {};
 for (const [what, transport, url] of ATTEMPTS) {
+  openAll();
   const result = await transport.send(providerAt(new URL(url)), postCall(), new Scope(), LIMITS);
   const { message, isOwn, isRetried } = failureFrom(result);
   outcomes[what] = { message, isOwn, isRetried };
