@@ -8,7 +8,12 @@ help: ## print this list
 TESTS = $(shell find test -name '*.test.ts' | grep -E '$(ONLY)' | sort)
 # Most tests wait for sockets rather than compute, so more of them run at once than there are usual cores. The time limit of
 # a test is for one that hangs, and far beyond what any takes.
-RUN_TESTS = node --import tsx --test --test-concurrency=4 --test-timeout=300000 --test-reporter=./test/reporter.mjs $(TESTS)
+RUN_TESTS = node --import tsx --test --test-concurrency=4 --test-timeout=300000 --test-reporter=./test/reporter.mjs \
+	$(if $(TOGETHER),test/together.ts) $(APART)
+# What tests pure functions shares one process.
+TOGETHER = $(filter $(foreach room,base callers config core loops providers,test/$(room)/%), $(TESTS))
+APART = $(filter-out $(TOGETHER), $(TESTS))
+export TOGETHER
 
 # Development packages only; nothing of them is needed at run time.
 node_modules: package-lock.json
@@ -32,7 +37,7 @@ ifdef ONLY
 	@[ -n '$(TESTS)' ] || { echo 'no test file matches $(ONLY)' >&2; exit 1; }
 	@$(RUN_TESTS)
 else
-	@echo '$(words $(TESTS)) test files: two to three minutes on two cores. Failures are printed as they come, then a summary.'
+	@echo '$(words $(TESTS)) test files: about four minutes on two cores. Failures are printed as they come, then a summary.'
 	@npx c8 --src src --all --include 'src/**' --exclude src/demo.ts --reporter text-summary --reporter lcov \
 		--check-coverage --lines 95 --branches 90 $(RUN_TESTS)
 endif

@@ -44,10 +44,12 @@ export class Admission {
 const LATE_MS = 500;
 /** Below this it has recovered. Between the two nothing changes, so that it does not flap. */
 const WELL_MS = 250;
-/** A busy neighbour or one enormous request makes a second or two late, an overload makes every one late. */
-const LATE_SECONDS = 3;
+/** A busy neighbour or one enormous request makes a look or two late, an overload makes every one late. */
+const LATE_LOOKS = 3;
+/** As long as one late turn: three of them are an overload after a second and a half. */
+const LOOK_MS = 500;
 
-/** Says from one measurement a second whether the event loop is overloaded. */
+/** Says from one look after the other whether the event loop is overloaded. */
 export class LoopHealth {
   #lateInARow = 0;
   #isOverloaded = false;
@@ -56,22 +58,22 @@ export class LoopHealth {
     return this.#isOverloaded;
   }
 
-  /** Takes the 99th percentile of the event loop's delay over the last second. */
+  /** Takes the 99th percentile of the event loop's delay since the last look. */
   observe(delayMs: number): void {
     this.#lateInARow = delayMs > LATE_MS ? this.#lateInARow + 1 : 0;
-    if (this.#lateInARow >= LATE_SECONDS) this.#isOverloaded = true;
+    if (this.#lateInARow >= LATE_LOOKS) this.#isOverloaded = true;
     else if (delayMs < WELL_MS) this.#isOverloaded = false;
   }
 }
 
-/** Measures the event loop of this process, once a second and at no cost worth naming. Returns how to stop. */
+/** Measures the event loop of this process, twice a second and at no cost worth naming. Returns how to stop. */
 export function watchEventLoop(health: LoopHealth): () => void {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
   const timer = setInterval(() => {
     health.observe(delay.percentile(99) / 1e6);
     delay.reset();
-  }, 1000).unref();
+  }, LOOK_MS).unref();
   return () => {
     clearInterval(timer);
     delay.disable();

@@ -43,7 +43,7 @@ test('Admission gives out no place while the event loop is overloaded, without t
   assert.equal(admission.enter(), undefined);
 });
 
-test('LoopHealth is overloaded after three late seconds in a row, until a good one', () => {
+test('LoopHealth is overloaded after three late looks in a row, until a good one', () => {
   const histories: readonly (readonly [delays: readonly number[], isOverloaded: boolean])[] = [
     [[], false],
     [[0, 20, 30], false],
