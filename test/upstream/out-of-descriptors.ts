@@ -11,7 +11,6 @@ const ATTEMPTS = [
   ['http to an address', http, 'http://127.0.0.1:8080'],
   ['http to a name', http, 'http://provider.invalid:8080'],
   ['fetch to an address', createFetchTransport(), 'http://127.0.0.1:8080'],
-  ['fetch to a name', createFetchTransport(), 'http://provider.invalid:8080'],
 ] as const;
 
 // Loaded now: later there is no descriptor to load it with.
