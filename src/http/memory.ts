@@ -14,10 +14,11 @@ const LOOK_MS = 500;
 const OLD_LOOKS = 10;
 
 /**
- * What V8 counts into its limit beside long-lived objects, three times the 16 MiB of young ones, and as much again that a
- * collection needs to move survivors to: with a heap of 64 MiB the process dies at 52, with 128 MiB at 106.
+ * What V8 counts into its limit beside long-lived objects, three times its room for young ones (16 MiB, and 32 in newer
+ * versions), and 16 MiB that a collection needs to move survivors to: with a heap of 64 MiB the process dies at 52, with
+ * 128 MiB at 106.
  */
-const YOUNG_BYTES = 64 * 1024 * 1024;
+const YOUNG_BYTES = ((Number.parseInt(process.versions.v8, 10) >= 13 ? 3 * 32 : 3 * 16) + 16) * 1024 * 1024;
 
 /**
  * Judges readings, each a share of what there is. Heap is read after collections only, because before them most of it may
