@@ -280,6 +280,30 @@ test('what is kept as written may hold more values than a caller may send, and s
   }
 });
 
+/** Log probabilities of 600 tokens with 20 alternatives each, as OpenAI gives them: more values than any caller may send. */
+const LOGPROBS = {
+  content: Array.from({ length: 600 }, (_, at) => {
+    const token = { token: ` word${at}`, logprob: -0.25, bytes: [32, 119, 111, 114, 100] };
+    return { ...token, top_logprobs: Array.from({ length: 20 }, () => token) };
+  }),
+};
+
+test('a reply with 20 log probabilities for each of 600 tokens is decoded, also where parts of it are kept as written', () => {
+  const arguments_ = '{"n":1.0}';
+  const details = '[{"type":"reasoning.text","text":"t","n":1.0}]';
+  const body =
+    `{"choices":[{"index":0,"logprobs":${JSON.stringify(LOGPROBS)},"finish_reason":"tool_calls","message":{"content":"x","reasoning_details":${details},` +
+    `"tool_calls":[{"id":"a","type":"function","function":{"name":"weather","arguments":${arguments_}}}]}}]}`;
+  assert.ok(body.length > 500_000);
+  const adapter = adapterOf('compat');
+  const whole = good(adapter.decodeChat(body));
+  assert.deepEqual(whole.parts.map((part) => (part.type === 'tool_call' ? part.arguments.text : part.text)), ['x', arguments_]);
+  const turns = [user('q'), assistant(...whole.parts), result('a', 'ok')];
+  assert.ok(bodyText(adapter, requestOf({ turns })).includes(`"reasoning_details":${details}`));
+  const streamed = good(endOf(decodeChunks(adapter, [Buffer.from(`data: ${body.replace('"message":', '"delta":')}\n\n`)])));
+  assert.deepEqual(streamed, whole);
+});
+
 test('text beyond the limit stops the stream', () => {
   const decoder = openai.createStreamDecoder();
   let last: Delta | undefined;
