@@ -47,6 +47,8 @@ export type AppSurroundings = {
   readonly fetch: typeof fetch | undefined;
   /** How long a page of metrics is used again; a second where absent. */
   readonly metricsPageMs?: number;
+  /** Whether chats are refused while the event loop or memory of this process cannot keep up: true where absent. */
+  readonly watchesLoad?: boolean;
 };
 
 export type App = {
@@ -111,7 +113,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   );
   const loopHealth = new LoopHealth();
   const memoryHealth = new MemoryHealth();
-  const stopWatches = [watchEventLoop(loopHealth), watchMemory(memoryHealth)];
+  const stopWatches = surroundings.watchesLoad === false ? [] : [watchEventLoop(loopHealth), watchMemory(memoryHealth)];
   const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded, () => memoryHealth.refuses());
   let isDraining = false;
   let parts = partsFrom(config);

@@ -82,7 +82,8 @@ export async function startGateway(t: Pick<TestContext, 'after'>, environment: R
     format: 'json',
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
-  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0 });
+  // The process is the test's and the sandbox's too, and a busy machine holds all three up.
+  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {
