@@ -6,6 +6,7 @@ import { checkConversation } from '../core/conversation.ts';
 import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
+import { tenantRequest } from '../core/tenant.ts';
 import type { CallContext } from '../gateway/gateway.ts';
 import { checkBodyHeaders, readBody } from './body.ts';
 import { Deadline } from './deadline.ts';
@@ -171,7 +172,8 @@ export function translatedCall(
 ): UpstreamCall | Failure {
   const translation = decoded.translate(model);
   if (translation instanceof Failure) return translation;
-  const { request, ignored } = translation;
+  const { ignored } = translation;
+  const request = tenantRequest(translation.request, exchange.caller);
   const breach = checkConversation(request.turns);
   if (breach !== undefined) return breach;
   const call = encode(request);

@@ -8,8 +8,8 @@ import { OPENAI_MODELS } from '../../src/callers/openai-common/models.ts';
 import type { ListedModel } from '../../src/core/dialect.ts';
 import { Failure } from '../../src/core/failure.ts';
 
-const KNOWN: ListedModel = { name: 'acme/a', provider: 'acme', info: { id: 'a', displayName: 'A', contextWindow: 200_000, outputTokensMax: 64_000 } };
-const UNKNOWN: ListedModel = { name: 'best/b', provider: 'best', info: { id: 'b', displayName: undefined, contextWindow: undefined, outputTokensMax: undefined } };
+const KNOWN: ListedModel = { name: 'acme/a', provider: 'acme', info: { id: 'a', displayName: 'A', contextWindow: 200_000, outputTokensMax: 64_000, inputTokensMax: undefined, input: undefined, deprecatedAt: undefined } };
+const UNKNOWN: ListedModel = { name: 'best/b', provider: 'best', info: { id: 'b', displayName: undefined, contextWindow: undefined, outputTokensMax: undefined, inputTokensMax: undefined, input: undefined, deprecatedAt: undefined } };
 const BOTH = { models: [KNOWN, UNKNOWN], defaultProvider: 'acme' };
 const NO_QUERY = new URLSearchParams();
 

@@ -18,7 +18,7 @@ const B = providerOf('b');
 const DOWN = new Failure('server', 'down');
 
 function model(id: string, displayName?: string): ModelInfo {
-  return { id, displayName, contextWindow: undefined, outputTokensMax: undefined };
+  return { id, displayName, contextWindow: undefined, outputTokensMax: undefined, inputTokensMax: undefined, input: undefined, deprecatedAt: undefined };
 }
 
 type Call = { readonly provider: string; readonly context: CallContext; answer(outcome: ModelsOutcome): void };

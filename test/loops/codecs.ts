@@ -51,7 +51,7 @@ export function requestOf(fields: Partial<ChatRequest>): ChatRequest {
   return {
     provider: undefined, model: 'some-model', system: undefined, turns: [user('Go')], maxTokens: undefined,
     temperature: undefined, topP: undefined, stop: [], tools: [], toolChoice: undefined, thinking: undefined,
-    providerOptions: undefined, ...fields,
+    output: undefined, cache: undefined, user: undefined, providerOptions: undefined, ...fields,
   };
 }
 

@@ -55,7 +55,7 @@ function wholeLengths(turns: readonly Turn[]): number[] {
 for (const codec of CODECS) {
   const { label, adapter, model } = codec;
   test(`${label} encodes the same bytes each time, and a longer conversation as the shorter one and more`, () => {
-    const tools = [{ name: 'look', description: undefined, parameters: undefined }];
+    const tools = [{ name: 'look', description: undefined, parameters: undefined, strict: undefined }];
     let compared = 0;
     for (let seed = 1; seed <= 25; seed += 1) {
       const turns = conversation(createRandom(seed), codec);

@@ -20,10 +20,10 @@ const REQUEST: ChatRequest = {
   temperature: 0.5,
   topP: 0.9,
   stop: ['END'],
-  tools: [{ name: 'f', description: undefined, parameters: undefined }],
-  toolChoice: { mode: 'required' },
+  tools: [{ name: 'f', description: undefined, parameters: undefined, strict: undefined }],
+  toolChoice: { mode: 'required', parallel: undefined },
   thinking: undefined,
-  providerOptions: undefined,
+  output: undefined, cache: undefined, user: undefined, providerOptions: undefined,
 };
 
 function countingOf({ counting }: Adapter): TokenCounting {

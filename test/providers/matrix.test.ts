@@ -21,7 +21,7 @@ import { CODECS, assistant, call, codecOf, replyOf, requestOf, result, text, tho
 type Probe = { readonly having: Partial<ChatRequest>; readonly lacking: Partial<ChatRequest>; readonly value?: string | number };
 
 const SCHEMA = '{"type":"object","properties":{"2":{"$ref":"#/$defs/x"},"1":{}},"$defs":{"x":{"const":1.0}}}';
-const TOOLS = [{ name: 'look-here', description: 'Looks.', parameters: new RawJson(SCHEMA) }, { name: 'other', description: undefined, parameters: undefined }];
+const TOOLS = [{ name: 'look-here', description: 'Looks.', parameters: new RawJson(SCHEMA), strict: undefined }, { name: 'other', description: undefined, parameters: undefined, strict: undefined }];
 const image = (source: Extract<Turn, { role: 'user' }>['parts'][number] & { type: 'image' }): Turn => ({ role: 'user', parts: [{ type: 'text', text: 'Go', state: undefined }, source] });
 const past = (...turns: Turn[]): Turn[] => [user('Go'), ...turns, user('On')];
 const looped = (content: string, isError = false): Turn[] => [user('Go'), assistant(call('call_a')), result('call_a', content, isError)];
@@ -58,10 +58,10 @@ const PROBES: Readonly<Record<Exclude<RequestFeature, 'assistant provider_state'
   stop: { having: { stop: ['THE END'] }, lacking: {}, value: 'THE END' },
   tools: { having: { tools: TOOLS }, lacking: {}, value: SCHEMA },
   'tools without parameters': { having: { tools: TOOLS.slice(1) }, lacking: {}, value: '{"type":"object","properties":{}}' },
-  'tool_choice auto': choosing({ mode: 'auto' }),
-  'tool_choice none': choosing({ mode: 'none' }),
-  'tool_choice required': choosing({ mode: 'required' }),
-  'tool_choice tool': { ...choosing({ mode: 'tool', name: 'look-here' }), value: 'look-here' },
+  'tool_choice auto': choosing({ mode: 'auto', parallel: undefined }),
+  'tool_choice none': choosing({ mode: 'none', parallel: undefined }),
+  'tool_choice required': choosing({ mode: 'required', parallel: undefined }),
+  'tool_choice tool': { ...choosing({ mode: 'tool', name: 'look-here', parallel: undefined }), value: 'look-here' },
   'thinking on': { having: { thinking: { enabled: true, effort: undefined } }, lacking: {} },
   'thinking off': { having: { thinking: { enabled: false, effort: undefined } }, lacking: {} },
   'thinking.effort low': thinking('low'),

@@ -44,6 +44,9 @@ function translate(fields: Fields, model: string): Translation {
     tools: tools.taken,
     toolChoice: readToolChoice(fields, tools, ignored),
     thinking: readThinking(fields, ignored),
+    output: undefined,
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   };
   applyTable(MESSAGES_FIELDS, fields, ignored);
@@ -74,6 +77,7 @@ function readTools(fields: Fields, ignored: Ignored): Tools {
       name: tool.requiredText('name'),
       description: tool.string('description') || undefined,
       parameters: tool.opaqueObject('input_schema')?.raw,
+    strict: undefined,
     });
     ignored.addUnread(tool);
   });
@@ -92,11 +96,11 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
   if (name !== undefined) {
     const isTaken = taken.some((tool) => tool.name === name);
     if (!isTaken && leftOut.has(name)) throw unsupported(choice.at('name'), "it is a tool of the maker's own");
-    return { mode: 'tool', name };
+    return { mode: 'tool', name, parallel: undefined };
   }
-  if (type !== 'any') return { mode: type === 'none' ? 'none' : 'auto' };
+  if (type !== 'any') return { mode: type === 'none' ? 'none' : 'auto', parallel: undefined };
   if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), "all tools are the maker's own");
-  return { mode: 'required' };
+  return { mode: 'required', parallel: undefined };
 }
 
 const EFFORTS: Readonly<Record<string, Effort>> = { low: 'low', medium: 'medium', high: 'high', xhigh: 'max', max: 'max' };

@@ -58,6 +58,9 @@ function translate(fields: Fields, model: string): Translation {
     tools: fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [],
     toolChoice: readToolChoice(fields, ignored),
     thinking: readEffort(fields, 'reasoning_effort'),
+    output: undefined,
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   };
   if (maxCompletionTokens !== undefined) fields.any('max_tokens');
@@ -219,6 +222,7 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
     name,
     description: named.string('description') || undefined,
     parameters: named.opaqueObject('parameters')?.raw,
+    strict: undefined,
   };
   ignored.addUnreadOfItem(named);
   ignored.addUnreadOfItem(tool);
@@ -228,11 +232,11 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
 function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefined {
   const value = fields.any('tool_choice');
   if (value === undefined) return undefined;
-  if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']) };
+  if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']), parallel: undefined };
   const choice = Fields.from(value, fields.at('tool_choice'));
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
   const name = choice.object('function')?.requiredText('name');
   if (name === undefined) throw choice.problem('function', 'required');
   ignored.addUnread(choice);
-  return { mode: 'tool', name };
+  return { mode: 'tool', name, parallel: undefined };
 }

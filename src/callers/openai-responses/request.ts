@@ -42,6 +42,9 @@ function translate(fields: Fields, model: string): Translation {
     stop: [],
     ...readTools(fields, ignored),
     thinking: readThinking(fields, ignored),
+    output: undefined,
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   };
   checkText(fields, ignored);

@@ -124,7 +124,10 @@ function decodeModels(provider: string, body: string): ModelsPage | Failure {
       id,
       displayName: stringField(entry, 'display_name'),
       contextWindow: countField(entry, 'max_input_tokens'),
+      inputTokensMax: undefined,
       outputTokensMax: countField(entry, 'max_tokens'),
+      input: undefined,
+      deprecatedAt: undefined,
     });
   }
   return { models, nextCursor: field(page, 'has_more') === true ? textField(page, 'last_id') : undefined };

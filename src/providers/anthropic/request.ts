@@ -16,6 +16,7 @@ import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { AssistantTurn, ChatRequest, Tool, ToolChoice, ToolTurn, Turn, UserTurn } from '../../core/chat.ts';
+import { refuseExtensions } from '../../core/extension.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
@@ -39,6 +40,8 @@ export function encodeCountPayload(provider: string, request: ChatRequest): stri
 }
 
 function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
+  const refused = refuseExtensions(provider, request);
+  if (refused !== undefined) return refused;
   const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
   const messages = encodeMessages(past, request.turns);
   if (messages instanceof Failure) return messages;
@@ -105,6 +108,7 @@ function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure 
 function encodeUserTurn(turn: UserTurn): JsonOut[] {
   return turn.parts.map((part) => {
     if (part.type === 'text') return { type: 'text', text: part.text };
+    if (part.type === 'document') throw new Error('documents are refused before');
     const { source } = part;
     return source.type === 'url'
       ? { type: 'image', source: { type: 'url', url: source.url } }

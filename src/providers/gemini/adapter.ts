@@ -128,7 +128,10 @@ function decodeModels(provider: string, body: string): ModelsPage | Failure {
       id: name.startsWith('models/') ? name.slice('models/'.length) : name,
       displayName: stringField(entry, 'displayName'),
       contextWindow: countField(entry, 'inputTokenLimit'),
+      inputTokensMax: undefined,
       outputTokensMax: countField(entry, 'outputTokenLimit'),
+      input: undefined,
+      deprecatedAt: undefined,
     });
   }
   return { models, nextCursor: textField(page, 'nextPageToken') };

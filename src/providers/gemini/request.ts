@@ -15,6 +15,7 @@ import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { isMadeCallId } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn, UserTurn } from '../../core/chat.ts';
+import { refuseExtensions } from '../../core/extension.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
@@ -39,6 +40,8 @@ export function encodeCountPayload(provider: string, request: ChatRequest, model
 }
 
 function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Failure {
+  const refused = refuseExtensions(provider, request);
+  if (refused !== undefined) return refused;
   const contents = encodeContents(provider, request);
   if (contents instanceof Failure) return contents;
   return {
@@ -115,6 +118,8 @@ function encodeUserTurn(turn: UserTurn, i: number): JsonOut[] | Failure {
   for (const [j, part] of turn.parts.entries()) {
     if (part.type === 'text') {
       parts.push({ text: part.text });
+    } else if (part.type === 'document') {
+      throw new Error('documents are refused before');
     } else if (part.source.type === 'inline') {
       parts.push({ inlineData: { mimeType: part.source.mediaType, data: part.source.base64 } });
     } else {

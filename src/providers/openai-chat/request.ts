@@ -14,8 +14,9 @@ import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
 import { CallIds } from '../../core/call-id.ts';
 import type {
-  AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, UserTurn,
+  AssistantTurn, ChatRequest, ContentPart, Tool, ToolCallPart, ToolResultPart, UserTurn,
 } from '../../core/chat.ts';
+import { refuseExtensions } from '../../core/extension.ts';
 import { Failure } from '../../core/failure.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
 import { imageUrl, resultText } from '../openai-common/content.ts';
@@ -30,6 +31,8 @@ export function encodeChatCall(
   request: ChatRequest,
   isStream: boolean,
 ): UpstreamCall | Failure {
+  const refused = refuseExtensions(provider, request);
+  if (refused !== undefined) return refused;
   const messages = encodeMessages(provider, profile, request);
   if (messages instanceof Failure) return messages;
   const payload: JsonOutObject = {
@@ -96,7 +99,8 @@ function encodeUser(turns: readonly UserTurn[]): JsonOut {
   return { role: 'user', content: isPlain ? texts.join('\n\n') : parts.map(encodeUserPart) };
 }
 
-function encodeUserPart(part: TextPart | ImagePart): JsonOut {
+function encodeUserPart(part: ContentPart): JsonOut {
+  if (part.type === 'document') throw new Error('documents are refused before');
   return part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: imageUrl(part) } };
 }
 

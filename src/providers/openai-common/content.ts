@@ -13,6 +13,7 @@ export function imageUrl({ source }: ImagePart): string | RawJson {
 
 /** OpenAI's formats have no flag for a failed tool; the model is told in words. */
 export function resultText({ content, isError }: ToolResultPart): string {
+  if (typeof content !== 'string') throw new Error('parts of a tool result are refused before');
   if (!isError) return content;
   return content === '' ? 'Error' : `Error: ${content}`;
 }

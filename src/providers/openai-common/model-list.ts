@@ -37,6 +37,9 @@ function decodeModel(item: unknown): readonly ModelInfo[] {
         countField(item, 'max_model_len') ??
         countField(item, 'context_window') ??
         countField(item, 'max_context_length'),
+      inputTokensMax: undefined,
+      input: undefined,
+      deprecatedAt: undefined,
       outputTokensMax:
         countField(field(item, 'top_provider'), 'max_completion_tokens') ?? countField(item, 'max_completion_tokens'),
     },

@@ -14,7 +14,8 @@ import type { JsonOut, JsonOutObject, RawJson } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, ContentPart, Tool, ToolCallPart, ToolResultPart, Turn } from '../../core/chat.ts';
+import { refuseExtensions } from '../../core/extension.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
@@ -51,6 +52,8 @@ export function encodeCountCall(provider: string, request: ChatRequest): Upstrea
 }
 
 function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
+  const refused = refuseExtensions(provider, request);
+  if (refused !== undefined) return refused;
   const isReasoning = isReasoningModel(request.model);
   const input = encodeInput(provider, isReasoning, request.turns);
   if (input instanceof Failure) return input;
@@ -108,7 +111,8 @@ function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure 
   }
 }
 
-function encodeUserPart(part: TextPart | ImagePart): JsonOut {
+function encodeUserPart(part: ContentPart): JsonOut {
+  if (part.type === 'document') throw new Error('documents are refused before');
   return part.type === 'text' ? { type: 'input_text', text: part.text } : { type: 'input_image', image_url: imageUrl(part) };
 }
 

@@ -22,6 +22,9 @@ const HI: ChatRequest = {
   tools: [],
   toolChoice: undefined,
   thinking: undefined,
+  output: undefined,
+  cache: undefined,
+  user: undefined,
   providerOptions: undefined,
 };
 

@@ -27,8 +27,8 @@ test('the call posts JSON to /responses', () => {
 test('every field of a request goes out under its name', () => {
   const request = requestOf({
     model: 'gpt-6-sol', system: 'be brief', maxTokens: 100, temperature: 0.5, topP: 0.9,
-    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","x":1.0,"properties":{}}') }],
-    toolChoice: { mode: 'required' }, thinking: on('max'),
+    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","x":1.0,"properties":{}}'), strict: undefined }],
+    toolChoice: { mode: 'required', parallel: undefined }, thinking: on('max'),
   });
   assert.equal(
     bodyText(responses, request, true),
@@ -65,10 +65,10 @@ test('a tool without parameters takes an empty object', () => {
 
 test('tool_choice goes out with tools, and without them only when forced', () => {
   const choice = (mode: 'auto' | 'none' | 'required', hasTools: boolean): unknown =>
-    payload(responses, requestOf({ toolChoice: { mode }, tools: hasTools ? [WEATHER] : [] }))['tool_choice'];
+    payload(responses, requestOf({ toolChoice: { mode, parallel: undefined }, tools: hasTools ? [WEATHER] : [] }))['tool_choice'];
   assert.deepEqual((['auto', 'none', 'required'] as const).map((mode) => choice(mode, true)), ['auto', 'none', 'required']);
   assert.deepEqual((['auto', 'none', 'required'] as const).map((mode) => choice(mode, false)), [undefined, undefined, 'required']);
-  const named = payload(responses, requestOf({ tools: [WEATHER], toolChoice: { mode: 'tool', name: 'weather' } }));
+  const named = payload(responses, requestOf({ tools: [WEATHER], toolChoice: { mode: 'tool', name: 'weather', parallel: undefined } }));
   assert.deepEqual(named['tool_choice'], { type: 'function', name: 'weather' });
 });
 
