@@ -120,34 +120,48 @@ export const REQUEST_FEATURES = [
   'user text',
   'user image (inline)',
   'user image (url)',
+  'user document (pdf inline)',
+  'user document (pdf url)',
+  'user document (text)',
   'assistant text',
   'assistant tool_call',
   'assistant provider_state',
   'tool_result',
   'tool_result.is_error',
+  'tool_result image',
+  'tool_result document',
   'max_tokens',
   'temperature',
   'top_p',
   'stop',
   'tools',
   'tools without parameters',
+  'tools strict',
   'tool_choice auto',
   'tool_choice none',
   'tool_choice required',
   'tool_choice tool',
+  'tool_choice.parallel false',
   'thinking on',
   'thinking off',
   'thinking.effort low',
   'thinking.effort medium',
   'thinking.effort high',
   'thinking.effort max',
+  'output',
+  'output.schema',
+  'output.strict false',
+  'cache',
+  'cache.ttl long',
+  'user',
   'provider_options',
 ] as const;
 export type RequestFeature = (typeof REQUEST_FEATURES)[number];
 
 /**
  * `sent`: as it is, under `as`. `translated`: the nearest the provider has, said in `as`.
+ * `ignored`: a hint, which the provider has no field for and which is left out; `as` says what happens without it.
  * `refused`: answered with kind `unsupported` before any call; `as` says why.
  */
-export type Support = { readonly is: 'sent' | 'translated' | 'refused'; readonly as: string };
+export type Support = { readonly is: 'sent' | 'translated' | 'ignored' | 'refused'; readonly as: string };
 export type SupportTable = Readonly<Record<RequestFeature, Support>>;

@@ -1,7 +1,25 @@
 /** The parts of a request that not every codec knows how to say. */
 
+import type { SupportTable } from './adapter.ts';
 import type { ChatRequest } from './chat.ts';
 import { Failure } from './failure.ts';
+
+/** What becomes of them where a codec knows none. */
+export const NO_EXTENSIONS = {
+  'user document (pdf inline)': { is: 'refused', as: 'not taken' },
+  'user document (pdf url)': { is: 'refused', as: 'not taken' },
+  'user document (text)': { is: 'refused', as: 'not taken' },
+  'tool_result image': { is: 'refused', as: 'results are text' },
+  'tool_result document': { is: 'refused', as: 'results are text' },
+  'tools strict': { is: 'refused', as: 'not enforced' },
+  'tool_choice.parallel false': { is: 'refused', as: 'not enforced' },
+  output: { is: 'refused', as: 'not enforced' },
+  'output.schema': { is: 'refused', as: 'not enforced' },
+  'output.strict false': { is: 'refused', as: 'not enforced' },
+  cache: { is: 'ignored', as: 'no field for it' },
+  'cache.ttl long': { is: 'ignored', as: 'no field for it' },
+  user: { is: 'ignored', as: 'no field for it' },
+} as const satisfies Partial<SupportTable>;
 
 /** Refuses, by its path, the first of them. `cache` and `user` are hints, and nothing is lost without them. */
 export function refuseExtensions(provider: string, { output, tools, toolChoice, turns }: ChatRequest): Failure | undefined {

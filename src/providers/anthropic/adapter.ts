@@ -9,6 +9,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, Support, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, Effort, ModelInfo } from '../../core/chat.ts';
+import { NO_EXTENSIONS } from '../../core/extension.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeAnthropicFailure, failureInside } from './failure.ts';
 import { BUDGET_TOKENS } from './model-rules.ts';
@@ -46,6 +47,7 @@ export function createAnthropicAdapter(provider: string): Adapter {
 }
 
 const SUPPORT: SupportTable = {
+  ...NO_EXTENSIONS,
   model: { is: 'sent', as: '`model`' },
   system: { is: 'sent', as: '`system`' },
   'user text': { is: 'sent', as: '`text` block' },

@@ -9,6 +9,7 @@ import { parseLenient } from '../../base/json/parse.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
+import { NO_EXTENSIONS } from '../../core/extension.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeGeminiFailure, embeddedFailure } from './failure.ts';
 import { GeminiStream, decodeGeminiReply } from './reply.ts';
@@ -42,6 +43,7 @@ export function createGeminiAdapter(provider: string): Adapter {
 }
 
 const SUPPORT: SupportTable = {
+  ...NO_EXTENSIONS,
   model: { is: 'sent', as: 'in the path, after `models/`' },
   system: { is: 'sent', as: '`systemInstruction`; Gemma: text before the first user turn' },
   'user text': { is: 'sent', as: '`text`' },
