@@ -112,6 +112,25 @@ test("Gemini's count holds the whole request, which names its model by its path"
   }
 });
 
+test("Gemini's count has the schema, and what provider_options change", () => {
+  const [, body] = asked(createGeminiAdapter('acme'), {
+    ...REQUEST,
+    system: undefined,
+    tools: [],
+    toolChoice: undefined,
+    output: { schema: new RawJson('{"type":"array"}'), name: 'output', strict: true },
+    providerOptions: parseJson('{"tools":[{"googleSearch":{}}],"generationConfig":{"topP":null}}') as JsonObject,
+  });
+  assert.deepEqual(body, {
+    generateContentRequest: {
+      model: 'models/some-model',
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      generationConfig: { maxOutputTokens: 10, temperature: 0.5, stopSequences: ['END'], responseMimeType: 'application/json', responseJsonSchema: { type: 'array' } },
+      tools: [{ googleSearch: {} }],
+    },
+  });
+});
+
 test('what a provider cannot be sent cannot be counted there', () => {
   const image = { ...REQUEST, turns: [{ role: 'user' as const, parts: [{ type: 'image' as const, source: { type: 'url' as const, url: 'https://x.example/a.png' } }] }] };
   assert.equal(asked(createGeminiAdapter('acme'), image)[0], 'unsupported');
