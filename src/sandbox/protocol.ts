@@ -30,8 +30,21 @@ export type Ask = {
   readonly isLines: boolean;
   /** Whether only its tokens are to be counted, on the protocols that do. */
   readonly isCount?: boolean;
+  /** The form that the answer is asked in, where it is not plain text. */
+  readonly output?: Output | undefined;
+  /** Whether a turn may call once at most. */
+  readonly isSerial?: boolean;
   /** Whether reasoning comes sealed for the next turn, on the one protocol where that has to be asked for. */
   readonly isSealed?: boolean;
+};
+
+/** JSON, of any kind where there is no schema. */
+export type Output = {
+  readonly schema: unknown;
+  /** Whether required properties come first, whatever the order in the schema. */
+  readonly isRequiredFirst?: boolean;
+  /** Whether the answer is one of the schema's texts, without quotation marks. */
+  readonly isBare?: boolean;
 };
 
 /** One message, reduced to what the fake model looks at. Results make a user turn, as they do on two of the protocols. */

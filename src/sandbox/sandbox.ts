@@ -47,7 +47,8 @@ export type RecordedCall = {
 
 /** A running sandbox. */
 export type Sandbox = {
-  readonly origin: string;
+  /** Its origin, without a path. */
+  readonly url: string;
   /** What to set as each provider's base URL. */
   readonly baseUrls: { readonly anthropic: string; readonly openai: string; readonly gemini: string; readonly compat: string };
   /** The last 200 requests, oldest first. */
@@ -92,14 +93,14 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   });
   server.listen(port, host);
   await once(server, 'listening');
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
   return {
-    origin,
+    url,
     baseUrls: {
-      anthropic: `${origin}/anthropic`,
-      openai: `${origin}/openai/v1`,
-      gemini: `${origin}/gemini`,
-      compat: `${origin}/compat/v1`,
+      anthropic: `${url}/anthropic`,
+      openai: `${url}/openai/v1`,
+      gemini: `${url}/gemini`,
+      compat: `${url}/compat/v1`,
     },
     calls: state.calls,
     openConnections: () => sockets.size,

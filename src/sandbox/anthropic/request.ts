@@ -15,6 +15,8 @@ import {
   anyObject, anything, base64, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
+import { invalid } from './complaint.ts';
+import { outputOf } from './output.ts';
 import { SEALED } from './reply.ts';
 
 const CACHE = nullable(object({ type: oneOf('ephemeral') }, { ttl: oneOf('5m', '1h') }));
@@ -74,7 +76,7 @@ const COUNTED_TOO = {
     disabled: object({ type: string }),
     between_tools: object({ type: string }),
   }),
-  output_config: object({}, { effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: anyObject }),
+  output_config: object({}, { effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: nullable(tagged('type', { json_schema: object({ type: string, schema: anyObject }) })) }),
   cache_control: CACHE,
   context_management: anyObject,
 };
@@ -140,9 +142,11 @@ function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const messages = spoken.map(({ value }) => messageFrom(value));
   const allPrefixes = conversationPrefixes(json);
   const prefixes = [...spoken.map(({ index }) => allPrefixes[index] ?? ''), allPrefixes.at(-1) ?? ''];
+  const output = outputOf(body);
+  if (output instanceof Complaint) return output;
   return (
     checkFields(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
-    ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? askFrom(body, messages, prefixes)
+    ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? { ...askFrom(body, messages, prefixes), output }
   );
 }
 
@@ -175,10 +179,6 @@ function conversationPrefixes(json: JsonObject): string[] {
  */
 function told(json: string): string {
   return json.replace(/,"cache_control":\{[^{}]*\}/g, '').replace(/"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]/, '"content":$1');
-}
-
-function invalid(message: string): Complaint {
-  return new Complaint(400, message);
 }
 
 function checkFields(body: unknown): Complaint | undefined {
@@ -310,6 +310,7 @@ function askFrom(body: unknown, messages: readonly Message[], prefixes: readonly
     seed: prefixes.at(-1) ?? '',
     isUsageStreamed: true,
     isLines: true,
+    isSerial: field(field(body, 'tool_choice'), 'disable_parallel_tool_use') === true,
   };
 }
 

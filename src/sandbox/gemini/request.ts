@@ -12,7 +12,9 @@ import type { Ask, Choice, Incoming, Tool, Turn } from '../protocol.ts';
 import {
   anyObject, anything, base64, boolean, count, first, integer, listOf, mapOf, number, object, oneOf, string,
 } from '../shape.ts';
-import type { Mismatch, Shape } from '../shape.ts';
+import type { Shape } from '../shape.ts';
+import { complaintOf, invalid } from './complaint.ts';
+import { outputOf } from './output.ts';
 import { signatureOf } from './reply.ts';
 
 const PART = object({}, {
@@ -67,30 +69,6 @@ const REQUEST = object({}, {
 
 const COUNT = object({}, { contents: listOf(CONTENT), generateContentRequest: anyObject });
 
-/** A path as the API writes it: `contents[0].parts[1].function_call`. */
-function placeOf(path: Mismatch['path']): string {
-  return path.reduce<string>((place, step) => {
-    if (typeof step === 'object') return place;
-    if (typeof step === 'number') return `${place}[${step}]`;
-    const name = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return place === '' ? name : `${place}.${name}`;
-  }, '');
-}
-
-function complaintOf({ path, is, expected, value }: Mismatch): Complaint {
-  const place = placeOf(path);
-  if (is === 'unknown') {
-    const parent = placeOf(path.slice(0, -1));
-    return invalid(`Invalid JSON payload received. Unknown name "${String(path.at(-1))}"${parent === '' ? '' : ` at '${parent}'`}: Cannot find field.`, parent);
-  }
-  if (is === 'missing') return invalid(`* GenerateContentRequest.${place}: ${String(path.at(-1))} is not specified`, place);
-  return invalid(`Invalid value at '${place}' (expected ${expected}), ${JSON.stringify(value)?.slice(0, 100)}`, place);
-}
-
-function invalid(message: string, param?: string): Complaint {
-  return new Complaint(400, message, param === undefined ? {} : { param });
-}
-
 type Part = Readonly<Record<string, unknown>>;
 type Content = { readonly role: string; readonly parts: readonly Part[] };
 
@@ -111,9 +89,11 @@ export function decodeRequest(incoming: Incoming): Ask | Complaint | undefined {
     role: stringField(content, 'role') ?? 'user',
     parts: listField(content, 'parts').filter(isObject),
   }));
+  const output = outputOf(body);
+  if (output instanceof Complaint) return output;
   return (
     checkContents(contents) ?? checkParts(contents) ?? checkCallsAnswered(contents) ?? checkSignatures(contents)
-    ?? checkTools(body) ?? checkConfig(body) ?? askFrom(body, contents, target)
+    ?? checkTools(body) ?? checkConfig(body) ?? { ...askFrom(body, contents, target), output }
   );
 }
 

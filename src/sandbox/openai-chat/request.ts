@@ -13,7 +13,9 @@ import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
   anyObject, anything, boolean, count, first, integer, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
-import type { Mismatch, Shape } from '../shape.ts';
+import type { Shape } from '../shape.ts';
+import { complaintOf, invalid } from './complaint.ts';
+import { RESPONSE_FORMAT, chatOutput, parametersProblem } from './output.ts';
 
 /** In what the two differ. */
 export type Dialect = { readonly isCompatible: boolean; readonly request: Shape };
@@ -58,7 +60,7 @@ const FIELDS = {
       : object({ type: oneOf('function'), function: object({ name: string }) })(value, path),
   parallel_tool_calls: boolean,
   reasoning_effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
-  response_format: anyObject,
+  response_format: RESPONSE_FORMAT,
   seed: nullable(integer),
   n: nullable(count),
   user: string,
@@ -98,30 +100,6 @@ export const COMPATIBLE_DIALECT: Dialect = {
   ),
 };
 
-/** A path as OpenAI writes it: `messages[0].content[1].text`. */
-function placeOf(path: Mismatch['path']): string {
-  return path.reduce<string>((place, step) => {
-    if (typeof step === 'object') return place;
-    if (typeof step === 'number') return `${place}[${step}]`;
-    return place === '' ? step : `${place}.${step}`;
-  }, '');
-}
-
-/** A mismatch in OpenAI's words. */
-export function complaintOf({ path, is, expected, allowed, value }: Mismatch): Complaint {
-  const param = placeOf(path);
-  if (is === 'unknown') return invalid(`Unknown parameter: '${param}'.`, param, 'unknown_parameter');
-  if (is === 'missing') return invalid(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
-  if (allowed.length > 0) return invalid(`Invalid value: '${String(value)}'. Supported values are: ${expected}.`, param, 'invalid_value');
-  const got = value === null ? 'null' : Array.isArray(value) ? 'an array' : `${typeof value}`;
-  return invalid(`Invalid type for '${param}': expected ${expected}, but got ${got} instead.`, param, 'invalid_type');
-}
-
-/** A request that the provider refuses. */
-export function invalid(message: string, param?: string, code?: string): Complaint {
-  return new Complaint(400, message, { ...(param === undefined ? {} : { param }), ...(code === undefined ? {} : { code }) });
-}
-
 type Message = Readonly<Record<string, unknown>>;
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it. */
@@ -131,8 +109,10 @@ export function decodeRequest(incoming: Incoming, dialect: Dialect): Ask | Compl
   const mismatch = dialect.request(body, []);
   if (mismatch !== undefined) return complaintOf(mismatch);
   const messages = listField(body, 'messages').filter(isObject);
+  const output = chatOutput(field(body, 'response_format'), messages, dialect.isCompatible);
+  if (output instanceof Complaint) return output;
   return checkFields(body, dialect) ?? checkMessages(messages) ?? checkCallsAnswered(messages)
-    ?? (dialect.isCompatible ? checkReasoningKept(messages) : undefined) ?? askFrom(body, messages, dialect);
+    ?? (dialect.isCompatible ? checkReasoningKept(messages) : undefined) ?? { ...askFrom(body, messages, dialect), output };
 }
 
 function checkFields(body: unknown, dialect: Dialect): Complaint | undefined {
@@ -153,10 +133,10 @@ function checkFields(body: unknown, dialect: Dialect): Complaint | undefined {
     return invalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options');
   }
   return first(tools, (tool, index) => {
-    const parameters = field(tool, 'parameters');
-    if (parameters === undefined || field(parameters, 'type') === 'object') return undefined;
-    const message = `Invalid schema for function '${stringField(tool, 'name')}': schema must be a JSON Schema of 'type: "object"'.`;
-    return invalid(message, `tools[${index}].function.parameters`, 'invalid_function_parameters');
+    const isStrict = field(tool, 'strict') === true && !dialect.isCompatible;
+    const problem = parametersProblem(field(tool, 'parameters'), isStrict);
+    if (problem === undefined) return undefined;
+    return invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, `tools[${index}].function.parameters`, 'invalid_function_parameters');
   });
 }
 
@@ -251,6 +231,7 @@ function askFrom(body: unknown, messages: readonly Message[], dialect: Dialect):
     seed: digest(JSON.stringify(messages)),
     isUsageStreamed: dialect.isCompatible || field(field(body, 'stream_options'), 'include_usage') === true,
     isLines: true,
+    isSerial: field(body, 'parallel_tool_calls') === false,
   };
 }
 

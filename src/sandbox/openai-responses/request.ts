@@ -8,7 +8,8 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { complaintOf, invalid } from '../openai-chat/request.ts';
+import { complaintOf, invalid } from '../openai-chat/complaint.ts';
+import { TEXT_FORMAT, parametersProblem, responsesOutput } from '../openai-chat/output.ts';
 import { Complaint, conversationFacts, digest } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
@@ -90,7 +91,7 @@ const COUNTED_TOO = {
     effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
     summary: nullable(oneOf('auto', 'concise', 'detailed')),
   })),
-  text: anyObject,
+  text: object({}, { format: TEXT_FORMAT, verbosity: nullable(oneOf('low', 'medium', 'high')) }),
   truncation: nullable(oneOf('auto', 'disabled')),
   previous_response_id: nullable(anything),
 };
@@ -131,7 +132,9 @@ function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
   if (mismatch !== undefined) return complaintOf(mismatch);
   const text = field(body, 'input');
   const items: readonly Item[] = typeof text === 'string' ? [{ role: 'user', content: text }] : listField(body, 'input').filter(isObject);
-  return checkTools(body) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? askFrom(body, items);
+  const output = responsesOutput(field(field(body, 'text'), 'format'), items);
+  if (output instanceof Complaint) return output;
+  return checkTools(body) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? { ...askFrom(body, items), output };
 }
 
 function checkTools(body: unknown): Complaint | undefined {
@@ -143,15 +146,11 @@ function checkTools(body: unknown): Complaint | undefined {
   }
   if (choice === 'required' && tools.length === 0) return invalid("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice');
   return first(tools, (tool, index) => {
-    const parameters = field(tool, 'parameters');
-    const place = `tools[${index}].parameters`;
-    const complaint = (what: string): Complaint => invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${what}`, place, 'invalid_function_parameters');
-    if (isObject(parameters) && field(parameters, 'type') !== 'object') return complaint("schema must be a JSON Schema of 'type: \"object\"'.");
-    // Strict unless told otherwise.
-    const isStrict = field(tool, 'type') === 'function' && field(tool, 'strict') !== false;
-    return isStrict && field(parameters, 'additionalProperties') !== false
-      ? complaint("In context=(), 'additionalProperties' is required to be supplied and to be false.")
-      : undefined;
+    if (field(tool, 'type') !== 'function') return undefined;
+    // Left out, it is strict where the schema happens to fit.
+    const problem = parametersProblem(field(tool, 'parameters'), field(tool, 'strict') === true);
+    if (problem === undefined) return undefined;
+    return invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, `tools[${index}].parameters`, 'invalid_function_parameters');
   });
 }
 
@@ -220,6 +219,7 @@ function askFrom(body: unknown, items: readonly Item[]): Ask {
     seed: digest(JSON.stringify(items)),
     isUsageStreamed: true,
     isLines: true,
+    isSerial: field(body, 'parallel_tool_calls') === false,
     isSealed: listField(body, 'include').includes('reasoning.encrypted_content'),
   };
 }
