@@ -47,16 +47,28 @@ export type Output = {
   readonly isBare?: boolean;
 };
 
+/** A document in a turn: its text, or undefined where it takes more than reading to get at it. */
+export type TurnDocument = string | undefined;
+
 /** One message, reduced to what the fake model looks at. Results make a user turn, as they do on two of the protocols. */
 export type Turn =
-  | { readonly by: 'user'; readonly text: string; readonly imageCount: number; readonly results: readonly string[] }
+  | {
+      readonly by: 'user';
+      readonly text: string;
+      /** Those in results included, and documents likewise. */
+      readonly imageCount: number;
+      readonly documents: readonly TurnDocument[];
+      readonly results: readonly string[];
+    }
   | { readonly by: 'assistant'; readonly text: string; readonly calls: readonly string[] };
 
 /** What a conversation comes down to. */
 export type ConversationFacts = {
   /** The last text by the user, not counting results. */
   readonly userText: string;
+  /** Since then, and in what the tools answered; documents likewise. */
   readonly imageCount: number;
+  readonly documentCount: number;
   /** How many turns called tools since the user last said something. */
   readonly round: number;
   /** What the tools answered since then. */
@@ -67,17 +79,21 @@ export type ConversationFacts = {
 };
 
 const IMAGE_TOKENS = 85;
+/** Of a document that is not plain text. */
+const DOCUMENT_TOKENS = 1500;
 
 /** The facts of a conversation. A token is a word; the same conversation costs the same on every protocol. */
 export function conversationFacts(system: string, turns: readonly Turn[], tools: readonly Tool[]): ConversationFacts {
-  const lastUserAt = turns.findLastIndex((turn) => turn.by === 'user' && (turn.text !== '' || turn.imageCount > 0));
+  const lastUserAt = turns.findLastIndex((turn, index) => isSaid(turn, turns[index - 1]));
   const lastUser = turns[lastUserAt];
   const since = turns.slice(lastUserAt + 1);
+  const shown = [...(lastUser === undefined ? [] : [lastUser]), ...since].filter((turn) => turn.by === 'user');
   const lastAssistantAt = turns.findLastIndex((turn) => turn.by === 'assistant');
   const basis = wordCount(system) + sum(tools.map((tool) => wordCount(tool.name) + wordCount(JSON.stringify(tool.schema))));
   return {
     userText: lastUser?.by === 'user' ? lastUser.text : '',
-    imageCount: lastUser?.by === 'user' ? lastUser.imageCount : 0,
+    imageCount: sum(shown.map((turn) => turn.imageCount)),
+    documentCount: sum(shown.map((turn) => turn.documents.length)),
     round: since.filter((turn) => turn.by === 'assistant' && turn.calls.length > 0).length,
     results: since.flatMap((turn) => (turn.by === 'user' ? turn.results : [])),
     inputTokens: basis + sum(turns.map(tokenCount)),
@@ -85,9 +101,18 @@ export function conversationFacts(system: string, turns: readonly Turn[], tools:
   };
 }
 
+/** Whether the user says something. Images and documents beside results, or right after them, are the tools' own. */
+function isSaid(turn: Turn, before: Turn | undefined): boolean {
+  if (turn.by === 'assistant') return false;
+  const hasMedia = turn.imageCount > 0 || turn.documents.length > 0;
+  if (turn.results.length > 0) return turn.text !== '';
+  return hasMedia ? before?.by !== 'user' || before.results.length === 0 : turn.text !== '';
+}
+
 function tokenCount(turn: Turn): number {
-  const texts = turn.by === 'user' ? turn.results : turn.calls;
-  return wordCount(turn.text) + sum(texts.map(wordCount)) + (turn.by === 'user' ? turn.imageCount * IMAGE_TOKENS : 0);
+  if (turn.by === 'assistant') return wordCount(turn.text) + sum(turn.calls.map(wordCount));
+  const documents = turn.documents.map((text) => (text === undefined ? DOCUMENT_TOKENS : wordCount(text)));
+  return wordCount(turn.text) + sum(turn.results.map(wordCount)) + turn.imageCount * IMAGE_TOKENS + sum(documents);
 }
 
 /** Words as separated by white space. */

@@ -7,7 +7,7 @@
 
 import { renderJson } from '../base/json/render.ts';
 import { joined, piecesOf, slicesOf, wordCount } from './protocol.ts';
-import type { Ask, Block, Ending, Output, Script, Tool } from './protocol.ts';
+import type { Ask, Block, ConversationFacts, Ending, Output, Script, Tool } from './protocol.ts';
 import { sampleArguments, sampleValue } from './schema/sample.ts';
 
 type Model = {
@@ -20,7 +20,7 @@ type Model = {
 /** The models by name; an `N` in a name stands for a number. Any other name is `fake-chat`. */
 export const MODELS: Readonly<Record<string, Model>> = {
   'fake-chat': {
-    meaning: 'a short friendly answer that quotes the last user text and counts its images; thinks when asked to',
+    meaning: 'a short friendly answer that quotes the last user text and counts images and documents; thinks when asked to',
     play: (ask) => [text(chatAnswer(ask))],
   },
   'fake-tool-loop': {
@@ -30,12 +30,12 @@ export const MODELS: Readonly<Record<string, Model>> = {
   'fake-parallel': {
     meaning: 'calls every tool at once, at least three calls, then answers; on Gemini the calls have no ids',
     play: ({ facts }, tools) =>
-      tools.length === 0 || facts.round > 0 ? [text(resultsAnswer(facts.results))] : callsOf(tools, Math.max(3, tools.length)),
+      tools.length === 0 || facts.round > 0 ? [text(resultsAnswer(facts))] : callsOf(tools, Math.max(3, tools.length)),
   },
   'fake-interleaved': {
     meaning: 'reasons before each of two calls of one turn, then answers from the results and ends with reasoning',
     play: ({ facts }, tools) => {
-      if (tools.length === 0 || facts.round > 0) return [text(resultsAnswer(facts.results)), thinking('They may want more.')];
+      if (tools.length === 0 || facts.round > 0) return [text(resultsAnswer(facts)), thinking('They may want more.')];
       const [first, second] = callsOf(tools.slice(0, 1), 2) as [Block, Block];
       return [thinking('This first.'), first, thinking('And this.', true), second];
     },
@@ -43,7 +43,7 @@ export const MODELS: Readonly<Record<string, Model>> = {
   'fake-json-numbers': {
     meaning: 'calls the first tool with numbers that a double cannot hold and integer-like keys, then answers',
     play: ({ facts }, [tool]) =>
-      tool === undefined || facts.round > 0 ? [text(resultsAnswer(facts.results))] : [call(tool.name, JSON_NUMBERS)],
+      tool === undefined || facts.round > 0 ? [text(resultsAnswer(facts))] : [call(tool.name, JSON_NUMBERS)],
   },
   'fake-thinking': { meaning: 'discloses its reasoning, asked or not, then answers', play: (ask) => [THINKING, text(chatAnswer(ask))] },
   'fake-refusal': { meaning: 'declines without a word', play: () => [], ending: 'refusal' },
@@ -109,11 +109,11 @@ function playedBlocks(ask: Ask, model: Model, n: number): readonly Block[] {
 }
 
 function playToolLoop(ask: Ask, tools: readonly Tool[]): readonly Block[] {
-  const { round, results } = ask.facts;
+  const { round } = ask.facts;
   if (tools.length === 0) return [THINKING, text(chatAnswer(ask))];
   if (round === 0) return [thinking('Two look-ups first.'), { type: 'redacted' }, text('Let me look that up.'), ...callsOf(tools.slice(0, 1), 2)];
   if (round === 1) return [thinking('One more look-up.', true), ...callsOf(tools.slice(-1), 1)];
-  return [thinking('That is all I need.'), text(resultsAnswer(results))];
+  return [thinking('That is all I need.'), text(resultsAnswer(ask.facts))];
 }
 
 function text(content: string): Block {
@@ -147,13 +147,17 @@ function formed(ask: Ask, output: Output): Block {
 
 function chatAnswer({ model, facts }: Ask): string {
   const quote = Array.from(facts.userText.slice(0, 2 * QUOTE_CHARS_MAX)).slice(0, QUOTE_CHARS_MAX).join('');
-  const images = facts.imageCount === 0 ? '' : ` I see ${facts.imageCount} image${facts.imageCount === 1 ? '' : 's'}.`;
-  return `Hello from ${model}! You wrote: ${quote}${images} This answer was made up on your own machine.`;
+  return `Hello from ${model}! You wrote: ${quote}${mediaSeen(facts)} This answer was made up on your own machine.`;
 }
 
-function resultsAnswer(results: readonly string[]): string {
-  if (results.length === 0) return 'There was nothing to look up.';
-  return `The tools say: ${results.map((result) => result.slice(0, QUOTE_CHARS_MAX)).join('; ')}. That settles it.`;
+function mediaSeen({ imageCount, documentCount }: ConversationFacts): string {
+  const counted = (what: string, count: number): string => (count === 0 ? '' : ` I ${what}${count === 1 ? '' : 's'}.`);
+  return counted(`see ${imageCount} image`, imageCount) + counted(`read ${documentCount} document`, documentCount);
+}
+
+function resultsAnswer(facts: ConversationFacts): string {
+  if (facts.results.length === 0) return 'There was nothing to look up.';
+  return `The tools say: ${facts.results.map((result) => result.slice(0, QUOTE_CHARS_MAX)).join('; ')}. That settles it.${mediaSeen(facts)}`;
 }
 
 function isCall(block: Block): boolean {

@@ -10,9 +10,9 @@ import { parseJson } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { Complaint, conversationFacts, digest, sign } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Turn, TurnDocument } from '../protocol.ts';
 import {
-  anyObject, anything, base64, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
+  PDF, PDF_EXPECTED, anyObject, anything, base64, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
 import { invalid } from './complaint.ts';
@@ -33,13 +33,27 @@ const IMAGE = object(
   },
   { cache_control: CACHE },
 );
+const DOCUMENT = object(
+  {
+    type: string,
+    source: tagged('type', {
+      base64: object({ type: string, media_type: oneOf('application/pdf'), data: PDF }),
+      text: object({ type: string, media_type: oneOf('text/plain'), data: string }),
+      url: object({ type: string, url: matching(/^https?:\/\//) }),
+      file: object({ type: string, file_id: string }),
+      content: object({ type: string, content: stringOr(listOf(tagged('type', { text: TEXT, image: IMAGE }))) }),
+    }),
+  },
+  { title: nullable(string), context: nullable(string), citations: nullable(object({}, { enabled: boolean })), cache_control: CACHE },
+);
 const CALL_ID = matching(/^[a-zA-Z0-9_-]+$/);
 const USER_BLOCKS = {
   text: TEXT,
   image: IMAGE,
+  document: DOCUMENT,
   tool_result: object(
     { type: string, tool_use_id: CALL_ID },
-    { content: stringOr(listOf(tagged('type', { text: TEXT, image: IMAGE }))), is_error: boolean, cache_control: CACHE },
+    { content: stringOr(listOf(tagged('type', { text: TEXT, image: IMAGE, document: DOCUMENT }))), is_error: boolean, cache_control: CACHE },
   ),
 };
 const ASSISTANT_BLOCKS = {
@@ -109,6 +123,7 @@ function wording({ path, is, expected, allowed, value }: Mismatch): string {
   if (allowed.length > 0 && steps.at(-1) === 'type') {
     return `${steps.slice(0, -1).join('.')}: Input tag '${String(value)}' found using 'type' does not match any of the expected tags: ${expected}`;
   }
+  if (expected === PDF_EXPECTED) return `${place}: The PDF specified was not valid.`;
   return `${place}: Input should be ${expected.replace(/^an? /, 'a valid ')}`;
 }
 
@@ -193,6 +208,8 @@ function checkFields(body: unknown): Complaint | undefined {
   if (named !== undefined && !tools.includes(named)) return invalid(`tool_choice.tool: Tool '${named}' not found in provided tools`);
   if (budget !== undefined && budget < 1024) return invalid('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024');
   if (budget !== undefined && budget >= (numberField(body, 'max_tokens') ?? Infinity)) return invalid('`max_tokens` must be greater than `thinking.budget_tokens`');
+  const cites = listField(body, 'messages').flatMap((message) => listField(message, 'content')).some((block) => field(field(block, 'citations'), 'enabled') === true);
+  if (cites && field(field(body, 'output_config'), 'format')) return invalid('output_config.format: Structured outputs cannot be used with citations.');
   if (budget !== undefined && isForced) return invalid('Thinking may not be enabled when tool_choice forces tool use.');
   return undefined;
 }
@@ -323,7 +340,14 @@ function turnFrom({ role, blocks }: Message): Turn {
   const text = textOf(ofType('text'));
   if (role === 'assistant') return { by: 'assistant', text, calls: ofType('tool_use').map((block) => JSON.stringify(block['input'])) };
   const results = ofType('tool_result').map((block) => stringField(block, 'content') ?? textOf(listField(block, 'content')));
-  return { by: 'user', text, imageCount: ofType('image').length, results };
+  const shown = [...blocks, ...ofType('tool_result').flatMap((block) => listField(block, 'content'))];
+  const documents = shown.filter((block) => field(block, 'type') === 'document').map((block) => textOfDocument(field(block, 'source')));
+  return { by: 'user', text, imageCount: shown.filter((block) => field(block, 'type') === 'image').length, documents, results };
+}
+
+function textOfDocument(source: unknown): TurnDocument {
+  if (field(source, 'type') === 'text') return stringField(source, 'data');
+  return field(source, 'type') === 'content' ? (stringField(source, 'content') ?? textOf(listField(source, 'content'))) : undefined;
 }
 
 function choiceFrom(choice: unknown): Choice {

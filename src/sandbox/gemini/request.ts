@@ -8,23 +8,30 @@
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { Complaint, conversationFacts, digest } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Tool, Turn } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Tool, Turn, TurnDocument } from '../protocol.ts';
 import {
-  anyObject, anything, base64, boolean, count, first, integer, listOf, mapOf, number, object, oneOf, string,
+  anyObject, anything, base64, boolean, count, first, integer, listOf, mapOf, matching, number, object, oneOf, string,
 } from '../shape.ts';
 import type { Shape } from '../shape.ts';
 import { complaintOf, invalid } from './complaint.ts';
 import { outputOf } from './output.ts';
 import { signatureOf } from './reply.ts';
 
+const BLOB_TYPE = matching(/^(?:(?:image|audio|video|text)\/[a-z0-9.+-]+|application\/(?:pdf|json|xml|rtf))$/);
+/** What a function may answer besides JSON. */
+const RESPONSE_TYPE = oneOf('image/png', 'image/jpeg', 'image/webp', 'application/pdf', 'text/plain');
+const RESPONSE_PART = object({}, {
+  inlineData: object({ mimeType: RESPONSE_TYPE, data: base64 }, { displayName: string }),
+  fileData: object({ fileUri: string, mimeType: RESPONSE_TYPE }, { displayName: string }),
+});
 const PART = object({}, {
   text: string,
   thought: boolean,
   thoughtSignature: string,
-  inlineData: object({ mimeType: string, data: base64 }),
+  inlineData: object({ mimeType: BLOB_TYPE, data: base64 }, { displayName: string }),
   fileData: object({ fileUri: string }, { mimeType: string }),
   functionCall: object({ name: string }, { id: string, args: anyObject }),
-  functionResponse: object({ response: anyObject }, { name: string, id: string, parts: listOf(anyObject), willContinue: boolean, scheduling: string }),
+  functionResponse: object({ response: anyObject }, { name: string, id: string, parts: listOf(RESPONSE_PART), willContinue: boolean, scheduling: string }),
   executableCode: anyObject,
   codeExecutionResult: anyObject,
   videoMetadata: anyObject,
@@ -234,8 +241,16 @@ function turnFrom(content: Content): Turn {
     const response = field(result, 'response');
     return stringField(response, 'output') ?? stringField(response, 'error') ?? JSON.stringify(response);
   });
-  const images = parts.filter((part) => part['inlineData'] !== undefined || part['fileData'] !== undefined);
-  return { by: 'user', text, imageCount: images.length, results };
+  const shown = [...parts, ...partsOf(content, 'functionResponse').flatMap((response) => listField(response, 'parts'))];
+  const media = shown.flatMap((part) => field(part, 'inlineData') ?? field(part, 'fileData') ?? []);
+  const isImage = (item: unknown): boolean => /^image\//.test(stringField(item, 'mimeType') ?? 'image/');
+  const documents = media.filter((item) => !isImage(item)).map(textOfBlob);
+  return { by: 'user', text, imageCount: media.filter(isImage).length, documents, results };
+}
+
+function textOfBlob(blob: unknown): TurnDocument {
+  const isText = stringField(blob, 'mimeType')?.startsWith('text/') === true;
+  return isText ? Buffer.from(stringField(blob, 'data') ?? '', 'base64').toString() : undefined;
 }
 
 function choiceFrom(config: unknown): Choice {

@@ -15,6 +15,7 @@ import {
 } from '../shape.ts';
 import type { Shape } from '../shape.ts';
 import { complaintOf, invalid } from './complaint.ts';
+import { checkFile } from './file.ts';
 import { RESPONSE_FORMAT, chatOutput, parametersProblem } from './output.ts';
 
 /** In what the two differ. */
@@ -31,16 +32,19 @@ const USER_PARTS = {
     image_url: object({ url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/) }, { detail: oneOf('auto', 'low', 'high', 'original') }),
   }),
   input_audio: object({ type: string, input_audio: anyObject }),
-  file: object({ type: string, file: anyObject }),
+  file: object({ type: string, file: object({}, { filename: string, file_data: string, file_id: string }) }),
 };
+/** What one or the other compatible host has besides. */
+const COMPATIBLE_PARTS = { ...USER_PARTS, document_url: object({ type: string, document_url: string }) };
 const CALL = object({ id: string, type: oneOf('function'), function: object({ name: NAME, arguments: string }) });
 const ASSISTANT = { content: nullable(TEXTS), refusal: nullable(string), name: string, tool_calls: listOf(CALL) };
 /** What OpenAI's own clients append to a conversation: their reply objects as they are. */
 const AS_RETURNED = { annotations: anything, audio: anything, function_call: anything, parsed: anything };
 const instructions = object({ role: string, content: TEXTS }, { name: string });
-const roles = (assistant: Readonly<Record<string, Shape>>): Readonly<Record<string, Shape>> => ({
+type Shapes = Readonly<Record<string, Shape>>;
+const roles = (userParts: Shapes, assistant: Shapes): Shapes => ({
   system: instructions,
-  user: object({ role: string, content: stringOr(listOf(tagged('type', USER_PARTS))) }, { name: string }),
+  user: object({ role: string, content: stringOr(listOf(tagged('type', userParts))) }, { name: string }),
   assistant: object({ role: string }, assistant),
   tool: object({ role: string, content: TEXTS, tool_call_id: string }),
 });
@@ -75,7 +79,7 @@ const FIELDS = {
 export const OPENAI_DIALECT: Dialect = {
   isCompatible: false,
   request: object(
-    { messages: listOf(tagged('role', { ...roles({ ...ASSISTANT, ...AS_RETURNED }), developer: instructions })), model: string },
+    { messages: listOf(tagged('role', { ...roles(USER_PARTS, { ...ASSISTANT, ...AS_RETURNED }), developer: instructions })), model: string },
     {
       ...FIELDS,
       max_completion_tokens: nullable(count),
@@ -95,7 +99,7 @@ export const OPENAI_DIALECT: Dialect = {
 export const COMPATIBLE_DIALECT: Dialect = {
   isCompatible: true,
   request: object(
-    { messages: listOf(tagged('role', roles({ ...ASSISTANT, reasoning_content: nullable(string) }))), model: string },
+    { messages: listOf(tagged('role', roles(COMPATIBLE_PARTS, { ...ASSISTANT, reasoning_content: nullable(string) }))), model: string },
     { ...FIELDS, max_tokens: nullable(count), thinking: object({ type: oneOf('enabled', 'disabled') }) },
   ),
 };
@@ -149,6 +153,9 @@ function checkMessages(messages: readonly Message[]): Complaint | undefined {
   return first(messages, (message, index) => {
     const place = `messages[${index}]`;
     const calls = listField(message, 'tool_calls');
+    if (message['role'] === 'user') {
+      return first(listField(message, 'content'), (part, at) => (field(part, 'type') === 'file' ? checkFile(field(part, 'file'), `${place}.content[${at}].file`, PDF_TYPE) : undefined));
+    }
     if (message['role'] !== 'assistant') return undefined;
     if (message['tool_calls'] !== undefined && calls.length === 0) return emptyArray(`${place}.tool_calls`);
     if (calls.length === 0 && typeof message['content'] !== 'string' && !Array.isArray(message['content']) && typeof message['refusal'] !== 'string') {
@@ -165,6 +172,8 @@ function checkMessages(messages: readonly Message[]): Complaint | undefined {
     });
   });
 }
+
+const PDF_TYPE = /^application\/pdf$/;
 
 function argumentsOf(call: unknown): string {
   return stringField(field(call, 'function'), 'arguments') ?? '';
@@ -241,9 +250,9 @@ function textOf(message: Message): string {
 
 function turnFrom(message: Message): Turn {
   if (message['role'] === 'assistant') return { by: 'assistant', text: textOf(message), calls: listField(message, 'tool_calls').map(argumentsOf) };
-  if (message['role'] === 'tool') return { by: 'user', text: '', imageCount: 0, results: [textOf(message)] };
-  const imageCount = listField(message, 'content').filter((part) => field(part, 'type') === 'image_url').length;
-  return { by: 'user', text: textOf(message), imageCount, results: [] };
+  if (message['role'] === 'tool') return { by: 'user', text: '', imageCount: 0, documents: [], results: [textOf(message)] };
+  const ofType = (...types: readonly string[]): unknown[] => listField(message, 'content').filter((part) => types.includes(String(field(part, 'type'))));
+  return { by: 'user', text: textOf(message), imageCount: ofType('image_url').length, documents: ofType('file', 'document_url').map(() => undefined), results: [] };
 }
 
 function choiceFrom(choice: unknown): Choice {

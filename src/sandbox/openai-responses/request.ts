@@ -9,6 +9,7 @@
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { complaintOf, invalid } from '../openai-chat/complaint.ts';
+import { checkFile } from '../openai-chat/file.ts';
 import { TEXT_FORMAT, parametersProblem, responsesOutput } from '../openai-chat/output.ts';
 import { Complaint, conversationFacts, digest } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
@@ -26,10 +27,13 @@ const AS_RETURNED = { id: matching(/./), status: nullable(oneOf('in_progress', '
 const INPUT_PARTS = {
   input_text: object({ type: string, text: string }),
   input_image: object(
-    { type: string, image_url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/) },
-    { detail: oneOf('auto', 'low', 'high', 'original') },
+    { type: string },
+    { image_url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/), file_id: nullable(string), detail: oneOf('auto', 'low', 'high', 'original') },
   ),
-  input_file: anyObject,
+  input_file: object(
+    { type: string },
+    { filename: string, file_data: string, file_url: matching(/^https?:\/\//), file_id: string, detail: oneOf('auto', 'low', 'high') },
+  ),
 };
 const OUTPUT_PARTS = {
   output_text: object({ type: string, text: string }, { annotations: listOf(anyObject), logprobs: nullable(listOf(anyObject)) }),
@@ -134,7 +138,7 @@ function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
   const items: readonly Item[] = typeof text === 'string' ? [{ role: 'user', content: text }] : listField(body, 'input').filter(isObject);
   const output = responsesOutput(field(field(body, 'text'), 'format'), items);
   if (output instanceof Complaint) return output;
-  return checkTools(body) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? { ...askFrom(body, items), output };
+  return checkTools(body) ?? checkMedia(items) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? { ...askFrom(body, items), output };
 }
 
 function checkTools(body: unknown): Complaint | undefined {
@@ -152,6 +156,17 @@ function checkTools(body: unknown): Complaint | undefined {
     if (problem === undefined) return undefined;
     return invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, `tools[${index}].parameters`, 'invalid_function_parameters');
   });
+}
+
+const FILE_TYPES = /^(application|text)\//;
+
+function checkMedia(items: readonly Item[]): Complaint | undefined {
+  return first(items, (item, index) => first(['content', 'output'], (name) => first(listField(item, name), (part, at) => {
+    const place = `input[${index}].${name}[${at}]`;
+    if (field(part, 'type') === 'input_file') return checkFile(part, place, FILE_TYPES);
+    const isEmpty = field(part, 'type') === 'input_image' && (field(part, 'image_url') ?? field(part, 'file_id') ?? null) === null;
+    return isEmpty ? invalid(`Missing required parameter: '${place}.image_url'.`, `${place}.image_url`, 'missing_required_parameter') : undefined;
+  })));
 }
 
 function checkCalls(items: readonly Item[]): Complaint | undefined {
@@ -250,9 +265,10 @@ function turnFrom(group: readonly Item[]): Turn {
   if (speaker === 'model') {
     return { by: 'assistant', text, calls: group.filter(isCall).map((item) => String(item['arguments'] ?? item['input'])) };
   }
-  const images = group.flatMap((item) => listField(item, 'content')).filter((part) => field(part, 'type') === 'input_image');
+  const parts = group.flatMap((item) => [...listField(item, 'content'), ...listField(item, 'output')]);
+  const ofType = (type: string): unknown[] => parts.filter((part) => field(part, 'type') === type);
   const results = speaker === 'tool' ? group.map((item) => stringField(item, 'output') ?? textOf({ content: item['output'] })) : [];
-  return { by: 'user', text, imageCount: images.length, results };
+  return { by: 'user', text, imageCount: ofType('input_image').length, documents: ofType('input_file').map(() => undefined), results };
 }
 
 function textOf(item: Item): string {
