@@ -32,6 +32,10 @@ export type Ask = {
   readonly isCount?: boolean;
   /** The form that the answer is asked in, where it is not plain text. */
   readonly output?: Output | undefined;
+  /** Undefined where nothing is said about caching. */
+  readonly cache?: CachePlan | undefined;
+  /** Whether what is written to a cache stays there for longer, on the one protocol that counts it apart. */
+  readonly isLongCached?: boolean;
   /** Whether a turn may call once at most. */
   readonly isSerial?: boolean;
   /** Whether reasoning comes sealed for the next turn, on the one protocol where that has to be asked for. */
@@ -45,6 +49,19 @@ export type Output = {
   readonly isRequiredFirst?: boolean;
   /** Whether the answer is one of the schema's texts, without quotation marks. */
   readonly isBare?: boolean;
+};
+
+/** The beginning of a request up to one of its parts. */
+export type Prefix = { readonly key: string; readonly tokens: number };
+
+/** What a request wants of the provider's cache. */
+export type CachePlan = {
+  /** What a prefix has to share besides its text. */
+  readonly scope: string;
+  /** Where an earlier one may have ended. */
+  readonly reads: readonly Prefix[];
+  /** Where this one ends, for later ones. */
+  readonly writes: readonly Prefix[];
 };
 
 /** A document in a turn: its text, or undefined where it takes more than reading to get at it. */
@@ -76,6 +93,8 @@ export type ConversationFacts = {
   readonly inputTokens: number;
   /** Of these, what an earlier request has brought already. */
   readonly cachedTokens: number;
+  /** And what is kept of it for later ones. */
+  readonly cacheWriteTokens: number;
 };
 
 const IMAGE_TOKENS = 85;
@@ -89,7 +108,7 @@ export function conversationFacts(system: string, turns: readonly Turn[], tools:
   const since = turns.slice(lastUserAt + 1);
   const shown = [...(lastUser === undefined ? [] : [lastUser]), ...since].filter((turn) => turn.by === 'user');
   const lastAssistantAt = turns.findLastIndex((turn) => turn.by === 'assistant');
-  const basis = wordCount(system) + sum(tools.map((tool) => wordCount(tool.name) + wordCount(JSON.stringify(tool.schema))));
+  const basis = wordCount(system) + sum(tools.map(toolTokens));
   return {
     userText: lastUser?.by === 'user' ? lastUser.text : '',
     imageCount: sum(shown.map((turn) => turn.imageCount)),
@@ -98,7 +117,13 @@ export function conversationFacts(system: string, turns: readonly Turn[], tools:
     results: since.flatMap((turn) => (turn.by === 'user' ? turn.results : [])),
     inputTokens: basis + sum(turns.map(tokenCount)),
     cachedTokens: lastAssistantAt === -1 ? 0 : basis + sum(turns.slice(0, lastAssistantAt).map(tokenCount)),
+    cacheWriteTokens: 0,
   };
+}
+
+/** What a tool costs. */
+export function toolTokens(tool: Tool): number {
+  return wordCount(tool.name) + wordCount(JSON.stringify(tool.schema));
 }
 
 /** Whether the user says something. Images and documents beside results, or right after them, are the tools' own. */
@@ -109,7 +134,8 @@ function isSaid(turn: Turn, before: Turn | undefined): boolean {
   return hasMedia ? before?.by !== 'user' || before.results.length === 0 : turn.text !== '';
 }
 
-function tokenCount(turn: Turn): number {
+/** What a turn costs. */
+export function tokenCount(turn: Turn): number {
   if (turn.by === 'assistant') return wordCount(turn.text) + sum(turn.calls.map(wordCount));
   const documents = turn.documents.map((text) => (text === undefined ? DOCUMENT_TOKENS : wordCount(text)));
   return wordCount(turn.text) + sum(turn.results.map(wordCount)) + turn.imageCount * IMAGE_TOKENS + sum(documents);
@@ -149,6 +175,7 @@ export type Script = {
 export type Usage = {
   readonly inputTokens: number;
   readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
   /** Includes the reasoning. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
@@ -199,8 +226,8 @@ export type Protocol = {
   readonly wrongKey: Complaint;
   /** Undefined when the path is neither that of a chat nor that of a count. */
   readonly decode: (incoming: Incoming) => Ask | Complaint | undefined;
-  /** A page of models; undefined when the path is not that of the list. */
-  readonly models: (incoming: Incoming) => string | undefined;
+  /** What is neither: models, and what can be stored; undefined when the path is none of these. */
+  readonly resource: (incoming: Incoming) => string | Complaint | undefined;
   readonly render: (ask: Ask, script: Script) => Reply;
   readonly renderComplaint: (complaint: Complaint) => Reply;
   /** The complaint as an event inside a stream. */

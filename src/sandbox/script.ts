@@ -89,6 +89,7 @@ export function writeScript(ask: Ask): Script {
     usage: ask.model === 'fake-no-usage' ? undefined : {
       inputTokens: ask.facts.inputTokens,
       cachedTokens: ask.facts.cachedTokens,
+      cacheWriteTokens: ask.facts.cacheWriteTokens,
       outputTokens: limited.tokens,
       reasoningTokens: Math.min(reasoningTokens, limited.tokens),
     },

@@ -9,12 +9,13 @@
 import { parseJson } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { Complaint, conversationFacts, digest, sign } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Turn, TurnDocument } from '../protocol.ts';
+import { Complaint, conversationFacts, digest, sign, tokenCount, toolTokens, wordCount } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Tool, Turn, TurnDocument } from '../protocol.ts';
 import {
   PDF, PDF_EXPECTED, anyObject, anything, base64, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
+import { cachePlan, checkMarks } from './caching.ts';
 import { invalid } from './complaint.ts';
 import { outputOf } from './output.ts';
 import { SEALED } from './reply.ts';
@@ -160,7 +161,7 @@ function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const output = outputOf(body);
   if (output instanceof Complaint) return output;
   return (
-    checkFields(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
+    checkFields(body) ?? checkMarks(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
     ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? { ...askFrom(body, messages, prefixes), output }
   );
 }
@@ -313,12 +314,19 @@ function hasReasonedLoop(messages: readonly Message[]): boolean {
 }
 
 function askFrom(body: unknown, messages: readonly Message[], prefixes: readonly string[]): Ask {
-  const tools = listField(body, 'tools').map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: field(tool, 'input_schema') }));
+  const tools = listField(body, 'tools').map(toolFrom);
   const system = stringField(body, 'system') ?? textOf(listField(body, 'system'));
+  // Nothing is cached unless it is asked for.
+  const facts = { ...conversationFacts(system, messages.map(turnFrom), tools), cachedTokens: 0 };
+  const costs = {
+    ofTool: (tool: unknown) => toolTokens(toolFrom(tool)),
+    ofText: (block: unknown) => wordCount(textOf([block])),
+    ofBlock: (role: string, block: Block) => tokenCount(turnFrom({ role: role === 'assistant' ? role : 'user', blocks: [block], isText: false })),
+  };
   return {
     model: stringField(body, 'model') ?? '',
     isStream: field(body, 'stream') === true,
-    facts: conversationFacts(system, messages.map(turnFrom), tools),
+    facts,
     tools,
     choice: choiceFrom(field(body, 'tool_choice')),
     maxTokens: numberField(body, 'max_tokens'),
@@ -328,7 +336,12 @@ function askFrom(body: unknown, messages: readonly Message[], prefixes: readonly
     isUsageStreamed: true,
     isLines: true,
     isSerial: field(field(body, 'tool_choice'), 'disable_parallel_tool_use') === true,
+    ...cachePlan(body, costs),
   };
+}
+
+function toolFrom(tool: unknown): Tool {
+  return { name: stringField(tool, 'name') ?? '', schema: field(tool, 'input_schema') };
 }
 
 function textOf(blocks: readonly unknown[]): string {

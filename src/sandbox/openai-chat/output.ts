@@ -11,6 +11,7 @@ import { isRecursive, resolveReference, subschemasOf, typesOf } from '../schema/
 import type { Subschema } from '../schema/subschemas.ts';
 import { anyObject, boolean, first, matching, nullable, object, oneOf, string, tagged } from '../shape.ts';
 import type { Shape } from '../shape.ts';
+import { tooLong } from './caching.ts';
 import { invalid } from './complaint.ts';
 
 const NAME_CHARS_MAX = 64;
@@ -50,9 +51,8 @@ function outputFrom(type: string | undefined, said: unknown, messages: unknown, 
   if (type === 'json_object') return /json/i.test(JSON.stringify(messages)) ? { schema: undefined } : invalid(place.wanted, place.messages);
   if (type !== 'json_schema') return undefined;
   const name = stringField(said, 'name') ?? '';
-  if (name.length > NAME_CHARS_MAX) {
-    return invalid(`Invalid '${place.name}': string too long. Expected a string with maximum length ${NAME_CHARS_MAX}, but got a string with length ${name.length} instead.`, place.name, 'string_above_max_length');
-  }
+  const long = tooLong(place.name, name, NAME_CHARS_MAX);
+  if (long !== undefined) return long;
   const schema = field(said, 'schema');
   const problem = isAnySchema ? undefined : schemaProblem(schema, field(said, 'strict') === true);
   if (problem === undefined) return { schema };

@@ -8,12 +8,13 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { Complaint, conversationFacts, digest } from '../protocol.ts';
+import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
   anyObject, anything, boolean, count, first, integer, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Shape } from '../shape.ts';
+import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, CHAT_CACHE_OPTIONS, cachePlan, checkLengths, isMarked } from './caching.ts';
 import { complaintOf, invalid } from './complaint.ts';
 import { checkFile } from './file.ts';
 import { RESPONSE_FORMAT, chatOutput, parametersProblem } from './output.ts';
@@ -23,16 +24,16 @@ export type Dialect = { readonly isCompatible: boolean; readonly request: Shape 
 
 const ID_CHARS_MAX = 40;
 const NAME = matching(/^[a-zA-Z0-9_-]+$/);
-const TEXT = object({ type: string, text: string });
+const TEXT = object({ type: string, text: string }, BREAKPOINT);
 const TEXTS = stringOr(listOf(tagged('type', { text: TEXT })));
 const USER_PARTS = {
   text: TEXT,
   image_url: object({
     type: string,
     image_url: object({ url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/) }, { detail: oneOf('auto', 'low', 'high', 'original') }),
-  }),
+  }, BREAKPOINT),
   input_audio: object({ type: string, input_audio: anyObject }),
-  file: object({ type: string, file: object({}, { filename: string, file_data: string, file_id: string }) }),
+  file: object({ type: string, file: object({}, { filename: string, file_data: string, file_id: string }) }, BREAKPOINT),
 };
 /** What one or the other compatible host has besides. */
 const COMPATIBLE_PARTS = { ...USER_PARTS, document_url: object({ type: string, document_url: string }) };
@@ -67,7 +68,8 @@ const FIELDS = {
   response_format: RESPONSE_FORMAT,
   seed: nullable(integer),
   n: nullable(count),
-  user: string,
+  ...CALLER_FIELDS,
+  prompt_cache_key: CACHE_FIELDS.prompt_cache_key,
   presence_penalty: nullable(number),
   frequency_penalty: nullable(number),
   logit_bias: nullable(mapOf(number)),
@@ -85,12 +87,11 @@ export const OPENAI_DIALECT: Dialect = {
       max_completion_tokens: nullable(count),
       // Known, and refused with words of its own.
       max_tokens: nullable(count),
-      metadata: nullable(mapOf(string)),
+      ...CACHE_FIELDS,
+      prompt_cache_options: CHAT_CACHE_OPTIONS,
       store: nullable(boolean),
       service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
       verbosity: nullable(oneOf('low', 'medium', 'high')),
-      prompt_cache_key: string,
-      safety_identifier: string,
     },
   ),
 };
@@ -100,7 +101,15 @@ export const COMPATIBLE_DIALECT: Dialect = {
   isCompatible: true,
   request: object(
     { messages: listOf(tagged('role', roles(COMPATIBLE_PARTS, { ...ASSISTANT, reasoning_content: nullable(string) }))), model: string },
-    { ...FIELDS, max_tokens: nullable(count), thinking: object({ type: oneOf('enabled', 'disabled') }) },
+    {
+      ...FIELDS,
+      max_tokens: nullable(count),
+      thinking: object({ type: oneOf('enabled', 'disabled') }),
+      // Of one host each: who asks, and what a router of hosts is to look at.
+      user_id: string,
+      provider: anyObject,
+      cache_control: nullable(object({ type: oneOf('ephemeral') }, { ttl: oneOf('5m', '1h') })),
+    },
   ),
 };
 
@@ -115,7 +124,7 @@ export function decodeRequest(incoming: Incoming, dialect: Dialect): Ask | Compl
   const messages = listField(body, 'messages').filter(isObject);
   const output = chatOutput(field(body, 'response_format'), messages, dialect.isCompatible);
   if (output instanceof Complaint) return output;
-  return checkFields(body, dialect) ?? checkMessages(messages) ?? checkCallsAnswered(messages)
+  return checkLengths(body) ?? checkFields(body, dialect) ?? checkMessages(messages) ?? checkCallsAnswered(messages)
     ?? (dialect.isCompatible ? checkReasoningKept(messages) : undefined) ?? { ...askFrom(body, messages, dialect), output };
 }
 
@@ -225,6 +234,14 @@ function askFrom(body: unknown, messages: readonly Message[], dialect: Dialect):
   const isInstruction = (message: Message): boolean => message['role'] === 'system' || message['role'] === 'developer';
   const functions = listField(body, 'tools').map((tool) => field(tool, 'function'));
   const tools = functions.map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: field(tool, 'parameters') }));
+  const segments = [
+    ...tools.map((tool) => ({ value: tool, tokens: toolTokens(tool), isMarked: false })),
+    ...messages.map((message) => ({
+      value: message,
+      tokens: isInstruction(message) ? wordCount(textOf(message)) : tokenCount(turnFrom(message)),
+      isMarked: isMarked(listField(message, 'content')),
+    })),
+  ];
   const stop = field(body, 'stop');
   const isThinkingOff = stringField(body, 'reasoning_effort') === 'none' || stringField(field(body, 'thinking'), 'type') === 'disabled';
   const isThinkingAsked = field(body, 'reasoning_effort') !== undefined || field(body, 'thinking') !== undefined;
@@ -241,6 +258,7 @@ function askFrom(body: unknown, messages: readonly Message[], dialect: Dialect):
     isUsageStreamed: dialect.isCompatible || field(field(body, 'stream_options'), 'include_usage') === true,
     isLines: true,
     isSerial: field(body, 'parallel_tool_calls') === false,
+    cache: cachePlan(body, segments),
   };
 }
 

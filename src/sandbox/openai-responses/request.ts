@@ -8,13 +8,14 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
+import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, RESPONSES_CACHE_OPTIONS, cachePlan, checkLengths, isMarked } from '../openai-chat/caching.ts';
 import { complaintOf, invalid } from '../openai-chat/complaint.ts';
 import { checkFile } from '../openai-chat/file.ts';
 import { TEXT_FORMAT, parametersProblem, responsesOutput } from '../openai-chat/output.ts';
-import { Complaint, conversationFacts, digest } from '../protocol.ts';
+import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
-  anyObject, anything, boolean, count, first, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
+  anyObject, anything, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
 import { CUSTOM_INPUT, isSealed } from './reply.ts';
@@ -25,14 +26,14 @@ const CALL_ID_CHARS_MAX = 64;
 const NAME = matching(/^[a-zA-Z0-9_-]+$/);
 const AS_RETURNED = { id: matching(/./), status: nullable(oneOf('in_progress', 'completed', 'incomplete')) };
 const INPUT_PARTS = {
-  input_text: object({ type: string, text: string }),
+  input_text: object({ type: string, text: string }, BREAKPOINT),
   input_image: object(
     { type: string },
-    { image_url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/), file_id: nullable(string), detail: oneOf('auto', 'low', 'high', 'original') },
+    { image_url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/), file_id: nullable(string), detail: oneOf('auto', 'low', 'high', 'original'), ...BREAKPOINT },
   ),
   input_file: object(
     { type: string },
-    { filename: string, file_data: string, file_url: matching(/^https?:\/\//), file_id: string, detail: oneOf('auto', 'low', 'high') },
+    { filename: string, file_data: string, file_url: matching(/^https?:\/\//), file_id: string, detail: oneOf('auto', 'low', 'high'), ...BREAKPOINT },
   ),
 };
 const OUTPUT_PARTS = {
@@ -110,11 +111,10 @@ const REQUEST = object(COUNTED, {
   stream: nullable(boolean),
   stream_options: nullable(object({}, { include_obfuscation: boolean })),
   service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
-  metadata: nullable(mapOf(string)),
+  ...CALLER_FIELDS,
+  ...CACHE_FIELDS,
+  prompt_cache_options: RESPONSES_CACHE_OPTIONS,
   client_metadata: anyObject,
-  prompt_cache_key: string,
-  safety_identifier: string,
-  user: string,
   background: nullable(boolean),
 });
 
@@ -138,7 +138,7 @@ function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
   const items: readonly Item[] = typeof text === 'string' ? [{ role: 'user', content: text }] : listField(body, 'input').filter(isObject);
   const output = responsesOutput(field(field(body, 'text'), 'format'), items);
   if (output instanceof Complaint) return output;
-  return checkTools(body) ?? checkMedia(items) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? { ...askFrom(body, items), output };
+  return checkLengths(body) ?? checkTools(body) ?? checkMedia(items) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? { ...askFrom(body, items), output };
 }
 
 function checkTools(body: unknown): Complaint | undefined {
@@ -221,6 +221,15 @@ function askFrom(body: unknown, items: readonly Item[]): Ask {
   const tools = callable.map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: schemaOf(tool) }));
   const isInstruction = (item: Item): boolean => item['role'] === 'system' || item['role'] === 'developer';
   const instructions = [stringField(body, 'instructions') ?? '', ...items.filter(isInstruction).map(textOf)].filter((text) => text !== '');
+  const segments = [
+    { value: field(body, 'instructions') ?? null, tokens: wordCount(stringField(body, 'instructions')), isMarked: false },
+    ...tools.map((tool) => ({ value: tool, tokens: toolTokens(tool), isMarked: false })),
+    ...items.map((item) => ({
+      value: item,
+      tokens: isInstruction(item) ? wordCount(textOf(item)) : tokenCount(turnFrom([item])),
+      isMarked: isMarked([...listField(item, 'content'), ...listField(item, 'output')]),
+    })),
+  ];
   const effort = stringField(field(body, 'reasoning'), 'effort');
   return {
     model: stringField(body, 'model') ?? '',
@@ -235,6 +244,7 @@ function askFrom(body: unknown, items: readonly Item[]): Ask {
     isUsageStreamed: true,
     isLines: true,
     isSerial: field(body, 'parallel_tool_calls') === false,
+    cache: cachePlan(body, segments),
     isSealed: listField(body, 'include').includes('reasoning.encrypted_content'),
   };
 }
