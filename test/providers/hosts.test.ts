@@ -181,6 +181,24 @@ test('models are read with whatever a host tells of them', () => {
   );
 });
 
+test('what a model takes, and when it is deprecated, is read where a host says it', () => {
+  const page = adapterOf('mistral').decodeModels(JSON.stringify({
+    data: [
+      { id: 'r', architecture: { input_modalities: ['text', 'image', 'file', 7] } },
+      { id: 's', capabilities: { vision: true }, deprecation: '2026-12-01T00:00:00Z' },
+      { id: 't', capabilities: { vision: false }, deprecation: null },
+      { id: 'u', architecture: { input_modalities: [] }, capabilities: {} },
+    ],
+  }));
+  assert.ok(!(page instanceof Failure));
+  assert.deepEqual(page.models.map(({ id, input, deprecatedAt }) => [id, input, deprecatedAt]), [
+    ['r', ['text', 'image', 'pdf'], undefined],
+    ['s', ['text', 'image'], '2026-12-01T00:00:00Z'],
+    ['t', ['text'], undefined],
+    ['u', undefined, undefined],
+  ]);
+});
+
 test('a bare list of models is a list of models', () => {
   assert.deepEqual(modelsOf([{ id: 'x' }]), [['x', undefined, undefined, undefined]]);
 });

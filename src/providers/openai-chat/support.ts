@@ -74,7 +74,7 @@ function pdfSupport(profile: HostProfile, pdf: HostProfile['pdf'], why = NO_PDF.
 }
 
 function pdfPart(pdf: HostProfile['pdf']): string {
-  return pdf === 'document_url' ? pdf : 'file_data';
+  return pdf === 'document_url' ? pdf : 'file.file_data';
 }
 
 function mediaSupport({ resultMedia }: HostProfile, part: string): Support {
