@@ -36,10 +36,16 @@ export type Provider = {
   readonly speaks: readonly string[];
 };
 
+/** What the answers of a host can be held to: a JSON schema, JSON of any kind, nothing. Each includes those after it. */
+export const STRUCTURED_OUTPUTS = ['schema', 'json_object', 'none'] as const;
+export type StructuredOutput = (typeof STRUCTURED_OUTPUTS)[number];
+
 /** What settings tell a codec. */
 export type AdapterSettings = {
-  /** Which of OpenAI's two APIs serves chats; `auto` = Chat Completions, and Responses for the models that demand it. */
+  /** Which of OpenAI's two APIs serves chats; `auto` = Chat Completions, and Responses for what that cannot serve. */
   readonly openAiApi: 'auto' | 'chat' | 'responses';
+  /** Replaces what is known of the host; absent = that. */
+  readonly structuredOutput?: StructuredOutput | undefined;
 };
 
 /** How one provider is configured from the environment. Adding a provider is adding a row. */
@@ -56,6 +62,8 @@ export type ProviderRow = {
   /** Added to the base URL's path unless that already ends in a version, e.g. `v1beta`. Undefined = used as it is. */
   readonly versionSegment: string | undefined;
   readonly keyHeader: { readonly name: string; readonly prefix: string };
+  /** The variable in which an operator says what its answers are held to; absent = there is no question. */
+  readonly structuredOutputVariable?: string;
   /** The dialects of callers that it speaks as their maker does; absent = none. */
   readonly speaks?: readonly string[];
   /** The codec, for a provider registered under this name; without settings, by their defaults. */

@@ -1,10 +1,8 @@
 /** What becomes of the parts of a request that both of OpenAI's APIs take alike. A new part is in neither until both decide. */
 
 import type { SupportTable } from '../../core/adapter.ts';
-import { NO_EXTENSIONS } from '../../core/extension.ts';
 
 export const COMMON_SUPPORT = {
-  ...NO_EXTENSIONS,
   model: { is: 'sent', as: '`model`' },
   'tool_result.is_error': { is: 'translated', as: '`Error: ` before the content' },
   temperature: { is: 'sent', as: '`temperature`' },
