@@ -9,8 +9,10 @@ import { renderPath } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import type { Part, Turn } from '../core/chat.ts';
 
-/** A place in a conversation: a turn, one of its parts, and a field of that part, which other formats may not have. */
-const PLACE = /\bmessages\[(\d+)\](?:\.content\[(\d+)\](?:\.[a-z_]+)?)?/g;
+/** A place in a conversation: a turn, one of its parts, and what lies in that part, which other formats may not have. */
+const PLACE = /\bmessages\[(\d+)\](?:\.content\[(\d+)\](?:\.content\[\d+\])?(?:\.[a-z_]+)?)?/g;
+/** A field beside the conversation, and one inside it. */
+const FIELD = /^([a-z_]+)(?:\[(\d+)\])?(?:\.([a-z_]+))?(?=: )/;
 
 export class Places {
   readonly #paths = new Map<Part, Path>();
@@ -26,13 +28,11 @@ export class Places {
     return this.put(to, this.#paths.get(from));
   }
 
-  /** The sentence with the caller's own places. `fields` says what the fields of a chat are called beside the conversation. */
-  told(sentence: string, turns: readonly Turn[], fields: Readonly<Record<string, string>>): string {
-    const field = /^([a-z_]+(?:\.[a-z_]+)?|tools\[\d+\]\.strict)(?=: )/.exec(sentence)?.[0];
-    const called = field === undefined ? undefined : fields[field.replace(/\d+/, 'N')];
-    if (field !== undefined && called !== undefined) {
-      return called.replace('N', /\d+/.exec(field)?.[0] ?? '') + sentence.slice(field.length);
-    }
+  /** The sentence with the caller's own places. `fields` says what fields of a chat are called: `name` or `name.inner`, with `N` for an index. */
+  told(sentence: string, turns: readonly Turn[], fields: Readonly<Record<string, string | undefined>>): string {
+    const [place = '', name = '', index, inner = ''] = FIELD.exec(sentence) ?? [];
+    const called = fields[`${name}.${inner}`] ?? fields[name];
+    if (called !== undefined) return called.replace('N', index ?? '') + sentence.slice(place.length);
     return sentence.replace(PLACE, (place, turn: string, part: string | undefined) => {
       const at = turns[Number(turn)]?.parts[Number(part ?? 0)];
       const path = at === undefined ? undefined : this.#paths.get(at);

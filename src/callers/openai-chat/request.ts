@@ -84,7 +84,7 @@ const NAMES = {
   output: 'response_format',
   thinking: 'reasoning_effort',
   'tool_choice.parallel': 'parallel_tool_calls',
-  'tools[N].strict': 'tools[N].function.strict',
+  'tools.strict': 'tools[N].function.strict',
 };
 
 function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined {

@@ -149,7 +149,10 @@ test('what is wrong with a chat is told by the places of this format', () => {
   assert.equal(said('messages[2].content[1]: answered'), 'messages[4]: answered');
   assert.equal(said('messages[3].content[0]: no'), 'messages[5].content: no');
   assert.equal(said('messages[9].content[0]: no'), 'messages[9].content[0]: no');
+  assert.equal(said('messages[2].content[0].content[3].url: no'), 'messages[3]: no');
   assert.equal(said('output: no'), 'response_format: no');
+  assert.equal(said('output.schema: no'), 'response_format: no');
+  assert.equal(said('thinking.effort: no'), 'reasoning_effort: no');
   assert.equal(said('tools[12].strict: no'), 'tools[12].function.strict: no');
   assert.equal(said('temperature: no'), 'temperature: no');
 });
