@@ -38,6 +38,8 @@ export type Translation = {
   readonly request: ChatRequest;
   /** Where in the body something stands that was left out because the answer is the same without it. Empty = nothing. */
   readonly ignored: readonly string[];
+  /** A sentence of a failure that was found in the request, with its places as the caller's own format names them; absent = they are the same. */
+  readonly told?: (sentence: string) => string;
 };
 
 /** What an answer says besides the reply itself. */
