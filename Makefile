@@ -11,9 +11,9 @@ TESTS = $(shell find test -name '*.test.ts' | grep -E '$(ONLY)' | sort)
 RUN_TESTS = node --import tsx --test --test-concurrency=4 --test-timeout=900000 --test-reporter=./test/reporter.mjs \
 	$(foreach group,$(GROUPS),$(if $(TOGETHER_$(group)),test/all-of/$(group).ts)) $(APART)
 # A process costs most of a second before its first test, and what has run before runs several times faster: the files of a
-# group of rooms share a process, one after another. Root files, and rooms that are not named here, have a process a file. The
-# runner sorts the files by name: those of the groups come first, which take longest.
-# So has what mocks the clock beside sockets: those that earlier tests left behind would lose their timers.
+# group of rooms share a process, one after another. Root files, rooms that are not named here, and what mocks the clock beside
+# sockets have a process a file: sockets that earlier tests left behind would lose their timers. The runner sorts the files by
+# name, so that the groups, which take longest, begin first.
 GROUPS = codecs faults programs wires
 TOGETHER_codecs = $(call rooms,base callers config core loops providers)
 TOGETHER_faults = $(filter-out $(CLOCKS),$(call rooms,faults))
@@ -23,6 +23,7 @@ CLOCKS = $(shell grep -l 'mock\.timers' $(TESTS))
 APART = $(filter-out $(foreach group,$(GROUPS),$(TOGETHER_$(group))), $(TESTS))
 rooms = $(filter $(foreach room,$(1),test/$(room)/%), $(TESTS))
 export $(foreach group,$(GROUPS),TOGETHER_$(group))
+
 # Development packages only; nothing of them is needed at run time.
 node_modules: package-lock.json
 	npm ci --ignore-scripts --no-audit --no-fund
