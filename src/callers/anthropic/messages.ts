@@ -179,10 +179,11 @@ class SpokenTurn {
   /** For the part that comes next. */
   #own: string | undefined;
   readonly #ofTexts: string[] = [];
+  readonly #ofCalls: string[] = [];
 
   carry({ owner, state }: CarriedState): void {
-    if (owner === 'text') {
-      this.#ofTexts.push(state);
+    if (owner === 'text' || owner === 'call') {
+      (owner === 'text' ? this.#ofTexts : this.#ofCalls).push(state);
       return;
     }
     this.#settle();
@@ -196,18 +197,21 @@ class SpokenTurn {
   }
 
   addCall(block: Fields): void {
+    // With a state of the call's own, one that waits is of a part that the client did not keep.
+    if (this.#ofCalls.length > 0) this.#settle();
     this.parts.push({
       type: 'tool_call',
       id: givenCallId(block.requiredText('id')),
       name: block.requiredText('name'),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
-      state: this.#takeOwn(),
+      state: this.#ofCalls.shift() ?? this.#takeOwn(),
     });
   }
 
   /** Call once, when no block will follow. */
   finish(): void {
     this.#settle();
+    this.parts.push(...this.#ofCalls.splice(0).map((state): TextPart => ({ type: 'text', text: '', state })));
     let next = 0;
     let afterTexts = 0;
     for (const [index, part] of this.parts.entries()) {
