@@ -11,6 +11,11 @@ const VALUES =
 
 const REGISTRATION = 'A provider is registered by its key, or, where the key is optional, also by its base URL alone.';
 
+const STRUCTURED_OUTPUT =
+  'What is known of the answers of a host that speaks Chat Completions is replaced by the variable that ends in `_STRUCTURED_OUTPUT` ' +
+  'instead of `_BASE_URL` (all but `openai`): `schema` if it holds them to a JSON schema, and calls to the parameters of strict tools; ' +
+  '`json_object` if to any JSON; `none`.';
+
 const SIGNALS =
   'Exit codes: 0 stopped by a signal, or nothing wrong; 1 cannot start, crashed, or stopped at once by a second signal; ' +
   '2 unknown argument. SIGHUP reads the files of secrets and certificates again.';
@@ -34,7 +39,7 @@ export function renderSettingsTable(rows: readonly ProviderRow[]): string {
     `\n${VALUES}\n\n${REGISTRATION}\n`,
     '| provider | key | base URL | default base URL |\n|---|---|---|---|',
     ...providers,
-    '',
+    `\n${STRUCTURED_OUTPUT}\n`,
   ].join('\n');
 }
 
@@ -80,6 +85,8 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
     ...providers,
     '',
     wrapped(REGISTRATION, ''),
+    '',
+    wrapped(STRUCTURED_OUTPUT, ''),
     '',
   ].join('\n');
 }

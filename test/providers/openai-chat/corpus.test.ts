@@ -261,7 +261,7 @@ test('every recorded whole reply can be replayed to the host that gave it', { sk
     const call = adapter.encodeChat(
       {
         provider: undefined, model: 'm', system: undefined, maxTokens: undefined, temperature: undefined, topP: undefined,
-        stop: [], tools: [], toolChoice: undefined, thinking: undefined, providerOptions: undefined,
+        stop: [], tools: [], toolChoice: undefined, thinking: undefined, output: undefined, cache: undefined, user: undefined, providerOptions: undefined,
         turns: [
           { role: 'user', parts: [{ type: 'text', text: 'hi', state: undefined }] },
           { role: 'assistant', parts: reply.parts },
