@@ -96,7 +96,7 @@ async function show(): Promise<void> {
   const client = { address, token };
 
   say(`A gateway is listening on ${address},`);
-  say(`in front of a built-in fake provider at ${sandbox.origin}.`);
+  say(`in front of a built-in fake provider at ${sandbox.url}.`);
   await showChat(client);
   await showStream(client);
   await showToolLoops(client);

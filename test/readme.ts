@@ -119,9 +119,9 @@ function houseTable(): string {
 
 /** The dialects, and who is sent a request of theirs as it came. */
 function formatsTable(): string {
-  const rows = DIALECTS.map(({ name, routes, relay }) => {
+  const rows = DIALECTS.map(({ name, routes, relay, counting }) => {
     const speakers = PROVIDER_ROWS.filter(({ speaks }) => relay !== undefined && speaks?.includes(name) === true);
-    const paths = routes.map(({ path }) => `\`POST ${path}\``).join(', ');
+    const paths = [...routes, ...(counting === undefined ? [] : [counting.route])].map(({ path }) => `\`POST ${path}\``).join(', ');
     return `| [${name}](${name}/README.md) | ${paths} | ${speakers.map((row) => `\`${row.name}\``).join(', ') || 'nobody'} |`;
   });
   return ['| format | paths | relayed to |', '|---|---|---|', ...rows].join('\n');

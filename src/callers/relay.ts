@@ -69,7 +69,7 @@ function storedReference(value: JsonValue, path: Path | undefined, names: Readon
   return undefined;
 }
 
-/** The object as text, with these members replaced in place or taken out. Without changes its own text. */
+/** The object as text, with these members replaced in place, taken out, or added at its end. Without changes its own text. */
 export function withMembers(object: JsonObject, changes: ReadonlyMap<string, JsonOut | undefined>): string {
   if (changes.size === 0) return object.raw.text;
   const members = new Map<string, JsonOut>();
@@ -77,6 +77,7 @@ export function withMembers(object: JsonObject, changes: ReadonlyMap<string, Jso
     const changed = changes.has(name) ? changes.get(name) : outFrom(value);
     if (changed !== undefined) members.set(name, changed);
   }
+  for (const [name, value] of changes) if (value !== undefined && !members.has(name)) members.set(name, value);
   return renderJson(members);
 }
 

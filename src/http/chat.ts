@@ -172,12 +172,11 @@ export function translatedCall(
 ): UpstreamCall | Failure {
   const translation = decoded.translate(model);
   if (translation instanceof Failure) return translation;
-  const { ignored } = translation;
+  const { ignored, told } = translation;
   const request = tenantRequest(translation.request, exchange.caller);
-  const breach = checkConversation(request.turns);
-  if (breach !== undefined) return breach;
-  const call = encode(request);
-  if (!(call instanceof Failure)) nameIgnored(exchange, parts, ignored);
+  const call = checkConversation(request.turns) ?? encode(request);
+  if (call instanceof Failure) return told === undefined ? call : call.with({ message: told(call.message) });
+  nameIgnored(exchange, parts, ignored);
   return call;
 }
 

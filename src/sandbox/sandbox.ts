@@ -11,6 +11,7 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ANTHROPIC } from './anthropic/protocol.ts';
+import { PromptCache } from './cache.ts';
 import { FAULTS } from './faults.ts';
 import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
@@ -47,7 +48,8 @@ export type RecordedCall = {
 
 /** A running sandbox. */
 export type Sandbox = {
-  readonly origin: string;
+  /** Its origin, without a path. */
+  readonly url: string;
   /** What to set as each provider's base URL. */
   readonly baseUrls: { readonly anthropic: string; readonly openai: string; readonly gemini: string; readonly compat: string };
   /** The last 200 requests, oldest first. */
@@ -76,6 +78,7 @@ type State = {
   readonly tokenDelayMs: number;
   readonly calls: Writable<RecordedCall>[];
   readonly flakyCounts: Map<string, number>;
+  readonly cache: PromptCache;
 };
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -83,7 +86,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 /** Starts a sandbox; rejects when the port is taken. */
 export async function startSandbox(settings: SandboxSettings = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0 } = settings;
-  const state: State = { key, tokenDelayMs, calls: [], flakyCounts: new Map() };
+  const state: State = { key, tokenDelayMs, calls: [], flakyCounts: new Map(), cache: new PromptCache() };
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => void serve(state, request, response));
   server.on('connection', (socket) => {
@@ -92,14 +95,14 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   });
   server.listen(port, host);
   await once(server, 'listening');
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
   return {
-    origin,
+    url,
     baseUrls: {
-      anthropic: `${origin}/anthropic`,
-      openai: `${origin}/openai/v1`,
-      gemini: `${origin}/gemini`,
-      compat: `${origin}/compat/v1`,
+      anthropic: `${url}/anthropic`,
+      openai: `${url}/openai/v1`,
+      gemini: `${url}/gemini`,
+      compat: `${url}/compat/v1`,
     },
     calls: state.calls,
     openConnections: () => sockets.size,
@@ -144,11 +147,12 @@ async function answer(state: State, wire: Wire, call: RecordedCall, port: number
   const row = PROTOCOLS.find(([prefix]) => `${url.pathname}/`.startsWith(`${prefix}/`));
   if (row === undefined) return sendReply(wire, jsonReply(404, '{"error":"no such path"}'), 0);
   const [prefix, protocol] = row;
-  const incoming: Incoming = { ...call, path: decoded(url.pathname.slice(prefix.length)), query: url.searchParams };
+  const incoming: Incoming = { ...call, path: decodedPath(url.pathname.slice(prefix.length)), query: url.searchParams };
   const key = protocol.keyOf(incoming);
-  const answered = checkKey(state, protocol, key) ?? protocol.models(incoming) ?? decodeChat(protocol, incoming);
-  if (answered instanceof Complaint) return sendReply(wire, protocol.renderComplaint(answered), 0);
-  if (typeof answered === 'string') return sendReply(wire, jsonReply(200, answered), 0);
+  const decoded = checkKey(state, protocol, key) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming);
+  if (decoded instanceof Complaint) return sendReply(wire, protocol.renderComplaint(decoded), 0);
+  if (typeof decoded === 'string') return sendReply(wire, jsonReply(200, decoded), 0);
+  const answered = withCacheFigures(state.cache, decoded);
   const good = (): Reply => protocol.render(answered, writeScript(answered));
   const fault = matchName(FAULTS, answered.model);
   if (fault === undefined) return sendReply(wire, good(), state.tokenDelayMs);
@@ -160,7 +164,7 @@ async function answer(state: State, wire: Wire, call: RecordedCall, port: number
   await fault.row.act(exchange, fault.n);
 }
 
-function decoded(path: string): string {
+function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
@@ -178,6 +182,13 @@ function checkKey(state: State, protocol: Protocol, key: string | undefined): Co
 function decodeChat(protocol: Protocol, incoming: Incoming): Ask | Complaint {
   if (Buffer.byteLength(incoming.body) > BODY_BYTES_MAX) return new Complaint(413, 'Request exceeds the maximum size');
   return protocol.decode(incoming) ?? new Complaint(404, `Not found: ${incoming.method} ${incoming.path}`);
+}
+
+/** The request with what the cache has of it. */
+function withCacheFigures(cache: PromptCache, ask: Ask): Ask {
+  if (ask.cache === undefined || ask.isCount === true) return ask;
+  const { readTokens, writeTokens } = cache.serve(ask.cache);
+  return { ...ask, facts: { ...ask.facts, cachedTokens: readTokens, cacheWriteTokens: writeTokens } };
 }
 
 function countUp(counts: Map<string, number>, key: string): number {

@@ -21,7 +21,7 @@ const CERTIFICATE = createCertificate('provider.test');
 
 /** TLS in front of the sandbox; its port. */
 async function startTlsFront(t: TestContext, sandbox: Sandbox, { key, cert }: { key: string; cert: string }): Promise<string> {
-  const { hostname, port } = new URL(sandbox.origin);
+  const { hostname, port } = new URL(sandbox.url);
   const sockets = new Set<net.Socket>();
   const server = tls.createServer({ key, cert }, (socket) => {
     const inner = net.connect(Number(port), hostname);
@@ -89,7 +89,7 @@ test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused at start and under --check, whic
 test('providers are reached through the proxies of the environment, but for the hosts of NO_PROXY', async (t) => {
   const sandbox = await startSandboxFor(t);
   const tlsPort = await startTlsFront(t, sandbox, CERTIFICATE);
-  const { port } = new URL(sandbox.origin);
+  const { port } = new URL(sandbox.url);
   const [secure, plain] = [await startConnectProxy(t), await startConnectProxy(t)];
   const proxyFile = join(makeFolder(t), 'proxy');
   writeFileSync(proxyFile, secure.url.href.replace('//', '//someone:canary-password@'));

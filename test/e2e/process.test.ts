@@ -128,7 +128,7 @@ test('idle callers leave descriptors for providers: whoever is connected is serv
 test('an address that is taken is said in one line', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const taken = new URL(sandbox.origin).host;
+  const taken = new URL(sandbox.url).host;
   const { code, out } = await new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_ADDR: taken }).exited;
   assert.equal(code, 1);
   assert.match(out, /GATEWAY_ADDR: cannot listen there \(EADDRINUSE\)/);

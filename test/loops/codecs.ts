@@ -94,8 +94,12 @@ export function piecesOf(dialect: string, body: string): string[] {
 function growingTexts(dialect: string, message: unknown): string[] {
   const content = entryOf(message, ['content']);
   if (dialect !== 'openai-chat' || entryOf(message, ['role']) !== 'user') return [textOf(message)];
-  if (typeof content === 'string') return content.split('\n\n').map((paragraph) => `user ${paragraph}`);
-  return listOf(content).map((part) => `user ${textOf(part)}`);
+  const parts = typeof content === 'string' ? [content] : listOf(content);
+  return parts.flatMap((part) => {
+    // A text that becomes the first part of a list is the same to a model.
+    const text = typeof part === 'string' ? part : entryOf(part, ['text']);
+    return typeof text === 'string' ? text.split('\n\n').map((paragraph) => `user ${paragraph}`) : [`user ${textOf(part)}`];
+  });
 }
 
 function entryOf(value: unknown, names: readonly string[]): unknown {

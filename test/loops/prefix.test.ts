@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RequestFeature } from '../../src/core/adapter.ts';
 import type { AssistantPart, ContentPart, Turn } from '../../src/core/chat.ts';
 import { makeCallId } from '../../src/core/call-id.ts';
 import { createRandom } from '../base/random.ts';
@@ -17,7 +18,7 @@ function conversation(random: Random, codec: Codec): Turn[] {
   const own = replyOf(codec.adapter.decodeChat(thoughtfulBody(codec.adapter.dialect))).parts;
   const turns: Turn[] = [];
   for (let round = 0; round < 3; round += 1) {
-    for (let again = 0; again <= random.below(2); again += 1) turns.push(user(`question ${random.below(100)}`));
+    for (let again = 0; again <= random.below(2); again += 1) turns.push(question(random, codec));
     for (let step = random.below(3); step > 0; step -= 1) {
       const parts = random.pick([own, random.pick(THOUGHTFUL), oddCalls(random)]);
       turns.push(assistant(...parts), ...results(random, parts, codec));
@@ -34,20 +35,25 @@ function oddCalls(random: Random): AssistantPart[] {
   return [text('Words'), ...chosen.map((id) => call(id, '{"2":1.0,"1":12345678901234567890}'))];
 }
 
-/** What a tool gives that is more than a text; only words for a codec that refuses the rest. */
-function shown({ adapter }: Codec): readonly ContentPart[] {
-  const parts: ContentPart[] = [{ type: 'text', text: 'a chart', state: undefined }];
-  if (adapter.support['tool_result image'].is !== 'refused') parts.push({ type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: 'iVBORw==' } });
-  if (adapter.support['tool_result document'].is !== 'refused') {
-    parts.push({ type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' });
-  }
-  return parts;
+const IMAGE: ContentPart = { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: 'iVBORw==' } };
+const PDF: ContentPart = { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' };
+const NOTE: ContentPart = { type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64: 'V29yZHM=' }, name: undefined };
+
+/** Words, and those parts that the codec does not refuse. */
+function shown({ adapter }: Codec, parts: readonly (readonly [RequestFeature, ContentPart])[]): readonly ContentPart[] {
+  const taken = parts.flatMap(([feature, part]) => (adapter.support[feature].is === 'refused' ? [] : [part]));
+  return [{ type: 'text', text: 'a chart', state: undefined }, ...taken];
+}
+
+function question(random: Random, codec: Codec): Turn {
+  if (random.below(2) === 0) return user(`question ${random.below(100)}`);
+  return { role: 'user', parts: shown(codec, [['user image (inline)', IMAGE], ['user document (pdf inline)', PDF], ['user document (text)', NOTE]]) };
 }
 
 function results(random: Random, parts: readonly AssistantPart[], codec: Codec): Turn[] {
   const turns = parts.flatMap((part): Turn[] => {
     if (part.type !== 'tool_call') return [];
-    const content = random.pick(['', 'ok', shown(codec)]);
+    const content = random.pick(['', 'ok', shown(codec, [['tool_result image', IMAGE], ['tool_result document', PDF]])]);
     return [{ role: 'tool', parts: [{ type: 'tool_result', toolCallId: part.id, content, isError: random.below(3) === 0 }] }];
   });
   if (random.below(2) === 0) turns.reverse();
@@ -73,7 +79,7 @@ for (const codec of CODECS) {
     let compared = 0;
     for (let seed = 1; seed <= 25; seed += 1) {
       const turns = conversation(createRandom(seed), codec);
-      const bodyOf = (length: number): string => encode(adapter, requestOf({ model, system: 'Be brief.', tools, turns: turns.slice(0, length) })).body ?? '';
+      const bodyOf = (length: number): string => encode(adapter, requestOf({ model, system: 'Be brief.', tools, cache: { key: 'k', ttl: 'long' }, turns: turns.slice(0, length) })).body ?? '';
       const whole = bodyOf(turns.length);
       assert.equal(bodyOf(turns.length), whole);
       const pieces = piecesOf(adapter.dialect, whole);

@@ -241,7 +241,7 @@ test('fake-redirect points to another origin', async (t) => {
   const { status, headers } = await observe(sandbox, 'fake-redirect');
   assert.equal(status, 307);
   const target = new URL(headers.location ?? '');
-  assert.notEqual(target.origin, new URL(sandbox.origin).origin);
+  assert.notEqual(target.origin, new URL(sandbox.url).origin);
   assert.equal(target.pathname, '/elsewhere');
 });
 

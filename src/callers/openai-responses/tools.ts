@@ -51,7 +51,7 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool | undefin
     name: fields.requiredText('name'),
     description: fields.string('description') || undefined,
     parameters: fields.opaqueObject('parameters')?.raw,
-    strict: undefined,
+    strict: fields.boolean('strict'),
   };
   ignored.addUnreadOfItem(fields);
   return tool;

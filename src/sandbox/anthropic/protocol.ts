@@ -20,7 +20,7 @@ export const ANTHROPIC: Protocol = {
     if (incoming.path === '/v1/messages') return decodeRequest(incoming);
     return incoming.path === '/v1/messages/count_tokens' ? decodeCount(incoming) : undefined;
   },
-  models: (incoming) => (incoming.path === '/v1/models' && incoming.method === 'GET' ? renderModels(incoming.query) : undefined),
+  resource: (incoming) => (incoming.path === '/v1/models' && incoming.method === 'GET' ? renderModels(incoming.query) : undefined),
   render: (ask, script) =>
     ask.isCount === true ? jsonReply(200, renderJson({ input_tokens: ask.facts.inputTokens }), requestId(ask.seed)) : renderReply(ask, script),
   renderComplaint: (complaint) => jsonReply(complaint.status, renderError(complaint), {

@@ -9,12 +9,15 @@
 import { parseJson } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { Complaint, conversationFacts, digest, sign } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
+import { Complaint, conversationFacts, digest, sign, tokenCount, toolTokens, wordCount } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Tool, Turn, TurnDocument } from '../protocol.ts';
 import {
-  anyObject, anything, base64, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
+  PDF, PDF_EXPECTED, anyObject, anything, base64, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
+import { cachePlan, checkMarks } from './caching.ts';
+import { invalid } from './complaint.ts';
+import { outputOf } from './output.ts';
 import { SEALED } from './reply.ts';
 
 const CACHE = nullable(object({ type: oneOf('ephemeral') }, { ttl: oneOf('5m', '1h') }));
@@ -31,13 +34,27 @@ const IMAGE = object(
   },
   { cache_control: CACHE },
 );
+const DOCUMENT = object(
+  {
+    type: string,
+    source: tagged('type', {
+      base64: object({ type: string, media_type: oneOf('application/pdf'), data: PDF }),
+      text: object({ type: string, media_type: oneOf('text/plain'), data: string }),
+      url: object({ type: string, url: matching(/^https?:\/\//) }),
+      file: object({ type: string, file_id: string }),
+      content: object({ type: string, content: stringOr(listOf(tagged('type', { text: TEXT, image: IMAGE }))) }),
+    }),
+  },
+  { title: nullable(string), context: nullable(string), citations: nullable(object({}, { enabled: boolean })), cache_control: CACHE },
+);
 const CALL_ID = matching(/^[a-zA-Z0-9_-]+$/);
 const USER_BLOCKS = {
   text: TEXT,
   image: IMAGE,
+  document: DOCUMENT,
   tool_result: object(
     { type: string, tool_use_id: CALL_ID },
-    { content: stringOr(listOf(tagged('type', { text: TEXT, image: IMAGE }))), is_error: boolean, cache_control: CACHE },
+    { content: stringOr(listOf(tagged('type', { text: TEXT, image: IMAGE, document: DOCUMENT }))), is_error: boolean, cache_control: CACHE },
   ),
 };
 const ASSISTANT_BLOCKS = {
@@ -74,7 +91,7 @@ const COUNTED_TOO = {
     disabled: object({ type: string }),
     between_tools: object({ type: string }),
   }),
-  output_config: object({}, { effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: anyObject }),
+  output_config: object({}, { effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: nullable(tagged('type', { json_schema: object({ type: string, schema: anyObject }) })) }),
   cache_control: CACHE,
   context_management: anyObject,
 };
@@ -107,6 +124,7 @@ function wording({ path, is, expected, allowed, value }: Mismatch): string {
   if (allowed.length > 0 && steps.at(-1) === 'type') {
     return `${steps.slice(0, -1).join('.')}: Input tag '${String(value)}' found using 'type' does not match any of the expected tags: ${expected}`;
   }
+  if (expected === PDF_EXPECTED) return `${place}: The PDF specified was not valid.`;
   return `${place}: Input should be ${expected.replace(/^an? /, 'a valid ')}`;
 }
 
@@ -140,9 +158,11 @@ function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const messages = spoken.map(({ value }) => messageFrom(value));
   const allPrefixes = conversationPrefixes(json);
   const prefixes = [...spoken.map(({ index }) => allPrefixes[index] ?? ''), allPrefixes.at(-1) ?? ''];
+  const output = outputOf(body);
+  if (output instanceof Complaint) return output;
   return (
-    checkFields(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
-    ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? askFrom(body, messages, prefixes)
+    checkFields(body) ?? checkMarks(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
+    ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? { ...askFrom(body, messages, prefixes), output }
   );
 }
 
@@ -177,10 +197,6 @@ function told(json: string): string {
   return json.replace(/,"cache_control":\{[^{}]*\}/g, '').replace(/"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]/, '"content":$1');
 }
 
-function invalid(message: string): Complaint {
-  return new Complaint(400, message);
-}
-
 function checkFields(body: unknown): Complaint | undefined {
   const tools = listField(body, 'tools').map((tool) => stringField(tool, 'name'));
   const choice = field(body, 'tool_choice');
@@ -193,6 +209,8 @@ function checkFields(body: unknown): Complaint | undefined {
   if (named !== undefined && !tools.includes(named)) return invalid(`tool_choice.tool: Tool '${named}' not found in provided tools`);
   if (budget !== undefined && budget < 1024) return invalid('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024');
   if (budget !== undefined && budget >= (numberField(body, 'max_tokens') ?? Infinity)) return invalid('`max_tokens` must be greater than `thinking.budget_tokens`');
+  const cites = listField(body, 'messages').flatMap((message) => listField(message, 'content')).some((block) => field(field(block, 'citations'), 'enabled') === true);
+  if (cites && field(field(body, 'output_config'), 'format')) return invalid('output_config.format: Structured outputs cannot be used with citations.');
   if (budget !== undefined && isForced) return invalid('Thinking may not be enabled when tool_choice forces tool use.');
   return undefined;
 }
@@ -296,12 +314,19 @@ function hasReasonedLoop(messages: readonly Message[]): boolean {
 }
 
 function askFrom(body: unknown, messages: readonly Message[], prefixes: readonly string[]): Ask {
-  const tools = listField(body, 'tools').map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: field(tool, 'input_schema') }));
+  const tools = listField(body, 'tools').map(toolFrom);
   const system = stringField(body, 'system') ?? textOf(listField(body, 'system'));
+  // Nothing is cached unless it is asked for.
+  const facts = { ...conversationFacts(system, messages.map(turnFrom), tools), cachedTokens: 0 };
+  const costs = {
+    ofTool: (tool: unknown) => toolTokens(toolFrom(tool)),
+    ofText: (block: unknown) => wordCount(textOf([block])),
+    ofBlock: (role: string, block: Block) => tokenCount(turnFrom({ role: role === 'assistant' ? role : 'user', blocks: [block], isText: false })),
+  };
   return {
     model: stringField(body, 'model') ?? '',
     isStream: field(body, 'stream') === true,
-    facts: conversationFacts(system, messages.map(turnFrom), tools),
+    facts,
     tools,
     choice: choiceFrom(field(body, 'tool_choice')),
     maxTokens: numberField(body, 'max_tokens'),
@@ -310,7 +335,13 @@ function askFrom(body: unknown, messages: readonly Message[], prefixes: readonly
     seed: prefixes.at(-1) ?? '',
     isUsageStreamed: true,
     isLines: true,
+    isSerial: field(field(body, 'tool_choice'), 'disable_parallel_tool_use') === true,
+    ...cachePlan(body, costs),
   };
+}
+
+function toolFrom(tool: unknown): Tool {
+  return { name: stringField(tool, 'name') ?? '', schema: field(tool, 'input_schema') };
 }
 
 function textOf(blocks: readonly unknown[]): string {
@@ -322,7 +353,14 @@ function turnFrom({ role, blocks }: Message): Turn {
   const text = textOf(ofType('text'));
   if (role === 'assistant') return { by: 'assistant', text, calls: ofType('tool_use').map((block) => JSON.stringify(block['input'])) };
   const results = ofType('tool_result').map((block) => stringField(block, 'content') ?? textOf(listField(block, 'content')));
-  return { by: 'user', text, imageCount: ofType('image').length, results };
+  const shown = [...blocks, ...ofType('tool_result').flatMap((block) => listField(block, 'content'))];
+  const documents = shown.filter((block) => field(block, 'type') === 'document').map((block) => textOfDocument(field(block, 'source')));
+  return { by: 'user', text, imageCount: shown.filter((block) => field(block, 'type') === 'image').length, documents, results };
+}
+
+function textOfDocument(source: unknown): TurnDocument {
+  if (field(source, 'type') === 'text') return stringField(source, 'data');
+  return field(source, 'type') === 'content' ? (stringField(source, 'content') ?? textOf(listField(source, 'content'))) : undefined;
 }
 
 function choiceFrom(choice: unknown): Choice {

@@ -9,7 +9,7 @@ import type { JsonOutObject } from '../../base/json/value.ts';
 import { CONTEXT_TOKENS, Complaint, MODELS_PER_PAGE, MODEL_IDS, OUTPUT_TOKENS_MAX, jsonReply } from '../protocol.ts';
 import type { Protocol } from '../protocol.ts';
 import { renderReply } from './reply.ts';
-import { decodeRequest } from './request.ts';
+import { decodeRequest, storeContent } from './request.ts';
 
 /** The protocol. */
 export const GEMINI: Protocol = {
@@ -20,7 +20,10 @@ export const GEMINI: Protocol = {
   missingKey: new Complaint(403, "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."),
   wrongKey: new Complaint(400, 'API key not valid. Please pass a valid API key.', { code: 'API_KEY_INVALID' }),
   decode: decodeRequest,
-  models: (incoming) => (incoming.path === '/v1beta/models' && incoming.method === 'GET' ? renderModels(incoming.query) : undefined),
+  resource: (incoming) => {
+    if (incoming.path === '/v1beta/cachedContents' && incoming.method === 'POST') return storeContent(incoming);
+    return incoming.path === '/v1beta/models' && incoming.method === 'GET' ? renderModels(incoming.query) : undefined;
+  },
   render: (ask, script) => (ask.isCount === true ? jsonReply(200, renderJson({ totalTokens: ask.facts.inputTokens })) : renderReply(ask, script)),
   renderComplaint: (complaint) => jsonReply(complaint.status, renderError(complaint)),
   renderErrorEvent: (complaint) => `data: ${renderError(complaint)}\r\n\r\n`,

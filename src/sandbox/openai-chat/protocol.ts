@@ -35,7 +35,7 @@ function protocolOf(dialect: Dialect): Omit<Protocol, 'missingKey' | 'overloaded
     keyOf: ({ headers }) => /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1],
     wrongKey: new Complaint(401, 'Incorrect API key provided. You can find your API key in your account settings.', { code: 'invalid_api_key' }),
     decode: (incoming) => (incoming.path === '/chat/completions' && incoming.method === 'POST' ? decodeRequest(incoming, dialect) : undefined),
-    models: (incoming) => (incoming.path === '/models' && incoming.method === 'GET' ? renderModels() : undefined),
+    resource: (incoming) => (incoming.path === '/models' && incoming.method === 'GET' ? renderModels() : undefined),
     render: (ask, script) => (script.ending === 'blocked' ? renderComplaint(BLOCKED) : renderReply(ask, script, dialect)),
     renderComplaint,
     renderErrorEvent: (complaint) => `data: ${renderJson({ error: errorOf(complaint) })}\n\n`,

@@ -94,13 +94,6 @@ test('reasoning comes when it is asked for', async (t) => {
   assert.deepEqual(await types({ type: 'disabled' }), ['text']);
 });
 
-test('what earlier requests brought is counted as cached', async (t) => {
-  const sandbox = await open(t);
-  const messages = [{ role: 'user', content: 'one two' }, { role: 'assistant', content: 'three' }, { role: 'user', content: 'four' }];
-  const usage = at(parsed(await ask(sandbox, { messages })), 'usage');
-  assert.deepEqual([at(usage, 'cache_read_input_tokens'), at(usage, 'input_tokens')], [2, 2]);
-});
-
 test('limits and stop sequences end the text and are named', async (t) => {
   const sandbox = await open(t);
   const short = parsed(await ask(sandbox, { max_tokens: 2 }));
