@@ -1,6 +1,6 @@
 /** The requests that arrived, as a test looks at them. */
 
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { parseLenient } from '../base/json/parse.ts';
 
 /** The formats that the sandbox speaks, by the names of what they are a copy of. */
@@ -12,7 +12,7 @@ export type RecordedCall = {
   /** With its query. */
   readonly path: string;
   /** Names in lower case. */
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** As it came. */
   readonly body: string;
   /** The body as JSON; undefined when it is none. */

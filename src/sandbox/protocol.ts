@@ -4,7 +4,6 @@
  */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 
 /** A tool that the model may call, with the JSON schema of its arguments. */
 export type Tool = { readonly name: string; readonly schema: unknown };
@@ -214,7 +213,7 @@ export type Incoming = {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 };
 

@@ -15,6 +15,7 @@ import { ANTHROPIC } from './anthropic/protocol.ts';
 import { PromptCache } from './cache.ts';
 import { recordCall } from './calls.ts';
 import type { Call, ProtocolName, RecordedCall } from './calls.ts';
+import { control } from './control.ts';
 import { FAULTS } from './faults.ts';
 import type { Fault } from './faults.ts';
 import { GEMINI } from './gemini/protocol.ts';
@@ -26,9 +27,6 @@ import { Replies } from './replies.ts';
 import type { Order, ReplyFunction, ScriptedReply } from './replies.ts';
 import { matchName, writeScript } from './script.ts';
 import { Wire, sendReply } from './wire.ts';
-
-export { FAULTS } from './faults.ts';
-export { MODELS } from './script.ts';
 
 export type SandboxSettings = {
   /** 0, the default, takes a free port. */
@@ -77,7 +75,7 @@ const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** How many flaky conversations are told apart; the oldest is forgotten. */
 const FLAKY_MAX = 1000;
 
-type State = {
+type State = Pick<Sandbox, 'reply' | 'reset'> & {
   readonly key: string | undefined;
   readonly tokenDelayMs: number;
   readonly calls: Call[];
@@ -89,7 +87,7 @@ type State = {
 /** Starts a sandbox; rejects when the port is taken. */
 export async function startSandbox(settings: SandboxSettings = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0 } = settings;
-  const state: State = { key, tokenDelayMs, calls: [], replies: new Replies(), flakyCounts: new Map(), cache: new PromptCache() };
+  const state = createState(key, tokenDelayMs);
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => void serve(state, request, response));
   server.on('connection', (socket) => {
@@ -110,16 +108,28 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
     baseUrls: baseUrlsOf(url),
     environment: environmentOf(url, key ?? ANY_KEY),
     calls: state.calls,
-    reply: (model, ...replies) => state.replies.set(model, replies),
-    reset() {
-      state.calls.length = 0;
-      state.replies.clear();
-      state.flakyCounts.clear();
-      state.cache.clear();
-    },
+    reply: state.reply,
+    reset: state.reset,
     openConnections: () => sockets.size,
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+function createState(key: string | undefined, tokenDelayMs: number): State {
+  const calls: Call[] = [];
+  const replies = new Replies<RecordedCall>();
+  const flakyCounts = new Map<string, number>();
+  const cache = new PromptCache();
+  return {
+    key, tokenDelayMs, calls, replies, flakyCounts, cache,
+    reply: (model, ...given) => replies.set(model, given),
+    reset() {
+      calls.length = 0;
+      replies.clear();
+      flakyCounts.clear();
+      cache.clear();
+    },
   };
 }
 
@@ -143,6 +153,8 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
   const wire = new Wire(response);
   const body = await readBody(request);
   if (body === undefined) return;
+  const controlled = control(state, request.method ?? '', request.url ?? '', body);
+  if (controlled !== undefined) return sendReply(wire, controlled, 0);
   const call = recordCall(state.calls, request, body);
   response.once('close', () => (call.closedEarly = !wire.isDone && !response.writableFinished));
   await answer(state, wire, call, request.socket.localPort ?? 0);

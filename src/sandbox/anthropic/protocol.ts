@@ -15,7 +15,7 @@ import { decodeCount, decodeRequest, header } from './request.ts';
 
 /** The protocol. */
 export const ANTHROPIC: Protocol = {
-  keyOf: ({ headers }) => header(headers['x-api-key']) ?? /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1],
+  keyOf: ({ headers }) => header(headers['x-api-key']) ?? /^Bearer (.+)$/.exec(String(headers['authorization'] ?? ''))?.[1],
   missingKey: new Complaint(401, 'x-api-key header is required'),
   wrongKey: new Complaint(401, 'invalid x-api-key'),
   decode: (incoming) => {

@@ -32,7 +32,7 @@ export const COMPATIBLE: Protocol = {
 
 function protocolOf(dialect: Dialect): Omit<Protocol, 'missingKey' | 'overloaded' | 'quotaExhausted'> {
   return {
-    keyOf: ({ headers }) => /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1],
+    keyOf: ({ headers }) => /^Bearer (.+)$/.exec(String(headers['authorization'] ?? ''))?.[1],
     wrongKey: new Complaint(401, 'Incorrect API key provided. You can find your API key in your account settings.', { code: 'invalid_api_key' }),
     decode: (incoming) => (incoming.path === '/chat/completions' && incoming.method === 'POST' ? decodeRequest(incoming, dialect) : undefined),
     resource: (incoming) => (incoming.method === 'GET' ? readModels(incoming.path, dialect) : undefined),
