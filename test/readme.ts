@@ -19,7 +19,7 @@ import { Failure, FAILURE_KINDS } from '../src/core/failure.ts';
 import type { FailureKind } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
-import { FAULTS, MODELS } from '../src/sandbox/sandbox.ts';
+import { FAULTS, MODELS } from '../src/sandbox/index.ts';
 import { ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests } from './house.ts';
 import type { Size } from './house.ts';
 
