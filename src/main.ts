@@ -23,7 +23,8 @@ main(process.argv.slice(2));
 
 function main(words: readonly string[]): void {
   const [word, extra] = words;
-  if (extra !== undefined) refuse(extra);
+  if (word === '--sandbox') void import('./sandbox/command.ts').then(({ runSandbox }) => runSandbox(words));
+  else if (extra !== undefined) refuse(extra);
   else if (word === '--version') process.stdout.write(`${VERSION}\n`);
   else if (word === '--help' || word === '-h') process.stdout.write(renderHelp(PROVIDER_ROWS));
   else if (word === '--check') process.exitCode = check(load());

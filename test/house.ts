@@ -79,10 +79,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',
-    values: ['app.ts', 'config', 'base', 'http', 'providers', 'version.ts'],
+    values: ['app.ts', 'config', 'base', 'http', 'providers', 'sandbox', 'version.ts'],
     touches: ['files', 'environment', 'exit'],
   },
-  sandbox: { is: 'the fake provider behind the demonstration and the tests', values: ['base'], touches: ['sockets'], isBeside: true },
+  sandbox: { is: 'the fake provider, for tests and the demonstration; loaded when asked for', values: ['base'], touches: ['sockets', 'exit'], isBeside: true },
   'demo.ts': {
     is: 'what `make demo` shows',
     values: ['app.ts', 'config', 'base', 'providers', 'sandbox', 'version.ts'],
@@ -122,14 +122,16 @@ function readFiles(folder: string): readonly SourceFile[] {
 
 export const files: readonly SourceFile[] = readFiles(SRC);
 
-export const imports: readonly Import[] = files.flatMap((from) =>
-  [...from.text.matchAll(/^(?:(?:import|export)(\s+type)?\b([^'"]*?)\bfrom|import)\s+['"]([^'"]+)['"]/gm)].map(([, type, names = '', specifier = '']) => ({
+export const imports: readonly Import[] = files.flatMap((from) => [
+  ...[...from.text.matchAll(/^(?:(?:import|export)(\s+type)?\b([^'"]*?)\bfrom|import)\s+['"]([^'"]+)['"]/gm)].map(([, type, names = '', specifier = '']) => ({
     from,
     specifier,
     isType: type !== undefined,
     names: (/\{([^}]*)\}/.exec(names)?.[1] ?? '').split(',').map((name) => name.trim().split(' ')[0] ?? '').filter((name) => name !== ''),
   })),
-);
+  // What is loaded only when it is asked for.
+  ...[...from.text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier = '']) => ({ from, specifier, isType: false, names: [] })),
+]);
 
 /** Modules of Node that are in neither list. */
 export function unknownModules(): readonly string[] {

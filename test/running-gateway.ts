@@ -8,8 +8,8 @@ import type { App } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
 import { loadConfig } from '../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
-import { startSandbox } from '../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../src/sandbox/sandbox.ts';
+import { startSandbox } from '../src/sandbox/index.ts';
+import type { Sandbox } from '../src/sandbox/index.ts';
 
 export const TOKEN = 'a-caller-token-for-tests';
 export const PROVIDER_KEY = 'sk-provider-key-canary-0123456789';

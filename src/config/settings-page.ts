@@ -69,6 +69,7 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
     '',
     'Usage: gateway             serve until SIGTERM or SIGINT',
     '       gateway --check     say what is wrong with the configuration, and exit',
+    '       gateway --sandbox   serve as a fake provider, for tests; any port, or --port 9999',
     '       gateway --help      print this',
     '       gateway --version   print the version',
     '',

@@ -43,6 +43,8 @@ export type FailureFields = {
   readonly status?: number;
   /** Overrides the kind's own rule, e.g. for an exhausted quota. */
   readonly isRetried?: boolean;
+  /** Most further attempts, where another is worth less than elsewhere; undefined = as many as the operator allows. */
+  readonly retriesMax?: number | undefined;
   /** How long the provider asked to wait. */
   readonly retryAfterMs?: number | undefined;
   /** The provider's HTTP status, 0 or absent when there was none. */
@@ -65,6 +67,7 @@ export class Failure {
   readonly message: string;
   readonly status: number;
   readonly isRetried: boolean;
+  readonly retriesMax: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly upstreamStatus: number;
   readonly detail: string | undefined;
@@ -79,6 +82,7 @@ export class Failure {
     this.status = fields.status ?? row.status;
     this.isOwn = fields.isOwn ?? false;
     this.isRetried = fields.isRetried ?? (row.isRetried && !this.isOwn);
+    this.retriesMax = fields.retriesMax;
     this.retryAfterMs = fields.retryAfterMs;
     this.upstreamStatus = fields.upstreamStatus ?? 0;
     this.detail = fields.detail;
@@ -115,6 +119,7 @@ export type UpstreamReport = {
   readonly detail?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly isRetried?: boolean;
+  readonly retriesMax?: number | undefined;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -145,6 +150,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
     {
       upstreamStatus: report.status,
       detail: report.detail,
+      retriesMax: report.retriesMax,
       retryAfterMs: report.retryAfterMs,
       quotes: [code, param].filter((word) => MACHINE_WORD.test(word)),
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),

@@ -51,7 +51,7 @@ async function run(t: TestContext, { language, text }: Example): Promise<{ code:
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, language === 'ts' ? 'example.mts' : 'example');
   const model = text.includes('tool_call_id') ? 'fake-tool-loop' : 'fake-chat';
-  writeFileSync(file, text.replaceAll(DOCUMENTED_MODEL, model).replaceAll("'./src/", `'${ROOT.href}src/`));
+  writeFileSync(file, text.replaceAll(DOCUMENTED_MODEL, model).replaceAll("'./src/", `'${ROOT.href}src/`).replaceAll("'chat-completion-gateway/sandbox'", `'${ROOT.href}src/sandbox/index.ts'`));
   const [command = '', ...words] = RUN[language]?.(file) ?? [];
   const variables = { GATEWAY: gateway.url, TOKEN, PROVIDER: gateway.sandbox.baseUrls.openai };
   const env = { PATH: process.env['PATH'] ?? '', ...sandboxEnvironment(gateway.sandbox), ...variables };

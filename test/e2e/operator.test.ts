@@ -6,7 +6,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { createCertificate } from '../upstream/certificate.ts';
 import { buildProgram, makeFolder } from './built-program.ts';

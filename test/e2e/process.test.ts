@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { RawCaller } from '../http/raw-caller.ts';
 import { framesOf, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { Caller } from '../streams/caller.ts';

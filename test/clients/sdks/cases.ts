@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RecordedCall } from '../../../src/sandbox/sandbox.ts';
+import type { RecordedCall } from '../../../src/sandbox/index.ts';
 import { startGateway, TOKEN } from '../../running-gateway.ts';
 import type { RunningGateway } from '../../running-gateway.ts';
 import { Child, PROGRAM_ENDED } from './child.ts';
