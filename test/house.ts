@@ -71,6 +71,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     types: ['config', 'metrics.ts'],
     touches: ['files', 'sockets', 'secrets'],
   },
+  operate: {
+    is: 'commands beside serving: doctor, probe; loaded when asked for',
+    values: ['base', 'core', 'callers', 'providers', 'metrics.ts', 'upstream', 'gateway'],
+    types: ['config'],
+    touches: ['sockets'],
+    isBeside: true,
+  },
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
@@ -79,7 +86,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',
-    values: ['app.ts', 'config', 'base', 'http', 'providers', 'version.ts'],
+    values: ['app.ts', 'config', 'base', 'http', 'operate', 'providers', 'version.ts'],
     touches: ['files', 'environment', 'exit'],
   },
   sandbox: { is: 'the fake provider behind the demonstration and the tests', values: ['base'], touches: ['sockets'], isBeside: true },
@@ -122,14 +129,16 @@ function readFiles(folder: string): readonly SourceFile[] {
 
 export const files: readonly SourceFile[] = readFiles(SRC);
 
-export const imports: readonly Import[] = files.flatMap((from) =>
-  [...from.text.matchAll(/^(?:(?:import|export)(\s+type)?\b([^'"]*?)\bfrom|import)\s+['"]([^'"]+)['"]/gm)].map(([, type, names = '', specifier = '']) => ({
+export const imports: readonly Import[] = files.flatMap((from) => [
+  ...[...from.text.matchAll(/^(?:(?:import|export)(\s+type)?\b([^'"]*?)\bfrom|import)\s+['"]([^'"]+)['"]/gm)].map(([, type, names = '', specifier = '']) => ({
     from,
     specifier,
     isType: type !== undefined,
     names: (/\{([^}]*)\}/.exec(names)?.[1] ?? '').split(',').map((name) => name.trim().split(' ')[0] ?? '').filter((name) => name !== ''),
   })),
-);
+  // What is loaded only when it is asked for.
+  ...[...from.text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier = '']) => ({ from, specifier, isType: false, names: [] })),
+]);
 
 /** Modules of Node that are in neither list. */
 export function unknownModules(): readonly string[] {
