@@ -20,7 +20,7 @@ const FAILED = 1;
 const USAGE_ERROR = 2;
 
 /** Commands of a room of their own, which serving does not wait for. */
-const COMMANDS: readonly (string | undefined)[] = ['--probe', '--doctor'];
+const COMMANDS: readonly (string | undefined)[] = ['--probe', '--doctor', '--dashboard', '--alerts'];
 
 main(process.argv.slice(2));
 

@@ -72,7 +72,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     touches: ['files', 'sockets', 'secrets'],
   },
   operate: {
-    is: 'commands beside serving: doctor, probe; loaded when asked for',
+    is: 'commands beside serving: doctor, probe, dashboard, alerts; loaded when asked for',
     values: ['base', 'core', 'callers', 'providers', 'metrics.ts', 'upstream', 'gateway'],
     types: ['config'],
     touches: ['sockets'],

@@ -18,6 +18,7 @@ import type { Adapter } from '../src/core/adapter.ts';
 import { Failure, FAILURE_KINDS } from '../src/core/failure.ts';
 import type { FailureKind } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
+import { renderQuestions } from '../src/operate/questions.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS, MODELS } from '../src/sandbox/sandbox.ts';
 import { ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests } from './house.ts';
@@ -39,12 +40,13 @@ const TABLES = {
   matrix: matrixTable,
   settings: () => renderSettingsTable(PROVIDER_ROWS),
   metrics: metricsTable,
+  questions: () => `\`\`\`promql\n${renderQuestions()}\`\`\``,
 } satisfies Readonly<Record<string, () => string>>;
 
 /** Every page, from the project's root, and the tables that it holds. */
 export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> = {
   'README.md': ['size', 'house'],
-  'src/README.md': ['metrics'],
+  'src/README.md': ['metrics', 'questions'],
   'src/callers/README.md': ['formats', 'dialect-failures'],
   'src/callers/anthropic/README.md': ['messages-fields'],
   'src/callers/native/README.md': ['failures'],

@@ -69,6 +69,8 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
     '                           or the one named, as --chat=provider/model',
     '                 --json    print that as JSON',
     '       gateway --probe URL exit with 0 if the URL answers 200, else with 1',
+    '       gateway --dashboard print a dashboard for Grafana',
+    '       gateway --alerts    print alert rules for Prometheus',
     '       gateway --help      print this',
     '       gateway --version   print the version',
     '',

@@ -4,6 +4,8 @@
  */
 
 import type { Config, LoadedConfig } from '../config/settings.ts';
+import { renderAlerts } from './alerts.ts';
+import { renderDashboard } from './dashboard.ts';
 import { examineProviders } from './doctor.ts';
 import type { ChatWish } from './doctor.ts';
 import { probe } from './probe.ts';
@@ -24,7 +26,11 @@ export type Desk = {
 /** Runs the command that the words ask for. Resolves with the exit code, or with the word that means nothing to it. */
 export async function runCommand([command, ...words]: readonly string[], desk: Desk): Promise<number | string> {
   if (command === '--probe') return runProbe(words, desk);
-  return runDoctor(words, desk);
+  if (command === '--doctor') return runDoctor(words, desk);
+  const [extra] = words;
+  if (extra !== undefined) return extra;
+  desk.print(command === '--dashboard' ? renderDashboard() : renderAlerts());
+  return 0;
 }
 
 /** No exit code but 0 and 1: health checks of containers know no other. */

@@ -75,6 +75,8 @@ describe('--doctor', () => {
 test('a word that a command does not know is given back', async () => {
   assert.equal((await run(['--doctor', '--jason'])).outcome, '--jason');
   assert.equal((await run(['--doctor', '--chats'])).outcome, '--chats');
+  assert.equal((await run(['--dashboard', '--json'])).outcome, '--json');
+  assert.equal((await run(['--alerts', 'x'])).outcome, 'x');
 });
 
 describe('--probe', () => {
