@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
-import { files, imports, ROOMS, SRC, touchedBy, unknownModules } from './house.ts';
+import { files, imports, purposeOf, ROOMS, SRC, touchedBy, touchedByFile, unknownModules } from './house.ts';
 
 test('src imports nothing but node: modules and itself', () => {
   const foreign = imports.filter(({ specifier }) => !specifier.startsWith('node:') && !specifier.startsWith('.'));
@@ -53,6 +53,10 @@ for (const [room, { touches }] of Object.entries(ROOMS)) {
     assert.deepEqual(touchedBy(room), touches);
   });
 }
+
+test('every file that touches something says at its head what it is', () => {
+  assert.deepEqual(files.filter((file) => touchedByFile(file).length > 0 && purposeOf(file) === '').map(({ path }) => path), []);
+});
 
 const FORBIDDEN: readonly (readonly [string, RegExp, readonly string[]])[] = [
   ['any', /^(?!\s*(\/\/|\*|\/\*)).*(\bas any\b|: any\b(?! [a-z]|`)|<any>)/m, []],

@@ -149,18 +149,28 @@ export function unknownModules(): readonly string[] {
 
 /** What the files of a room touch, in the order of CAPABILITIES. */
 export function touchedBy(room: string): readonly Capability[] {
+  const found = new Set(files.filter((file) => file.room === room).flatMap(touchedByFile));
+  return CAPABILITIES.filter((capability) => found.has(capability));
+}
+
+/** What one file touches, in the same order. */
+export function touchedByFile(file: SourceFile): readonly Capability[] {
   const found = new Set<Capability>();
   for (const { from, specifier, isType, names } of imports) {
     const capability = CAPABLE_MODULES[specifier];
     const isHarmless = names.length > 0 && names.every((name) => HARMLESS_NAMES.includes(name));
-    if (from.room === room && capability !== undefined && !isType && !isHarmless) found.add(capability);
+    if (from === file && capability !== undefined && !isType && !isHarmless) found.add(capability);
   }
-  for (const file of files) {
-    if (file.room !== room) continue;
-    const code = linesOf(file.text).code.join('\n');
-    for (const [capability, pattern] of CAPABLE_CODE) if (pattern.test(code)) found.add(capability);
-  }
+  const code = linesOf(file.text).code.join('\n');
+  for (const [capability, pattern] of CAPABLE_CODE) if (pattern.test(code)) found.add(capability);
   return CAPABILITIES.filter((capability) => found.has(capability));
+}
+
+/** The first sentence of the comment at the head of a file. */
+export function purposeOf({ text }: SourceFile): string {
+  const [, comment = ''] = /^(?:#!.*\n)?\/\*\*([^]*?)\*\//.exec(text) ?? [];
+  const [first = ''] = comment.replaceAll(/\n \*/g, '\n').trim().split('\n\n');
+  return /^[^]*?[.](?=\s|$)/.exec(first.replaceAll(/\s+/g, ' '))?.[0] ?? '';
 }
 
 /** The lines that hold code, and how many hold nothing but comment. Blank lines are neither. */

@@ -21,7 +21,7 @@ import { createMetrics } from '../src/metrics.ts';
 import { renderQuestions } from '../src/operate/questions.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS, MODELS } from '../src/sandbox/sandbox.ts';
-import { ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests } from './house.ts';
+import { files, purposeOf, ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests, touchedByFile } from './house.ts';
 import type { Size } from './house.ts';
 
 const ROOT = new URL('../', import.meta.url);
@@ -29,6 +29,7 @@ const ROOT = new URL('../', import.meta.url);
 const TABLES = {
   size: sizeSentence,
   house: houseTable,
+  capabilities: capabilitiesTable,
   formats: formatsTable,
   failures: failuresTable,
   'dialect-failures': dialectFailuresTable,
@@ -46,6 +47,7 @@ const TABLES = {
 /** Every page, from the project's root, and the tables that it holds. */
 export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> = {
   'README.md': ['size', 'house'],
+  '.github/SECURITY.md': ['capabilities'],
   'src/README.md': ['metrics', 'questions'],
   'src/callers/README.md': ['formats', 'dialect-failures'],
   'src/callers/anthropic/README.md': ['messages-fields'],
@@ -117,6 +119,15 @@ function houseTable(): string {
     ...rowsOf(true),
     `| \`test/\` | not in the package | | ${roundTests().code} | ${roundTests().comments} |`,
   ].join('\n');
+}
+
+/** The files that touch anything; those that no gateway needs to serve come last. */
+function capabilitiesTable(): string {
+  const rowsOf = (isBeside: boolean): string[] =>
+    files
+      .filter((file) => (ROOMS[file.room]?.isBeside === true) === isBeside && touchedByFile(file).length > 0)
+      .map((file) => `| \`${file.path}\` | ${touchedByFile(file).join(', ')} | ${purposeOf(file)} |`);
+  return ['| file | touches | what it is |', '|---|---|---|', ...rowsOf(false), '| **not needed to serve** | | |', ...rowsOf(true)].join('\n');
 }
 
 /** The dialects, and who is sent a request of theirs as it came. */

@@ -28,7 +28,7 @@ export const OF_GATEWAYS = 'and on (job, instance) gateway_build_info';
 export const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Errors',
-    about: 'Error rate by kind: share of all chats, callers that hung up apart; of each provider\'s attempts, saved by a retry or not; cut streams.',
+    about: "Errors by kind: share of all chats, callers that hung up apart; of each provider's attempts, saved by a retry or not; cut streams.",
     questions: [
       {
         title: 'Failed chats by kind',
@@ -54,7 +54,7 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     title: 'Latency',
-    about: 'Latency: 95th percentile of whole chats, of the wait for a stream\'s first event, of a token after it, and of the gateway\'s own part.',
+    about: "Latency, 95th percentile: of whole chats, of the wait for a stream's first event, of a token after it, of the gateway's own part.",
     questions: [
       {
         title: 'Whole chats, 95th percentile',

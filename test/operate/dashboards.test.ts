@@ -131,6 +131,22 @@ describe('the alerts', () => {
     }
   });
 
+  test('are written as YAML, each expression as it stands', () => {
+    const text = renderAlerts();
+    assert.equal(text.split('- alert: ').length - 1, ALERTS.length);
+    assert.ok(text.startsWith('groups:\n  - name: chat-completion-gateway\n    rules:\n      - alert: GatewayAbsent\n'));
+    assert.ok(text.includes(`      - alert: GatewayProviderFailing
+        expr: |-
+          sum by (provider) (rate(gateway_upstream_attempts_total{outcome=~"server|unknown"}[5m]))
+            / sum by (provider) (rate(gateway_upstream_attempts_total[5m])) > 0.25
+        for: 10m
+        labels: {severity: ticket}
+        annotations:
+          summary: "More than a quarter of the attempts at {{ $labels.provider }} fail."
+          description: "gateway --doctor tells trouble of the provider from trouble on the way to it."
+`));
+  });
+
   test('have names of their own, and what to do', () => {
     assert.equal(new Set(ALERTS.map(({ name }) => name)).size, ALERTS.length);
     for (const { name, summary, action } of ALERTS) assert.ok(summary.endsWith('.') && action.endsWith('.'), name);
