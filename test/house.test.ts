@@ -23,6 +23,12 @@ test('imports between the rooms point one way', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('what serves loads nothing of what is beside it, unless that is asked for', () => {
+  const isBeside = (path: string): boolean => ROOMS[path.split('/')[0] ?? '']?.isBeside === true;
+  const loaded = imports.filter(({ from, specifier, isLazy }) => !isLazy && specifier.startsWith('.') && !isBeside(from.path) && isBeside(normalize(join(dirname(from.path), specifier))));
+  assert.deepEqual(loaded.map(({ from, specifier }) => `${from.path} → ${specifier}`), []);
+});
+
 test('imports form no loop of files, not even of types', () => {
   const edges = new Map<string, string[]>();
   for (const { from, specifier } of imports) {

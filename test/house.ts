@@ -109,6 +109,8 @@ export type Import = {
   readonly from: SourceFile;
   readonly specifier: string;
   readonly isType: boolean;
+  /** Loaded only when it is asked for: `import('…')`. */
+  readonly isLazy: boolean;
   /** Named values; empty for a whole module. */
   readonly names: readonly string[];
 };
@@ -134,10 +136,10 @@ export const imports: readonly Import[] = files.flatMap((from) => [
     from,
     specifier,
     isType: type !== undefined,
+    isLazy: false,
     names: (/\{([^}]*)\}/.exec(names)?.[1] ?? '').split(',').map((name) => name.trim().split(' ')[0] ?? '').filter((name) => name !== ''),
   })),
-  // What is loaded only when it is asked for.
-  ...[...from.text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier = '']) => ({ from, specifier, isType: false, names: [] })),
+  ...[...from.text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier = '']) => ({ from, specifier, isType: false, isLazy: true, names: [] })),
 ]);
 
 /** Modules of Node that are in neither list. */

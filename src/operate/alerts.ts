@@ -55,7 +55,7 @@ export const ALERTS: readonly Alert[] = [
     action: 'gateway --doctor tells trouble of the provider from trouble on the way to it.',
   },
   {
-    name: 'GatewayRetriesExhausted',
+    name: 'GatewayRetryBudgetSpent',
     expr: 'sum by (provider) (rate(gateway_upstream_retry_refusals_total{reason="budget"}[5m])) > 0',
     holds: '5m',
     severity: 'ticket',
