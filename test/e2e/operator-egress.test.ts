@@ -44,7 +44,7 @@ function caFile(t: TestContext, cert: string): string {
 test('NODE_EXTRA_CA_CERTS makes a provider with a private certificate trusted; without it, it is refused once and says why', async (t) => {
   const sandbox = await startSandboxFor(t);
   const certificate = createCertificate();
-  const port = await startTlsFront(t, sandbox.origin, certificate);
+  const port = await startTlsFront(t, sandbox.baseUrls.openai, certificate);
   const environment = { ...sandboxEnvironment(sandbox), OPENAI_BASE_URL: `https://localhost:${port}/openai/v1` };
   const trusting = new RunningProcess(t, GATEWAY, { ...environment, NODE_EXTRA_CA_CERTS: caFile(t, certificate.cert) });
   assert.equal((await chat(await trusting.address(), 'openai')).status, 200);
@@ -67,7 +67,7 @@ test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused at start and under --check, whic
 
 test('providers are reached through the proxies of the environment, but for the hosts of NO_PROXY', async (t) => {
   const sandbox = await startSandboxFor(t);
-  const tlsPort = await startTlsFront(t, sandbox.origin, CERTIFICATE);
+  const tlsPort = await startTlsFront(t, sandbox.baseUrls.openai, CERTIFICATE);
   const { port } = new URL(sandbox.origin);
   const [secure, plain] = [await startConnectProxy(t), await startConnectProxy(t)];
   const proxyFile = join(makeFolder(t), 'proxy');

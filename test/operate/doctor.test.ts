@@ -144,7 +144,7 @@ test('a host that refuses connections fails, and the remedy names its base URL',
 describe('TLS', () => {
   test('is shown with who issued the certificate and the days it has left', async (t) => {
     const sandbox = await sandboxFor(t);
-    const port = await startTlsFront(t, sandbox.origin, CERTIFICATE);
+    const port = await startTlsFront(t, sandbox.baseUrls.openai, CERTIFICATE);
     const checks = await checksOf({ ...OPENAI, OPENAI_BASE_URL: `https://localhost:${port}/openai/v1` }, { world: { ca: CERTIFICATE.cert } });
     const daysLeft = Math.floor((Date.UTC(2049, 11, 31, 23, 59, 59) - Date.now()) / 86_400_000);
     assert.equal(linesOf(checks)[0], 'name ok: localhost is this machine');
@@ -153,7 +153,7 @@ describe('TLS', () => {
 
   test('of an unknown authority fails, and the remedy names NODE_EXTRA_CA_CERTS', async (t) => {
     const sandbox = await sandboxFor(t);
-    const port = await startTlsFront(t, sandbox.origin, CERTIFICATE);
+    const port = await startTlsFront(t, sandbox.baseUrls.openai, CERTIFICATE);
     const failed = await failedOf({ ...OPENAI, OPENAI_BASE_URL: `https://localhost:${port}/openai/v1` });
     assert.deepEqual([failed.check, failed.detail], ['tls', 'the TLS certificate of openai was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)']);
     assert.match(failed.remedy, /^NODE_EXTRA_CA_CERTS: /);
@@ -163,7 +163,7 @@ describe('TLS', () => {
   test('for another host fails, and the remedy names the base URL', async (t) => {
     const sandbox = await sandboxFor(t);
     const elsewhere = createCertificate('elsewhere.test');
-    const port = await startTlsFront(t, sandbox.origin, elsewhere);
+    const port = await startTlsFront(t, sandbox.baseUrls.openai, elsewhere);
     const failed = await failedOf({ ...OPENAI, OPENAI_BASE_URL: `https://localhost:${port}/openai/v1` }, { world: { ca: elsewhere.cert } });
     assert.equal(failed.check, 'tls');
     assert.match(failed.remedy, /^OPENAI_BASE_URL: name a host that the certificate is for/);
@@ -182,7 +182,7 @@ describe('a proxy', () => {
 
   test('that works is shown without its credentials, and looks the provider up itself', async (t) => {
     const sandbox = await sandboxFor(t);
-    const port = await startTlsFront(t, sandbox.origin, CERTIFICATE);
+    const port = await startTlsFront(t, sandbox.baseUrls.openai, CERTIFICATE);
     const proxy = await startConnectProxy(t);
     const environment = { ...OPENAI, OPENAI_BASE_URL: `https://provider.test:${port}/openai/v1`, HTTPS_PROXY: proxy.url.href.replace('//', `//user:${SECRET}@`) };
     const checks = await checksOf(environment, { world: { ca: CERTIFICATE.cert } });

@@ -5,9 +5,9 @@ import net from 'node:net';
 import type { TestContext } from 'node:test';
 import tls from 'node:tls';
 
-/** Its port, on every address of this machine; closed after the test. */
-export async function startTlsFront(t: TestContext, origin: string, { key, cert }: { key: string; cert: string }): Promise<string> {
-  const { hostname, port } = new URL(origin);
+/** The port of one in front of the server at `url`, on every address of this machine; closed after the test. */
+export async function startTlsFront(t: TestContext, url: string, { key, cert }: { key: string; cert: string }): Promise<string> {
+  const { hostname, port } = new URL(url);
   const sockets = new Set<net.Socket>();
   const server = tls.createServer({ key, cert }, (socket) => {
     const inner = net.connect(Number(port), hostname);
