@@ -2,7 +2,6 @@
 
 import { Agent, request as sendRequest } from 'node:http';
 import { Readable } from 'node:stream';
-import type { TestContext } from 'node:test';
 import { createApp } from '../src/app.ts';
 import type { App } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
@@ -71,7 +70,7 @@ export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
 }
 
 /** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
-export async function startGateway(t: Pick<TestContext, 'after'>, environment: Record<string, string> = {}): Promise<RunningGateway> {
+export async function startGateway(t: { after(close: () => Promise<void>): void }, environment: Record<string, string> = {}): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
   const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
     throw new Error('no files in this test');
