@@ -11,7 +11,7 @@ import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import { loadConfig } from './config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
-import { startSandbox } from './sandbox/sandbox.ts';
+import { startSandbox } from './sandbox/index.ts';
 import { VERSION } from './version.ts';
 
 /** A pause between pieces, so that a stream can be seen arriving. */

@@ -4,7 +4,6 @@
  */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 
 /** A tool that the model may call, with the JSON schema of its arguments. */
 export type Tool = { readonly name: string; readonly schema: unknown };
@@ -214,7 +213,7 @@ export type Incoming = {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 };
 
@@ -236,8 +235,12 @@ export type Protocol = {
   readonly quotaExhausted: Complaint;
 };
 
-/** The models of every list; two to a page. */
-export const MODEL_IDS = ['fake-chat', 'fake-tool-loop', 'fake-thinking'] as const;
+/** The models of every list; two to a page. The last is on its way out. */
+export const MODEL_IDS: readonly string[] = ['fake-chat', 'fake-tool-loop', 'fake-thinking'];
+export const DEPRECATED_ID = 'fake-thinking';
+/** Since when, and until when. */
+export const DEPRECATED_AT = '2026-09-01T00:00:00Z';
+export const RETIRES_AT = '2027-03-01T00:00:00Z';
 /** However many were asked for. */
 export const MODELS_PER_PAGE = 2;
 /** What every model is said to hold. */

@@ -27,6 +27,10 @@ export const MODELS: Readonly<Record<string, Model>> = {
     meaning: 'calls the first tool twice at once, then the last one once, then answers from the results; reasons before each step',
     play: playToolLoop,
   },
+  'fake-plain-loop': {
+    meaning: 'the same calls and answer without a reasoning model behind them, so nothing has to come back',
+    play: (ask, tools) => playToolLoop(ask, tools).filter((block) => !isReasoning(block)),
+  },
   'fake-parallel': {
     meaning: 'calls every tool at once, at least three calls, then answers; on Gemini the calls have no ids',
     play: ({ facts }, tools) =>
@@ -73,15 +77,15 @@ export function matchName<T>(table: Readonly<Record<string, T>>, model: string):
   return name === undefined ? undefined : { row: table[name] as T, n: Number(digits) };
 }
 
-/** The answer to a request. */
-export function writeScript(ask: Ask): Script {
+/** The answer to a request: the blocks that were written for it, or what the model says of its own. */
+export function writeScript(ask: Ask, written?: readonly Block[]): Script {
   const { row, n } = matchName(MODELS, ask.model) ?? { row: MODELS['fake-chat'] as Model, n: 0 };
-  const played = playedBlocks(ask, row, n);
+  const played = written ?? playedBlocks(ask, row, n);
   const stopped = stopAtSequence(played, ask.stop);
   const limited = limitTokens(stopped.blocks, ask.maxTokens ?? Number.POSITIVE_INFINITY);
   const reasoningTokens = limited.blocks.reduce((total, block) => total + (isReasoning(block) ? tokensOf(block) : 0), 0);
   const natural = limited.blocks.some((block) => block.type === 'call') ? 'tool_calls' : 'end';
-  const ending = row.ending ?? (limited.isCut ? 'max_tokens' : stopped.sequence !== undefined ? 'stop_sequence' : natural);
+  const ending = (written === undefined ? row.ending : undefined) ?? (limited.isCut ? 'max_tokens' : stopped.sequence !== undefined ? 'stop_sequence' : natural);
   return {
     blocks: limited.blocks,
     ending,

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { FAULTS, MODELS, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { FAULTS, MODELS, startSandbox } from '../../src/sandbox/index.ts';
 import { sandboxEnvironment, user } from '../running-gateway.ts';
 import { answerJson, inParallel, PATHS, startUpstream } from './upstream.ts';
 

@@ -89,6 +89,26 @@ test("OpenAI's count has the fields of a response that count, stop sequences or 
   }
 });
 
+test("OpenAI's count has the schema and what provider_options change of what counts, and none of the rest", () => {
+  const [, body] = asked(createResponsesAdapter('acme'), {
+    ...REQUEST,
+    system: undefined,
+    toolChoice: { mode: 'auto', parallel: false },
+    output: { schema: new RawJson('{"type":"array"}'), name: 'output', strict: true },
+    cache: { key: 'k', ttl: 'long' },
+    user: 'u',
+    providerOptions: parseJson('{"store":true,"tools":[{"type":"web_search"}]}') as JsonObject,
+  });
+  assert.deepEqual(body, {
+    model: 'some-model',
+    input: [{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
+    tools: [{ type: 'web_search' }],
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+    text: { format: { type: 'json_schema', name: 'output', strict: true, schema: { type: 'array' } } },
+  });
+});
+
 test("Gemini's count holds the whole request, which names its model by its path", () => {
   const [path, body] = asked(createGeminiAdapter('acme'));
   assert.equal(path, '/models/some-model:countTokens');

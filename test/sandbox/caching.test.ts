@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PromptCache } from '../../src/sandbox/cache.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
 import { HEADERS, at, events, open, parsed, request } from './client.ts';
 import type { ProtocolName } from './client.ts';
 

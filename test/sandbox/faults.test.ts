@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { FAULTS } from '../../src/sandbox/sandbox.ts';
+import { FAULTS } from '../../src/sandbox/index.ts';
 import { PROTOCOL_NAMES, at, chat, events, observe, open, until } from './client.ts';
 
 const HALF = /Hello.*from/s;

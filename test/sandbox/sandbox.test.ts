@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { HEADERS, KEY, PROTOCOL_NAMES, at, chat, chatBody, chatUrl, open, request, until } from './client.ts';
 
 test('base URLs lie on the URL, which is the loopback', async (t) => {

@@ -39,16 +39,23 @@ export function encodeResponsesCall(provider: string, request: ChatRequest, isSt
   };
 }
 
-/** The call that has a request's tokens counted (OpenAI, get input token counts): what is not counted is refused there. */
+/** What the count of tokens takes (OpenAI, get input token counts): anything else is refused there. */
+const COUNTED = [
+  'model', 'instructions', 'input', 'tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning', 'truncation', 'conversation', 'previous_response_id',
+];
+
+/** The call that has a request's tokens counted. */
 export function encodeCountCall(provider: string, request: ChatRequest): UpstreamCall | Failure {
   const payload = payloadOf(provider, request, false);
   if (payload instanceof Failure) return payload;
-  const { model, instructions, input, tools, tool_choice, parallel_tool_calls, text, reasoning } = payload;
+  const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
+  const counted: Record<string, JsonOut | undefined> = {};
+  for (const name of COUNTED) counted[name] = whole.get(name);
   return {
     method: 'POST',
     path: '/responses/input_tokens',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: renderJson({ model, instructions, input, tools, tool_choice, parallel_tool_calls, text, reasoning }),
+    body: renderJson(counted),
   };
 }
 

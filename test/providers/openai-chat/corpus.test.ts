@@ -82,8 +82,8 @@ const usageOf = (usage: Json | undefined): Usage | undefined => {
   return {
     inputTokens: input,
     outputTokens: output,
-    cacheReadTokens: count(object(usage['prompt_tokens_details'])['cached_tokens'] ?? usage['cached_tokens']),
-    cacheWriteTokens: count(object(usage['prompt_tokens_details'])['cache_write_tokens']),
+    cacheReadTokens: count(object(usage['prompt_tokens_details'])['cached_tokens'] ?? usage['cached_tokens'] ?? usage['num_cached_tokens']),
+    cacheWriteTokens: count(object(usage['prompt_tokens_details'])['cache_write_tokens'] ?? usage['cache_creation_input_tokens']),
     reasoningTokens: Math.min(reasoning, output),
   };
 };
