@@ -24,7 +24,7 @@ const RUN: Readonly<Record<string, (file: string) => readonly string[]>> = {
   ts: (file) => [process.execPath, '--import', 'tsx', file],
 };
 /** What other programs read, what an operator types, pictures; and `text`, which is the output of the block above it. */
-const NOT_RUN: readonly string[] = ['console', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
+const NOT_RUN: readonly string[] = ['console', 'dockerfile', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
 
 type Example = Block & { readonly page: string; readonly output: string | undefined };
 
@@ -111,7 +111,7 @@ test('requests and messages of the pages are accepted', async (t) => {
     const call = { type: 'tool_call', id: value.content?.[0]?.tool_call_id, name: 'weather', arguments: {} };
     return [{ model: 'fake-chat', messages: [user('x'), { role: 'assistant', content: [call] }, value], tools: [WEATHER] }];
   });
-  assert.equal(requests.length, 4);
+  assert.equal(requests.length, 6);
   for (const request of requests) {
     const { status, body } = await gateway.chat(request);
     assert.deepEqual([status, body.error], [200, undefined]);
