@@ -35,6 +35,8 @@ export type Ask = {
   readonly cache?: CachePlan | undefined;
   /** Whether what is written to a cache stays there for longer, on the one protocol that counts it apart. */
   readonly isLongCached?: boolean;
+  /** How many answers are asked for; all are the same. */
+  readonly choiceCount?: number;
   /** Whether a turn may call once at most. */
   readonly isSerial?: boolean;
   /** The whole conversation as items, on the one protocol where the provider keeps it; undefined where it is not to. */

@@ -101,6 +101,7 @@ const COUNTED_TOO = {
   text: object({}, { format: TEXT_FORMAT, verbosity: nullable(oneOf('low', 'medium', 'high')) }),
   truncation: nullable(oneOf('auto', 'disabled')),
   previous_response_id: nullable(string),
+  conversation: nullable(stringOr(object({ id: string }))),
 };
 const COUNT = object(COUNTED, COUNTED_TOO);
 const REQUEST = object(COUNTED, {
@@ -118,6 +119,10 @@ const REQUEST = object(COUNTED, {
   prompt_cache_options: RESPONSES_CACHE_OPTIONS,
   client_metadata: anyObject,
   background: nullable(boolean),
+  max_tool_calls: nullable(count),
+  top_logprobs: nullable(count),
+  context_management: nullable(listOf(anyObject)),
+  moderation: nullable(anyObject),
 });
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it. */

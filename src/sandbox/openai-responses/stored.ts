@@ -19,6 +19,8 @@ const CHARS_MAX = 64 * 1024 * 1024;
 export function resolveInput(body: unknown, { responses }: Memory): readonly Item[] | Complaint {
   const text = stringField(body, 'input');
   const given: readonly Item[] = text === undefined ? listField(body, 'input').filter(isObject) : [{ role: 'user', content: text }];
+  const conversation = stringField(body, 'conversation') ?? stringField(field(body, 'conversation'), 'id');
+  if (conversation !== undefined) return new Complaint(404, `Conversation with id '${conversation}' not found.`, { param: 'conversation', code: 'conversation_not_found' });
   const previousId = stringField(body, 'previous_response_id');
   const previous = previousId === undefined ? [] : responses.get(previousId)?.items;
   if (previous === undefined) {

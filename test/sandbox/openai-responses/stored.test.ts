@@ -41,6 +41,7 @@ test('what was not to be stored, or never was there, is not found', async (t) =>
   const reply = parsed(await ask(sandbox, { input: 'Go', store: false }));
   const response = await ask(sandbox, { previous_response_id: at(reply, 'id'), input: 'On' });
   assert.deepEqual([response.status, at(JSON.parse(response.text), 'error', 'code')], [400, 'previous_response_not_found']);
+  assert.equal((await ask(sandbox, { conversation: { id: 'conv_1' }, input: 'On' })).status, 404);
   const item = await ask(sandbox, { input: [{ type: 'item_reference', id: at(reply, 'output', 0, 'id') }] });
   assert.equal(item.status, 404);
   assert.match(item.text, /Items are not persisted when `store` is set to false/);
