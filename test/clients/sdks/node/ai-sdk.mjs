@@ -9,12 +9,14 @@ import { PNG, result, ROUNDS_MAX, SCHEMAS, serve, TOOL_NAMES } from './serve.mjs
 const ADAPTERS = {
   chat: (baseURL, apiKey) => (model) => createOpenAI({ baseURL, apiKey }).chat(model),
   responses: (baseURL, apiKey) => createOpenAI({ baseURL, apiKey }),
+  stored: (baseURL, apiKey) => createOpenAI({ baseURL, apiKey }),
   compatible: (baseURL, apiKey) => createOpenAICompatible({ name: 'gateway', baseURL, apiKey, includeUsage: true }),
   anthropic: (baseURL, apiKey) => createAnthropic({ baseURL, apiKey }),
 };
 const OPTIONS = {
   chat: { openai: { reasoningEffort: 'high' } },
   responses: { openai: { reasoningEffort: 'high', reasoningSummary: 'auto', store: false, include: ['reasoning.encrypted_content'], forceReasoning: true } },
+  stored: { openai: { reasoningEffort: 'high', reasoningSummary: 'auto', forceReasoning: true } },
   compatible: { gateway: { reasoningEffort: 'high' } },
   anthropic: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } } },
 };
