@@ -5,7 +5,6 @@
  * those are base64. What is read is checked as strictly as in the gateway's own format.
  */
 
-import { createJsonBudget } from '../base/json/parse.ts';
 import type { JsonBudget } from '../base/json/parse.ts';
 
 /**
@@ -40,7 +39,7 @@ export function isCarriedText(text: unknown): boolean {
  * What a text carries: undefined when it is not the gateway's own, DAMAGED when it only looks so or holds more states
  * than the budget has values left, which the texts of a request share: 16 MiB could hold a million, in one JSON value.
  */
-export function carriedStates(text: string, budget: JsonBudget = createJsonBudget()): readonly CarriedState[] | undefined | typeof DAMAGED {
+export function carriedStates(text: string, budget: JsonBudget): readonly CarriedState[] | undefined | typeof DAMAGED {
   if (!text.startsWith(PREFIX)) return undefined;
   if (text === NOTHING_CARRIED) return [];
   const states: CarriedState[] = [];

@@ -1,7 +1,7 @@
 /** What every client is asked to do at every provider, and what makes that good. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RecordedCall } from '../../../src/sandbox/sandbox.ts';
+import type { RecordedCall } from '../../../src/sandbox/index.ts';
 import { startGateway, TOKEN } from '../../running-gateway.ts';
 import type { RunningGateway } from '../../running-gateway.ts';
 import { asRelayed, MAKERS, stateIn } from '../exchange.ts';
