@@ -32,7 +32,7 @@ const CANCEL_MS_MAX = 20_000;
 /** Where what clients send is recorded: it is translated for all of them, and takes a loop that lost its state. */
 const RECORDED_AT: Provider = 'gemini';
 /** What has to be asked for that. */
-const RECORDED: readonly Case[] = ['chat', 'stream', 'image', 'thinking', 'state', 'state streamed', 'sends'];
+const RECORDED: readonly Case[] = ['chat', 'stream', 'image', 'structured', 'thinking', 'state', 'state streamed', 'sends'];
 
 type Trial = {
   readonly client: Client;
@@ -87,12 +87,13 @@ export async function tryClient(client: Client, tell: (row: Row) => void): Promi
 }
 
 /** The name of a request that is recorded; an agent streams whatever it is asked. */
-function recordedName({ isAgent }: Client, operation: Order['operation'], model: string, { isStream, hasImage, isThinking }: Partial<Order>): RequestName | undefined {
+function recordedName({ isAgent }: Client, operation: Order['operation'], model: string, { isStream, hasImage, isThinking, isStructured }: Partial<Order>): RequestName | undefined {
   const isStreamed = isStream === true || isAgent;
   if (operation === 'loop' && model === 'fake-tool-loop' && isThinking === true) return isStreamed ? 'loop streamed' : 'loop';
   if (operation !== 'ask') return undefined;
   if (model === 'fake-thinking' && !isStreamed) return 'thinking';
   if (model !== 'fake-chat') return undefined;
+  if (isStructured === true) return isStreamed ? undefined : 'structured';
   return hasImage === true ? 'image' : isStreamed ? 'stream' : 'chat';
 }
 
@@ -123,6 +124,13 @@ const CASES: Readonly<Record<Case, (trial: Trial) => Promise<Verdict>>> = {
     return answered(seen, 'The tools say: ');
   },
   image: async ({ run }) => answered((await run('ask', 'fake-chat', { hasImage: true })).seen, 'I see 1 image.'),
+  structured: async ({ run }) => {
+    for (const isStream of [false, true]) {
+      const { seen } = await run('ask', 'fake-chat', { isStream, isStructured: true });
+      if (!hasCity(seen.text)) return fail(seen, `no JSON of the schema, ${isStream ? 'streamed' : 'whole'}`);
+    }
+    return OK;
+  },
   thinking: tryThinking,
   usage: async ({ run }) => {
     for (const isStream of [false, true]) {
@@ -154,6 +162,14 @@ export const CASE_NAMES = Object.keys(CASES) as readonly Case[];
 
 function answered(seen: Seen, text: string): Verdict {
   return seen.error === undefined && seen.text?.includes(text) === true ? OK : fail(seen, `no "${text}"`);
+}
+
+function hasCity(text = ''): boolean {
+  try {
+    return typeof (JSON.parse(text) as { readonly city?: unknown }).city === 'string';
+  } catch {
+    return false;
+  }
 }
 
 function fail(seen: Seen, why: string): Verdict {

@@ -6,7 +6,7 @@ export const PROVIDERS = ['anthropic', 'openai', 'gemini', 'compat'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 export type Dialect = 'chat' | 'responses' | 'messages';
 export type Case =
-  | 'chat' | 'stream' | 'loop' | 'loop streamed' | 'state' | 'state streamed' | 'parallel' | 'image' | 'thinking' | 'usage' | 'cancel'
+  | 'chat' | 'stream' | 'loop' | 'loop streamed' | 'state' | 'state streamed' | 'parallel' | 'image' | 'structured' | 'thinking' | 'usage' | 'cancel'
   | 'failures' | 'cut' | 'relay' | 'sends';
 
 /** A sentence for each provider where it is so. */
@@ -88,7 +88,10 @@ export const CLIENTS: readonly Client[] = [
     cannot: { loop: REFERS, 'loop streamed': REFERS, state: REFERS, 'state streamed': REFERS },
   }),
   client('ai-sdk openai-compatible', 'chat', ['node', 'ai-sdk.mjs', 'compatible'], { classes: AI_SDK }),
-  client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], { classes: AI_SDK }),
+  client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], {
+    classes: AI_SDK,
+    cannot: { structured: { gemini: 'of models whose names it does not know it asks for JSON by a tool and one call at most, which this provider cannot be told' } },
+  }),
   client('langchain-openai chat', 'chat', ['langchain', 'langchain_chat.py', 'chat'], { cannot: { ...NEVER_KEEPS, thinking: NO_THINKING } }),
   client('langchain-openai responses', 'responses', ['langchain', 'langchain_chat.py', 'responses'], {
     // `response.failed` is no class of its own there.
@@ -100,7 +103,10 @@ export const CLIENTS: readonly Client[] = [
     classes: PYDANTIC,
     cannot: { state: UNKNOWN_NAMES, 'state streamed': UNKNOWN_NAMES },
   }),
-  client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], { classes: PYDANTIC }),
+  client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], {
+    classes: PYDANTIC,
+    cannot: { structured: 'it refuses itself, of models whose names it does not know' },
+  }),
   client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai'], {
     classes: LITELLM,
     lacks: NO_CANCEL,
@@ -124,6 +130,7 @@ export const CLIENTS: readonly Client[] = [
       'loop streamed': 'it always streams',
       'state streamed': 'it always streams',
       image: 'its command line takes none',
+      structured: 'it has a tool of its own for that',
       thinking: 'it prints none',
     },
   }),

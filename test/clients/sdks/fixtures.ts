@@ -22,7 +22,7 @@ export type ClientFixture = {
   readonly returns: { readonly whole?: Returns; readonly streamed?: Returns };
 };
 
-export type RequestName = 'chat' | 'stream' | 'image' | 'thinking' | 'loop' | 'loop streamed';
+export type RequestName = 'chat' | 'stream' | 'image' | 'structured' | 'thinking' | 'loop' | 'loop streamed';
 
 export function readFixture({ name }: Client): ClientFixture | undefined {
   const file = fileOf(name);

@@ -3,14 +3,14 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
+import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import { PNG, result, ROUNDS_MAX, SCHEMAS, serve, TOOL_NAMES } from './serve.mjs';
 
 const ADAPTERS = {
   chat: (baseURL, apiKey) => (model) => createOpenAI({ baseURL, apiKey }).chat(model),
   responses: (baseURL, apiKey) => createOpenAI({ baseURL, apiKey }),
   stored: (baseURL, apiKey) => createOpenAI({ baseURL, apiKey }),
-  compatible: (baseURL, apiKey) => createOpenAICompatible({ name: 'gateway', baseURL, apiKey, includeUsage: true }),
+  compatible: (baseURL, apiKey) => createOpenAICompatible({ name: 'gateway', baseURL, apiKey, includeUsage: true, supportsStructuredOutputs: true }),
   anthropic: (baseURL, apiKey) => createAnthropic({ baseURL, apiKey }),
 };
 const OPTIONS = {
@@ -22,7 +22,7 @@ const OPTIONS = {
 };
 const adapter = process.argv[2];
 
-function settingsOf({ url, token, model, isThinking, hasImage }, calls = []) {
+function settingsOf({ url, token, model, isThinking, isStructured, hasImage }, calls = []) {
   const parts = [{ type: 'text', text: 'Hi' }, { type: 'file', mediaType: 'image/png', data: PNG }];
   const tools = TOOL_NAMES.map((name) => {
     const execute = (input) => {
@@ -35,6 +35,7 @@ function settingsOf({ url, token, model, isThinking, hasImage }, calls = []) {
     model: ADAPTERS[adapter](`${url}/v1`, token)(model),
     messages: [{ role: 'user', content: hasImage ? parts : 'Hi' }],
     maxRetries: 0,
+    ...(isStructured && { output: Output.object({ schema: jsonSchema(SCHEMAS.weather) }) }),
     // Without them it refers to what it believes to be stored.
     ...((isThinking || adapter === 'responses') && { providerOptions: OPTIONS[adapter] }),
     tools: Object.fromEntries(tools),
