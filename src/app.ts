@@ -12,6 +12,7 @@ import { DIALECTS } from './callers/index.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import type { Failure } from './core/failure.ts';
+import { sentenceOf } from './core/failure-sentence.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { listen } from './http/listen.ts';
@@ -124,7 +125,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   function partsFrom(current: Config): ServerParts {
     const redact = createRedactor([...secretsOf(current).values()]);
     const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
-    const sentence = (failure: Failure): string => sentenceOf(failure, redact);
+    const sentence = (failure: Failure): string => bounded(sentenceOf(failure, redact), DETAIL_CHARS_MAX);
     return {
       config: current,
       dialects: dialectsOf(current),
@@ -233,16 +234,6 @@ function changedProxies(config: Config, next: Config): string[] {
 
 function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
-}
-
-/** The gateway's own sentence. Only what it quotes of others is searched: a key such as `ollama` would garble the rest. */
-function sentenceOf({ message, quotes }: Failure, redact: (text: string) => string): string {
-  let sentence = message;
-  for (const quote of quotes) {
-    const masked = redact(quote);
-    if (masked !== quote) sentence = sentence.replaceAll(quote, () => masked);
-  }
-  return bounded(sentence, DETAIL_CHARS_MAX);
 }
 
 /** The provider's own words, masked and cut, to follow the sentence; none for a rejected credential. */

@@ -71,6 +71,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     types: ['config', 'metrics.ts'],
     touches: ['files', 'sockets', 'secrets'],
   },
+  operate: {
+    is: 'commands beside serving: doctor, probe, dashboard, alerts; loaded when asked for',
+    values: ['base', 'core', 'callers', 'providers', 'metrics.ts', 'upstream', 'gateway'],
+    types: ['config'],
+    touches: ['sockets'],
+    isBeside: true,
+  },
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
@@ -79,7 +86,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',
-    values: ['app.ts', 'config', 'base', 'http', 'providers', 'sandbox', 'version.ts'],
+    values: ['app.ts', 'config', 'base', 'http', 'operate', 'providers', 'sandbox', 'version.ts'],
     touches: ['files', 'environment', 'exit'],
   },
   sandbox: { is: 'the fake provider, for tests and the demonstration; loaded when asked for', values: ['base'], touches: ['sockets', 'exit'], isBeside: true },
@@ -102,6 +109,8 @@ export type Import = {
   readonly from: SourceFile;
   readonly specifier: string;
   readonly isType: boolean;
+  /** Loaded only when it is asked for: `import('…')`. */
+  readonly isLazy: boolean;
   /** Named values; empty for a whole module. */
   readonly names: readonly string[];
 };
@@ -127,10 +136,10 @@ export const imports: readonly Import[] = files.flatMap((from) => [
     from,
     specifier,
     isType: type !== undefined,
+    isLazy: false,
     names: (/\{([^}]*)\}/.exec(names)?.[1] ?? '').split(',').map((name) => name.trim().split(' ')[0] ?? '').filter((name) => name !== ''),
   })),
-  // What is loaded only when it is asked for.
-  ...[...from.text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier = '']) => ({ from, specifier, isType: false, names: [] })),
+  ...[...from.text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier = '']) => ({ from, specifier, isType: false, isLazy: true, names: [] })),
 ]);
 
 /** Modules of Node that are in neither list. */
@@ -142,18 +151,28 @@ export function unknownModules(): readonly string[] {
 
 /** What the files of a room touch, in the order of CAPABILITIES. */
 export function touchedBy(room: string): readonly Capability[] {
+  const found = new Set(files.filter((file) => file.room === room).flatMap(touchedByFile));
+  return CAPABILITIES.filter((capability) => found.has(capability));
+}
+
+/** What one file touches, in the same order. */
+export function touchedByFile(file: SourceFile): readonly Capability[] {
   const found = new Set<Capability>();
   for (const { from, specifier, isType, names } of imports) {
     const capability = CAPABLE_MODULES[specifier];
     const isHarmless = names.length > 0 && names.every((name) => HARMLESS_NAMES.includes(name));
-    if (from.room === room && capability !== undefined && !isType && !isHarmless) found.add(capability);
+    if (from === file && capability !== undefined && !isType && !isHarmless) found.add(capability);
   }
-  for (const file of files) {
-    if (file.room !== room) continue;
-    const code = linesOf(file.text).code.join('\n');
-    for (const [capability, pattern] of CAPABLE_CODE) if (pattern.test(code)) found.add(capability);
-  }
+  const code = linesOf(file.text).code.join('\n');
+  for (const [capability, pattern] of CAPABLE_CODE) if (pattern.test(code)) found.add(capability);
   return CAPABILITIES.filter((capability) => found.has(capability));
+}
+
+/** The first sentence of the comment at the head of a file. */
+export function purposeOf({ text }: SourceFile): string {
+  const [, comment = ''] = /^(?:#!.*\n)?\/\*\*([^]*?)\*\//.exec(text) ?? [];
+  const [first = ''] = comment.replaceAll(/\n \*/g, '\n').trim().split('\n\n');
+  return /^[^]*?[.](?=\s|$)/.exec(first.replaceAll(/\s+/g, ' '))?.[0] ?? '';
 }
 
 /** The lines that hold code, and how many hold nothing but comment. Blank lines are neither. */

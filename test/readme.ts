@@ -18,9 +18,10 @@ import type { Adapter, RequestFeature } from '../src/core/adapter.ts';
 import { Failure, FAILURE_KINDS } from '../src/core/failure.ts';
 import type { FailureKind } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
+import { renderQuestions } from '../src/operate/questions.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS, MODELS } from '../src/sandbox/index.ts';
-import { ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests } from './house.ts';
+import { files, purposeOf, ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests, touchedByFile } from './house.ts';
 import type { Size } from './house.ts';
 
 const ROOT = new URL('../', import.meta.url);
@@ -28,6 +29,7 @@ const ROOT = new URL('../', import.meta.url);
 const TABLES = {
   size: sizeSentence,
   house: houseTable,
+  capabilities: capabilitiesTable,
   formats: formatsTable,
   failures: failuresTable,
   'dialect-failures': dialectFailuresTable,
@@ -40,12 +42,14 @@ const TABLES = {
   hosts: hostsTable,
   settings: () => renderSettingsTable(PROVIDER_ROWS),
   metrics: metricsTable,
+  questions: () => `\`\`\`promql\n${renderQuestions()}\`\`\``,
 } satisfies Readonly<Record<string, () => string>>;
 
 /** Every page, from the project's root, and the tables that it holds. */
 export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> = {
   'README.md': ['size', 'house'],
-  'src/README.md': ['metrics'],
+  '.github/SECURITY.md': ['capabilities'],
+  'src/README.md': ['metrics', 'questions'],
   'src/callers/README.md': ['formats', 'dialect-failures'],
   'src/callers/anthropic/README.md': ['messages-fields'],
   'src/callers/native/README.md': ['failures'],
@@ -116,6 +120,15 @@ function houseTable(): string {
     ...rowsOf(true),
     `| \`test/\` | not in the package | | ${roundTests().code} | ${roundTests().comments} |`,
   ].join('\n');
+}
+
+/** The files that touch anything; those that no gateway needs to serve come last. */
+function capabilitiesTable(): string {
+  const rowsOf = (isBeside: boolean): string[] =>
+    files
+      .filter((file) => (ROOMS[file.room]?.isBeside === true) === isBeside && touchedByFile(file).length > 0)
+      .map((file) => `| \`${file.path}\` | ${touchedByFile(file).join(', ')} | ${purposeOf(file)} |`);
+  return ['| file | touches | what it is |', '|---|---|---|', ...rowsOf(false), '| **not needed to serve** | | |', ...rowsOf(true)].join('\n');
 }
 
 /** The dialects, and who is sent a request of theirs as it came. */

@@ -7,13 +7,16 @@
 
 import type { JsonBudget } from '../base/json/parse.ts';
 
-/** Whose state it is: the part that the place belongs to, one of the turn's texts, in order, or an empty text in this place. */
-export type StateOwner = 'own' | 'text' | 'empty';
+/**
+ * Whose state it is: the part that the place belongs to, one of the turn's texts, in order, the next call, or an empty text
+ * in this place. A place before a call says so: LiteLLM moves all reasoning to the front of a message.
+ */
+export type StateOwner = 'own' | 'text' | 'call' | 'empty';
 
 export type CarriedState = { readonly owner: StateOwner; readonly state: string };
 
 const PREFIX = 'gateway:';
-const ENTRY = /^(own|text|empty)=([a-z-]{1,32}\.[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]*)$/;
+const ENTRY = /^(own|text|call|empty)=([a-z-]{1,32}\.[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]*)$/;
 
 /** For a place that must not be empty: the gateway's own, and carries no state. */
 export const NOTHING_CARRIED = PREFIX;

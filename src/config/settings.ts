@@ -8,6 +8,7 @@
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
 import { renderDuration } from '../base/duration.ts';
+import { isLoopback } from '../base/loopback.ts';
 import { nearest } from '../base/nearest.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { Secret } from '../base/secret.ts';
@@ -331,10 +332,6 @@ function withVersion(root: URL, versionSegment: string | undefined): URL {
   const versioned = new URL(root);
   versioned.pathname = `${root.pathname === '/' ? '' : root.pathname}/${versionSegment}`;
   return versioned;
-}
-
-function isLoopback(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 function defaultProviderFrom(environment: Environment, wanted: string | undefined, providers: readonly Provider[]): string {

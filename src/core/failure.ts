@@ -57,6 +57,10 @@ export type FailureFields = {
   readonly quotes?: readonly string[];
   /** The gateway's own doing (out of descriptors, a limit of its own): not retried, and not held against the provider. */
   readonly isOwn?: boolean;
+  /** The platform's code for what became of the connection, e.g. `ECONNREFUSED`. */
+  readonly code?: string | undefined;
+  /** It happened at the proxy on the way. */
+  readonly isAtProxy?: boolean;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -74,6 +78,8 @@ export class Failure {
   readonly limit: string | undefined;
   readonly quotes: readonly string[];
   readonly isOwn: boolean;
+  readonly code: string | undefined;
+  readonly isAtProxy: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -88,6 +94,8 @@ export class Failure {
     this.detail = fields.detail;
     this.limit = fields.limit;
     this.quotes = fields.quotes ?? NO_QUOTES;
+    this.code = fields.code;
+    this.isAtProxy = fields.isAtProxy ?? false;
   }
 
   /** The same failure but for what is given here. */

@@ -27,6 +27,10 @@ export const MODELS: Readonly<Record<string, Model>> = {
     meaning: 'calls the first tool twice at once, then the last one once, then answers from the results; reasons before each step',
     play: playToolLoop,
   },
+  'fake-plain-loop': {
+    meaning: 'the same calls and answer without a reasoning model behind them, so nothing has to come back',
+    play: (ask, tools) => playToolLoop(ask, tools).filter((block) => !isReasoning(block)),
+  },
   'fake-parallel': {
     meaning: 'calls every tool at once, at least three calls, then answers; on Gemini the calls have no ids',
     play: ({ facts }, tools) =>

@@ -24,7 +24,7 @@ const RUN: Readonly<Record<string, (file: string) => readonly string[]>> = {
   ts: (file) => [process.execPath, '--import', 'tsx', file],
 };
 /** What other programs read, what an operator types, pictures; and `text`, which is the output of the block above it. */
-const NOT_RUN: readonly string[] = ['console', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
+const NOT_RUN: readonly string[] = ['console', 'dockerfile', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
 
 type Example = Block & { readonly page: string; readonly output: string | undefined };
 

@@ -1,12 +1,14 @@
 /** The sandbox as a process of its own, and what a test in another language does to it over HTTP. */
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { startSandbox } from '../../src/sandbox/index.ts';
-import { MAIN, RunningProcess } from '../e2e/running-process.ts';
+import { buildProgram } from '../e2e/built-program.ts';
+import { RunningProcess } from '../e2e/running-process.ts';
 import { at, chat, open, request } from './client.ts';
 
-const COMMAND = [process.execPath, ...MAIN, '--sandbox'];
+const COMMAND = [process.execPath, join(buildProgram(), 'dist/main.js'), '--sandbox'];
 
 test('--sandbox serves on the port that it is given, says how to point SDKs at it, and ends kindly', async (t) => {
   const free = await startSandbox();

@@ -220,14 +220,15 @@ class SpokenTurn {
   /** For the part that comes next. */
   #own: string | undefined;
   readonly #ofTexts: string[] = [];
+  readonly #ofCalls: string[] = [];
 
   constructor(places: Places) {
     this.#places = places;
   }
 
   carry({ owner, state }: CarriedState): void {
-    if (owner === 'text') {
-      this.#ofTexts.push(state);
+    if (owner === 'text' || owner === 'call') {
+      (owner === 'text' ? this.#ofTexts : this.#ofCalls).push(state);
       return;
     }
     this.#settle();
@@ -241,12 +242,14 @@ class SpokenTurn {
   }
 
   addCall(block: Fields): void {
+    // With a state of the call's own, one that waits is of a part that the client did not keep.
+    if (this.#ofCalls.length > 0) this.#settle();
     const call: AssistantPart = {
       type: 'tool_call',
       id: givenCallId(block.requiredText('id')),
       name: block.requiredText('name'),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
-      state: this.#takeOwn(),
+      state: this.#ofCalls.shift() ?? this.#takeOwn(),
     };
     this.parts.push(this.#places.put(call, block.path));
   }
@@ -254,6 +257,7 @@ class SpokenTurn {
   /** Call once, when no block will follow. */
   finish(): void {
     this.#settle();
+    this.parts.push(...this.#ofCalls.splice(0).map((state): TextPart => ({ type: 'text', text: '', state })));
     let next = 0;
     let afterTexts = 0;
     for (const [index, part] of this.parts.entries()) {

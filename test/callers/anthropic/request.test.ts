@@ -284,6 +284,10 @@ test('reasoning of other makers is left out and named, empty and unsigned ones t
 for (const [name, content, parts] of [
   ['the part behind it', [redacted('own=a.b.e30'), said('A'), said('B')], [text('A', 'a.b.e30'), text('B')]],
   ['a call', [said('A'), redacted('own=a.b.e30'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
+  ['the next call, although a client moved it before a text', [redacted('call=a.b.e30'), said('A'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
+  ['each its own, although a client moved both', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), said('A'), CALLS.content[1]], [text('A', 'a.b.e30'), called('a.b.e31')]],
+  ['a call, and that of a text that was not kept to the turn', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), CALLS.content[1]], [text('', 'a.b.e30'), called('a.b.e31')]],
+  ['the turn when no call follows', [said('A'), redacted('call=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when no part follows', [said('A'), redacted('own=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when its part was not kept', [redacted('own=a.b.e30'), redacted('own=a.b.e31'), said('A')], [text('', 'a.b.e30'), text('A', 'a.b.e31')]],
   ['a part behind an empty text', [redacted('own=a.b.e30'), said(''), said('A')], [text('A', 'a.b.e30')]],
