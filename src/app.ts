@@ -14,12 +14,13 @@ import type { Provider } from './core/adapter.ts';
 import type { Failure } from './core/failure.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
+import { Exchanges } from './http/exchanges.ts';
+import { createHandler } from './http/handler.ts';
 import { listen } from './http/listen.ts';
 import { MemoryHealth, watchMemory } from './http/memory.ts';
 import { ModelLists } from './http/model-lists.ts';
 import type { ServerParts } from './http/parts.ts';
 import { createServer } from './http/server.ts';
-import type { GatewayServer } from './http/server.ts';
 import { createMetrics } from './metrics.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
@@ -117,7 +118,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded, () => memoryHealth.refuses());
   let isDraining = false;
   let parts = partsFrom(config);
-  const server = createServer(() => parts);
+  const exchanges = new Exchanges();
+  const server = createServer(() => parts, createHandler(() => parts, exchanges));
   let drained: Promise<boolean> | undefined;
 
   /** Everything that holds a secret, made at once, so that an exchange sees either the old ones or the new ones. */
@@ -157,12 +159,12 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
   async function drainOnce(): Promise<boolean> {
     isDraining = true;
-    server.endKeepAlive();
+    exchanges.endKeepAlive();
     await delay(config.drainDelayMs);
     // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
     await new Promise((resolve) => setImmediate(resolve));
     server.stopListening();
-    const isClean = await idle(server, config.shutdownGraceMs);
+    const isClean = await idle(exchanges, config.shutdownGraceMs);
     if (isClean) close();
     else await endAll(LAST_WORDS_MS);
     return isClean;
@@ -170,10 +172,10 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
   async function endAll(lastWordsMs: number): Promise<void> {
     isDraining = true;
-    server.endAll('shutdown');
-    await idle(server, lastWordsMs);
+    exchanges.endAll('shutdown');
+    await idle(exchanges, lastWordsMs);
     close();
-    await idle(server, REPORTS_MS);
+    await idle(exchanges, REPORTS_MS);
   }
 
   function close(): void {
@@ -254,12 +256,12 @@ function proseOf({ kind, detail }: Failure, redacted: (text: string) => string):
  * Waits until nothing is in flight, twice in a row: what was sent on a connection that has just been accepted is read a
  * turn later. False when the time is over first.
  */
-async function idle(server: GatewayServer, timeoutMs: number): Promise<boolean> {
+async function idle(exchanges: Exchanges, timeoutMs: number): Promise<boolean> {
   const endAtMs = performance.now() + timeoutMs;
   for (let quiet = 0; quiet < 2; ) {
-    if (performance.now() >= endAtMs) return server.inFlight() === 0;
+    if (performance.now() >= endAtMs) return exchanges.count === 0;
     await delay(IDLE_CHECK_MS);
-    quiet = server.inFlight() === 0 ? quiet + 1 : 0;
+    quiet = exchanges.count === 0 ? quiet + 1 : 0;
   }
   return true;
 }

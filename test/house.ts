@@ -79,7 +79,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',
-    values: ['app.ts', 'config', 'base', 'http', 'providers', 'version.ts'],
+    values: ['app.ts', 'config', 'base', 'providers', 'version.ts'],
     touches: ['files', 'environment', 'exit'],
   },
   sandbox: { is: 'the fake provider behind the demonstration and the tests', values: ['base'], touches: ['sockets'], isBeside: true },
