@@ -71,11 +71,23 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     types: ['config', 'metrics.ts'],
     touches: ['files', 'sockets', 'secrets'],
   },
+  embedded: {
+    is: 'the gateway inside another program: calls without a socket, its types, its errors',
+    values: ['base', 'core', 'callers', 'http'],
+    types: ['config'],
+    touches: [],
+  },
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
-    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'],
-    touches: ['secrets'],
+    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http', 'embedded'],
+    touches: [],
+  },
+  'index.ts': {
+    is: 'the library: what a program imports',
+    values: ['app.ts', 'config', 'embedded', 'providers', 'version.ts'],
+    types: ['callers'],
+    touches: ['files'],
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',

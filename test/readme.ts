@@ -20,6 +20,7 @@ import type { FailureKind } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS, MODELS } from '../src/sandbox/sandbox.ts';
+import { OPTION_TYPES, renderOptionTypes } from './config/option-types.ts';
 import { ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests } from './house.ts';
 import type { Size } from './house.ts';
 
@@ -51,6 +52,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'src/callers/openai-chat/README.md': ['chat-fields'],
   'src/callers/openai-responses/README.md': ['responses-fields'],
   'src/config/README.md': ['settings'],
+  'src/embedded/README.md': [],
   'src/http/README.md': [],
   'src/providers/README.md': ['matrix'],
   'src/sandbox/README.md': ['models', 'faults'],
@@ -175,5 +177,6 @@ function adapterOf(name: string): Adapter {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(new URL(OPTION_TYPES, ROOT), renderOptionTypes());
   for (const path of Object.keys(PAGES)) writeFileSync(new URL(path, ROOT), withTables(path));
 }

@@ -86,7 +86,8 @@ export function relayedCall(
 ): UpstreamCall | Failure {
   const { config } = parts;
   const { isStream } = decoded;
-  const relayed = relay.encode(decoded, model, { caller: exchange.caller, allowsStored: config.relaysStored || config.callers.length === 1 });
+  const isOneCaller = config.callers.length === 1 && parts.authenticate === undefined;
+  const relayed = relay.encode(decoded, model, { caller: exchange.caller, allowsStored: config.relaysStored || isOneCaller });
   if (relayed instanceof Failure) return relayed;
   nameIgnored(exchange, parts, relayed.ignored);
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' };

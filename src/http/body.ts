@@ -6,6 +6,13 @@ import { Pacer } from '../base/pacer.ts';
 import { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 
+/** On a server of an embedder's something else may have been at the body first: what is left would be a part of it, or nothing. */
+export function checkUnread({ readableDidRead, readableEnded, readableEncoding }: IncomingMessage): Failure | undefined {
+  if (!readableDidRead && !readableEnded && readableEncoding === null) return undefined;
+  const message = "the request's body was read before the gateway's handler got it: mount the handler before whatever parses bodies";
+  return new Failure('unknown', message, { status: 500, isOwn: true });
+}
+
 /** What the body's own headers already rule out: 413 or 415, before a byte of it is read. */
 export function checkBodyHeaders(request: IncomingMessage, bytesMax: number): Failure | undefined {
   const encoding = request.headers['content-encoding'];

@@ -119,7 +119,7 @@ function observeChat(exchange: Exchange, parts: ServerParts): void {
   parts.metrics.chat({
     route: exchange.route,
     provider: record.provider,
-    caller: exchange.caller,
+    caller: parts.callerLabel(exchange.caller),
     requestedModel: record.requestedModel ?? '',
     servedModel: record.servedModel,
     failure: exchange.failure,

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import { describeError } from '../base/describe-error.ts';
 import type { Secret } from '../base/secret.ts';
 import { Failure } from '../core/failure.ts';
-import { authenticate } from './auth.ts';
+import { askHost, authenticate } from './auth.ts';
 import { Connection } from './connection.ts';
 import { allowOrigin, answerPreflight, isPreflight } from './cors.ts';
 import type { Exchanges } from './exchanges.ts';
@@ -105,7 +105,9 @@ async function answer(exchange: HttpExchange, parts: ServerParts, routes: Readon
     exchange.sendFailure(new Failure('bad_request', `this path takes ${route.method} only`, { status: 405 }));
     return;
   }
-  const caller = callerOf(exchange, route, parts);
+  const known = callerOf(exchange, route, parts);
+  const asksHost = known instanceof Failure && route.token === 'caller' && parts.authenticate !== undefined;
+  const caller = asksHost ? await askHost(exchange, parts) : known;
   if (caller instanceof Failure) {
     exchange.sendFailure(caller);
     return;

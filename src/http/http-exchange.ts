@@ -6,7 +6,7 @@ import type { Config } from '../config/settings.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
-import { checkBodyHeaders, readBody } from './body.ts';
+import { checkBodyHeaders, checkUnread, readBody } from './body.ts';
 import { callerAddress } from './caller-address.ts';
 import { DISCARD_BYTES_MAX, discard } from './discard.ts';
 import { Exchange } from './exchange.ts';
@@ -62,7 +62,7 @@ export class HttpExchange extends Exchange {
   }
 
   async readBody(bytesMax: number): Promise<Buffer | Failure | undefined> {
-    const refusal = checkBodyHeaders(this.request, bytesMax);
+    const refusal = checkUnread(this.request) ?? checkBodyHeaders(this.request, bytesMax);
     if (refusal !== undefined) return refusal;
     if (this.expectsContinue) this.response.writeContinue();
     return readBody(this, bytesMax);

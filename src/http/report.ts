@@ -24,7 +24,7 @@ export function report(exchange: Exchange, parts: ServerParts): void {
   metrics.sentBytes.add(exchange.sentBytes);
   if (ended === 'caller-gone') metrics.disconnect(exchange.route);
   if (exchange.isChat && exchange.caller !== '') {
-    metrics.chatEnded(exchange.caller, exchange.record.provider ?? '', exchange.failure, ended);
+    metrics.chatEnded(parts.callerLabel(exchange.caller), exchange.record.provider ?? '', exchange.failure, ended);
   }
   const level = levelOf(exchange);
   if (log.isEnabled(level)) log[level](exchange.route === 'none' ? 'request' : exchange.route, fieldsOf(exchange, parts, status));

@@ -57,6 +57,8 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     admission,
     log,
     isDraining: () => false,
+    authenticate: undefined,
+    callerLabel: (label: string) => label,
     presentable: <T>(failure: T) => failure,
     sentence: (failure: Failure) => failure.message,
     redacted: (text: string) => text,
