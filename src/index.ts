@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createApp } from './app.ts';
 import { ADDRESS, PORT } from './config/environment.ts';
-import { loadEnvironmentOptions, loadOptions } from './config/options.ts';
+import { fixedDifferences, loadEnvironmentOptions, loadOptions } from './config/options.ts';
 import type { LoadedOptions } from './config/options.ts';
 import type { Config } from './config/settings.ts';
 import { ConfigError } from './embedded/errors.ts';
@@ -44,7 +44,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     handler: app.handler,
     listen: async (address) => app.listen(addressFrom(address)),
     metricsText: app.metricsText,
-    reload: (next) => app.reload(load(next).config),
+    reload(next) {
+      const { swapped } = app.reload(load(next).config);
+      return { swapped, needsRestart: fixedDifferences(options, next) };
+    },
     drain: app.drain,
     close,
     [Symbol.asyncDispose]: close,

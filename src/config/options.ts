@@ -72,6 +72,23 @@ export function loadOptions(
   return { config: source.problems.length === 0 ? config : undefined, problems: source.problems, warnings: source.warnings };
 }
 
+/** Options that a reload takes over. */
+const RELOADED: readonly string[] = ['metricsToken', 'tlsCertFile', 'tlsKeyFile'];
+
+/** What differs between two sets of good options and cannot be taken over by a gateway that runs, by path. */
+export function fixedDifferences(before: Options, after: Options): string[] {
+  const settings = [...optionRows()].filter(([name, { type }]) => !RELOADED.includes(name) && textOf(before[name], type) !== textOf(after[name], type));
+  const [old, current] = [before['providers'], after['providers']].map((value) => new Map(isRecord(value) ? Object.entries(value) : []));
+  const names = [...new Set([...(old?.keys() ?? []), ...(current?.keys() ?? [])])];
+  const providers = names.filter((name) => placeOfProvider(old?.get(name)) !== placeOfProvider(current?.get(name)));
+  return [...settings.map(([name]) => name), ...providers.map((name) => `providers.${name}`)];
+}
+
+/** All of a provider's options but its key. */
+function placeOfProvider(given: unknown): string {
+  return isRecord(given) ? JSON.stringify([given['baseUrl'], given['like']]) : '';
+}
+
 class OptionSource implements Source {
   readonly problems: string[] = [];
   readonly warnings: string[] = [];

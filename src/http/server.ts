@@ -102,7 +102,7 @@ export function createServer(currentParts: () => ServerParts, handler: Handler, 
     server,
     stopListening() {
       // Not the close of an HTTP server: it cuts off callers that are still taking an answer which was handed over.
-      TcpServer.prototype.close.call(server);
+      if (server instanceof TcpServer) TcpServer.prototype.close.call(server);
       handler.closeIdle();
     },
     swapCertificate(next) {
