@@ -11,7 +11,7 @@ import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import { loadConfig } from './config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
-import { startSandbox } from './sandbox/sandbox.ts';
+import { startSandbox } from './sandbox/index.ts';
 import { VERSION } from './version.ts';
 
 /** A pause between pieces, so that a stream can be seen arriving. */
@@ -96,7 +96,7 @@ async function show(): Promise<void> {
   const client = { address, token };
 
   say(`A gateway is listening on ${address},`);
-  say(`in front of a built-in fake provider at ${sandbox.origin}.`);
+  say(`in front of a built-in fake provider at ${sandbox.url}.`);
   await showChat(client);
   await showStream(client);
   await showToolLoops(client);

@@ -19,11 +19,16 @@ import { VERSION } from './version.ts';
 const FAILED = 1;
 const USAGE_ERROR = 2;
 
+/** Commands of a room of their own, which serving does not wait for. */
+const COMMANDS: readonly (string | undefined)[] = ['--probe', '--doctor', '--dashboard', '--alerts'];
+
 main(process.argv.slice(2));
 
 function main(words: readonly string[]): void {
   const [word, extra] = words;
-  if (extra !== undefined) refuse(extra);
+  if (word === '--sandbox') void import('./sandbox/command.ts').then(({ runSandbox }) => runSandbox(words));
+  else if (COMMANDS.includes(word)) void run(words);
+  else if (extra !== undefined) refuse(extra);
   else if (word === '--version') process.stdout.write(`${VERSION}\n`);
   else if (word === '--help' || word === '-h') process.stdout.write(renderHelp(PROVIDER_ROWS));
   else if (word === '--check') process.exitCode = check(load());
@@ -34,6 +39,17 @@ function main(words: readonly string[]): void {
 function refuse(word: string): void {
   process.stderr.write(`gateway: unknown argument ${JSON.stringify(word)}. Try --help.\n`);
   process.exitCode = USAGE_ERROR;
+}
+
+async function run(words: readonly string[]): Promise<void> {
+  const { runCommand } = await import('./operate/commands.ts');
+  const outcome = await runCommand(words, {
+    load,
+    print: (text) => process.stdout.write(text),
+    complain: (line) => process.stderr.write(`${line}\n`),
+  });
+  if (typeof outcome === 'string') refuse(outcome);
+  else process.exitCode = outcome;
 }
 
 function load(): LoadedConfig {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
-import { files, imports, ROOMS, SRC, touchedBy, unknownModules } from './house.ts';
+import { files, imports, purposeOf, ROOMS, SRC, touchedBy, touchedByFile, unknownModules } from './house.ts';
 
 test('src imports nothing but node: modules and itself', () => {
   const foreign = imports.filter(({ specifier }) => !specifier.startsWith('node:') && !specifier.startsWith('.'));
@@ -21,6 +21,12 @@ test('imports between the rooms point one way', () => {
     return [`${from.path} → ${specifier}`];
   });
   assert.deepEqual(wrong, []);
+});
+
+test('what serves loads nothing of what is beside it, unless that is asked for', () => {
+  const isBeside = (path: string): boolean => ROOMS[path.split('/')[0] ?? '']?.isBeside === true;
+  const loaded = imports.filter(({ from, specifier, isLazy }) => !isLazy && specifier.startsWith('.') && !isBeside(from.path) && isBeside(normalize(join(dirname(from.path), specifier))));
+  assert.deepEqual(loaded.map(({ from, specifier }) => `${from.path} → ${specifier}`), []);
 });
 
 test('imports form no loop of files, not even of types', () => {
@@ -54,17 +60,21 @@ for (const [room, { touches }] of Object.entries(ROOMS)) {
   });
 }
 
+test('every file that touches something says at its head what it is', () => {
+  assert.deepEqual(files.filter((file) => touchedByFile(file).length > 0 && purposeOf(file) === '').map(({ path }) => path), []);
+});
+
 const FORBIDDEN: readonly (readonly [string, RegExp, readonly string[]])[] = [
   ['any', /^(?!\s*(\/\/|\*|\/\*)).*(\bas any\b|: any\b(?! [a-z]|`)|<any>)/m, []],
   ['a silenced compiler', /@ts-(ignore|nocheck|expect-error)/, []],
   ['evaluated code', /\beval\(|new Function\(|node:vm/, []],
   ['globals by another name', /\bglobalThis\b/, []],
   ['written files', /\bwriteFile|\bappendFile|createWriteStream/, []],
-  ['dynamic imports', /\bimport\(/, []],
+  ['imports of what is found out at run time', /\bimport\((?!'\.[^']*'\))/, []],
   ['prototype-changing copies', /Object\.assign\(/, []],
   ['the global agent', /globalAgent/, []],
-  // A date that a provider names, and the start of the process; what lasts is measured by performance.now().
-  ['the wall clock', /Date\.now\(/, ['gateway/gateway.ts', 'http/exchange.ts', 'metrics.ts']],
+  // A date that a provider or a certificate names, and the start of the process; what lasts is measured by performance.now().
+  ['the wall clock', /Date\.now\(/, ['gateway/gateway.ts', 'http/exchange.ts', 'metrics.ts', 'operate/lookout.ts']],
   ['headersDistinct', /Distinct\b/, []],
 ];
 
@@ -80,4 +90,19 @@ test('the package has no runtime dependency', () => {
   for (const key of ['dependencies', 'optionalDependencies', 'peerDependencies', 'bundledDependencies']) {
     assert.equal(manifest[key], undefined, key);
   }
+});
+
+test('nothing of the sandbox is loaded with the gateway, neither by the program without its flag nor by the library', () => {
+  const loaded = new Set<string>();
+  const load = (path: string): void => {
+    if (loaded.has(path)) return;
+    loaded.add(path);
+    for (const { from, specifier, isType } of imports) {
+      const isLater = from.text.includes(`import('${specifier}')`);
+      if (from.path === path && specifier.startsWith('.') && !isType && !isLater) load(normalize(join(dirname(path), specifier)));
+    }
+  };
+  for (const entry of ['main.ts', 'app.ts', 'index.ts']) load(entry);
+  assert.deepEqual([...loaded].filter((path) => path.startsWith('sandbox/')), []);
+  assert.ok(loaded.size > 50);
 });

@@ -77,6 +77,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     types: ['config'],
     touches: [],
   },
+  operate: {
+    is: 'commands beside serving: doctor, probe, dashboard, alerts; loaded when asked for',
+    values: ['base', 'core', 'callers', 'providers', 'metrics.ts', 'upstream', 'gateway'],
+    types: ['config'],
+    touches: ['sockets'],
+    isBeside: true,
+  },
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
@@ -91,10 +98,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',
-    values: ['app.ts', 'config', 'base', 'providers', 'version.ts'],
+    values: ['app.ts', 'config', 'base', 'operate', 'providers', 'sandbox', 'version.ts'],
     touches: ['files', 'environment', 'exit'],
   },
-  sandbox: { is: 'the fake provider behind the demonstration and the tests', values: ['base'], touches: ['sockets'], isBeside: true },
+  sandbox: { is: 'the fake provider, for tests and the demonstration; loaded when asked for', values: ['base'], touches: ['sockets', 'exit'], isBeside: true },
   'demo.ts': {
     is: 'what `make demo` shows',
     values: ['app.ts', 'config', 'base', 'providers', 'sandbox', 'version.ts'],
@@ -114,6 +121,8 @@ export type Import = {
   readonly from: SourceFile;
   readonly specifier: string;
   readonly isType: boolean;
+  /** Loaded only when it is asked for: `import('…')`. */
+  readonly isLazy: boolean;
   /** Named values; empty for a whole module. */
   readonly names: readonly string[];
 };
@@ -134,14 +143,16 @@ function readFiles(folder: string): readonly SourceFile[] {
 
 export const files: readonly SourceFile[] = readFiles(SRC);
 
-export const imports: readonly Import[] = files.flatMap((from) =>
-  [...from.text.matchAll(/^(?:(?:import|export)(\s+type)?\b([^'"]*?)\bfrom|import)\s+['"]([^'"]+)['"]/gm)].map(([, type, names = '', specifier = '']) => ({
+export const imports: readonly Import[] = files.flatMap((from) => [
+  ...[...from.text.matchAll(/^(?:(?:import|export)(\s+type)?\b([^'"]*?)\bfrom|import)\s+['"]([^'"]+)['"]/gm)].map(([, type, names = '', specifier = '']) => ({
     from,
     specifier,
     isType: type !== undefined,
+    isLazy: false,
     names: (/\{([^}]*)\}/.exec(names)?.[1] ?? '').split(',').map((name) => name.trim().split(' ')[0] ?? '').filter((name) => name !== ''),
   })),
-);
+  ...[...from.text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, specifier = '']) => ({ from, specifier, isType: false, isLazy: true, names: [] })),
+]);
 
 /** Modules of Node that are in neither list. */
 export function unknownModules(): readonly string[] {
@@ -152,18 +163,28 @@ export function unknownModules(): readonly string[] {
 
 /** What the files of a room touch, in the order of CAPABILITIES. */
 export function touchedBy(room: string): readonly Capability[] {
+  const found = new Set(files.filter((file) => file.room === room).flatMap(touchedByFile));
+  return CAPABILITIES.filter((capability) => found.has(capability));
+}
+
+/** What one file touches, in the same order. */
+export function touchedByFile(file: SourceFile): readonly Capability[] {
   const found = new Set<Capability>();
   for (const { from, specifier, isType, names } of imports) {
     const capability = CAPABLE_MODULES[specifier];
     const isHarmless = names.length > 0 && names.every((name) => HARMLESS_NAMES.includes(name));
-    if (from.room === room && capability !== undefined && !isType && !isHarmless) found.add(capability);
+    if (from === file && capability !== undefined && !isType && !isHarmless) found.add(capability);
   }
-  for (const file of files) {
-    if (file.room !== room) continue;
-    const code = linesOf(file.text).code.join('\n');
-    for (const [capability, pattern] of CAPABLE_CODE) if (pattern.test(code)) found.add(capability);
-  }
+  const code = linesOf(file.text).code.join('\n');
+  for (const [capability, pattern] of CAPABLE_CODE) if (pattern.test(code)) found.add(capability);
   return CAPABILITIES.filter((capability) => found.has(capability));
+}
+
+/** The first sentence of the comment at the head of a file. */
+export function purposeOf({ text }: SourceFile): string {
+  const [, comment = ''] = /^(?:#!.*\n)?\/\*\*([^]*?)\*\//.exec(text) ?? [];
+  const [first = ''] = comment.replaceAll(/\n \*/g, '\n').trim().split('\n\n');
+  return /^[^]*?[.](?=\s|$)/.exec(first.replaceAll(/\s+/g, ' '))?.[0] ?? '';
 }
 
 /** The lines that hold code, and how many hold nothing but comment. Blank lines are neither. */

@@ -36,16 +36,33 @@ test('every link of a page leads somewhere', () => {
 
 test('every page is reached from the README', () => {
   const linked = [...readPage('README.md').matchAll(/\]\(([^)#]+\.md)/g)].map(([, path]) => path);
-  assert.deepEqual(Object.keys(PAGES).filter((path) => path !== 'README.md' && !linked.includes(path)), []);
+  // To what is in `.github`, GitHub itself leads.
+  assert.deepEqual(Object.keys(PAGES).filter((path) => path !== 'README.md' && !path.startsWith('.github/') && !linked.includes(path)), []);
 });
 
 test("files and folders of src that the README's table of security names exist", () => {
   const [, table = ''] = /\n## Security\n([^]*?)\n## /.exec(readPage('README.md')) ?? [];
   const paths = [...table.matchAll(/`([a-z]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
   assert.ok(paths.length > 5);
-  const known = (path: string): boolean => path.startsWith('test/') ? existsSync(join(ROOT, path)) : files.some((file) => path.endsWith('/') ? file.path.startsWith(path) : file.path === path);
+  const known = (path: string): boolean => (path.startsWith('test/') ? existsSync(join(ROOT, path)) : isOfSrc(path));
   assert.deepEqual(paths.filter((path) => !known(path)), []);
 });
+
+test('every claim of the page on security names files and a test that exist', () => {
+  const [, table = ''] = /\n## What is claimed[^]*?\n\|---.*\n([^]*?)\n\n/.exec(readPage('.github/SECURITY.md')) ?? [];
+  const rows = table.split('\n').map((row) => /^\| ([^|]+) \| ((?:`[\w./-]+`(?:, )?)+) \| `([\w./-]+)`: ([^|]+) \|$/.exec(row) ?? row);
+  assert.deepEqual(rows.filter((row) => typeof row === 'string'), []);
+  assert.ok(rows.length >= 30);
+  for (const [, claim = '', paths = '', testFile = '', name = ''] of rows) {
+    for (const [, path = ''] of paths.matchAll(/`([^`]+)`/g)) assert.ok(isOfSrc(path), `${claim} ${path}`);
+    const names = [...readPage(`test/${testFile}`).matchAll(/\b(?:test|describe)\((["'`])(.*?)(?<!\\)\1/g)].map(([, , text = '']) => text.replaceAll('\\', ''));
+    assert.ok(names.some((text) => text === name || (text.includes('${') && text.includes(name))), `${claim} ${testFile}: ${name}`);
+  }
+});
+
+function isOfSrc(path: string): boolean {
+  return files.some((file) => (path.endsWith('/') ? file.path.startsWith(path) : file.path === path));
+}
 
 test(`the README has at most ${README_LINES_MAX} lines`, () => {
   assert.ok(readPage('README.md').trimEnd().split('\n').length <= README_LINES_MAX);

@@ -14,14 +14,15 @@ import { errorObject } from '../src/callers/openai-common/failure.ts';
 import { RESPONSES_FIELDS } from '../src/callers/openai-responses/fields.ts';
 import { renderSettingsTable } from '../src/config/settings-page.ts';
 import { REQUEST_FEATURES } from '../src/core/adapter.ts';
-import type { Adapter } from '../src/core/adapter.ts';
+import type { Adapter, RequestFeature } from '../src/core/adapter.ts';
 import { Failure, FAILURE_KINDS } from '../src/core/failure.ts';
 import type { FailureKind } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
+import { renderQuestions } from '../src/operate/questions.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
-import { FAULTS, MODELS } from '../src/sandbox/sandbox.ts';
+import { FAULTS, MODELS } from '../src/sandbox/index.ts';
 import { OPTION_TYPES, renderOptionTypes } from './config/option-types.ts';
-import { ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests } from './house.ts';
+import { files, purposeOf, ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests, touchedByFile } from './house.ts';
 import type { Size } from './house.ts';
 
 const ROOT = new URL('../', import.meta.url);
@@ -29,6 +30,7 @@ const ROOT = new URL('../', import.meta.url);
 const TABLES = {
   size: sizeSentence,
   house: houseTable,
+  capabilities: capabilitiesTable,
   formats: formatsTable,
   failures: failuresTable,
   'dialect-failures': dialectFailuresTable,
@@ -38,14 +40,17 @@ const TABLES = {
   models: () => namesTable(MODELS),
   faults: () => namesTable(FAULTS),
   matrix: matrixTable,
+  hosts: hostsTable,
   settings: () => renderSettingsTable(PROVIDER_ROWS),
   metrics: metricsTable,
+  questions: () => `\`\`\`promql\n${renderQuestions()}\`\`\``,
 } satisfies Readonly<Record<string, () => string>>;
 
 /** Every page, from the project's root, and the tables that it holds. */
 export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> = {
   'README.md': ['size', 'house'],
-  'src/README.md': ['metrics'],
+  '.github/SECURITY.md': ['capabilities'],
+  'src/README.md': ['metrics', 'questions'],
   'src/callers/README.md': ['formats', 'dialect-failures'],
   'src/callers/anthropic/README.md': ['messages-fields'],
   'src/callers/native/README.md': ['failures'],
@@ -54,7 +59,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'src/config/README.md': ['settings'],
   'src/embedded/README.md': [],
   'src/http/README.md': [],
-  'src/providers/README.md': ['matrix'],
+  'src/providers/README.md': ['matrix', 'hosts'],
   'src/sandbox/README.md': ['models', 'faults'],
   'src/upstream/README.md': [],
 };
@@ -119,11 +124,20 @@ function houseTable(): string {
   ].join('\n');
 }
 
+/** The files that touch anything; those that no gateway needs to serve come last. */
+function capabilitiesTable(): string {
+  const rowsOf = (isBeside: boolean): string[] =>
+    files
+      .filter((file) => (ROOMS[file.room]?.isBeside === true) === isBeside && touchedByFile(file).length > 0)
+      .map((file) => `| \`${file.path}\` | ${touchedByFile(file).join(', ')} | ${purposeOf(file)} |`);
+  return ['| file | touches | what it is |', '|---|---|---|', ...rowsOf(false), '| **not needed to serve** | | |', ...rowsOf(true)].join('\n');
+}
+
 /** The dialects, and who is sent a request of theirs as it came. */
 function formatsTable(): string {
-  const rows = DIALECTS.map(({ name, routes, relay }) => {
+  const rows = DIALECTS.map(({ name, routes, relay, counting }) => {
     const speakers = PROVIDER_ROWS.filter(({ speaks }) => relay !== undefined && speaks?.includes(name) === true);
-    const paths = routes.map(({ path }) => `\`POST ${path}\``).join(', ');
+    const paths = [...routes, ...(counting === undefined ? [] : [counting.route])].map(({ path }) => `\`POST ${path}\``).join(', ');
     return `| [${name}](${name}/README.md) | ${paths} | ${speakers.map((row) => `\`${row.name}\``).join(', ') || 'nobody'} |`;
   });
   return ['| format | paths | relayed to |', '|---|---|---|', ...rows].join('\n');
@@ -160,6 +174,28 @@ function matrixTable(): string {
     return `| ${feature} | ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   });
   return [`| field | ${columns.map(([name]) => name).join(' | ')} |`, `|---|${'---|'.repeat(columns.length)}`, ...rows].join('\n');
+}
+
+/** What not every host of Chat Completions takes, in few words. */
+function hostsTable(): string {
+  const takes = ({ support }: Adapter, feature: RequestFeature): boolean => support[feature].is !== 'refused' && support[feature].is !== 'ignored';
+  const some = (...words: readonly (readonly [boolean, string])[]): string => words.flatMap(([isSo, word]) => (isSo ? [word] : [])).join(', ') || '-';
+  const rows = [...PROVIDER_ROWS, compatRow('your own')].flatMap(({ name, structuredOutputVariable, createAdapter }) => {
+    if (structuredOutputVariable === undefined) return [];
+    const adapter = createAdapter(name);
+    const { support } = adapter;
+    const schema = takes(adapter, 'output.strict false') ? '`schema`' : '`schema`, strict, from gpt-oss, without tools';
+    const cells = [
+      takes(adapter, 'output.schema') ? schema : takes(adapter, 'output') ? '`json_object`' : '`none`',
+      some([takes(adapter, 'tools strict'), support['tools strict'].as.includes('gpt-oss') ? 'gpt-oss' : 'yes']),
+      some([takes(adapter, 'tool_choice.parallel false'), 'yes']),
+      some([takes(adapter, 'user document (pdf inline)'), 'inline'], [takes(adapter, 'user document (pdf url)'), 'by URL']),
+      some([takes(adapter, 'tool_result image'), 'yes']),
+      some([takes(adapter, 'user'), support.user.as], [takes(adapter, 'cache'), support.cache.as]),
+    ];
+    return [`| ${name} | ${cells.join(' | ')} |`];
+  });
+  return ['| host | structured output | strict tools | one call a turn | PDFs | images from tools | hints, as |', `|${'---|'.repeat(7)}`, ...rows].join('\n');
 }
 
 function metricsTable(): string {

@@ -5,16 +5,18 @@
  * those are base64. What is read is checked as strictly as in the gateway's own format.
  */
 
-import { createJsonBudget } from '../base/json/parse.ts';
 import type { JsonBudget } from '../base/json/parse.ts';
 
-/** Whose state it is: the part that the place belongs to, one of the turn's texts, in order, or an empty text in this place. */
-export type StateOwner = 'own' | 'text' | 'empty';
+/**
+ * Whose state it is: the part that the place belongs to, one of the turn's texts, in order, the next call, or an empty text
+ * in this place. A place before a call says so: LiteLLM moves all reasoning to the front of a message.
+ */
+export type StateOwner = 'own' | 'text' | 'call' | 'empty';
 
 export type CarriedState = { readonly owner: StateOwner; readonly state: string };
 
 const PREFIX = 'gateway:';
-const ENTRY = /^(own|text|empty)=([a-z-]{1,32}\.[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]*)$/;
+const ENTRY = /^(own|text|call|empty)=([a-z-]{1,32}\.[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]*)$/;
 
 /** For a place that must not be empty: the gateway's own, and carries no state. */
 export const NOTHING_CARRIED = PREFIX;
@@ -37,7 +39,7 @@ export function isCarriedText(text: unknown): boolean {
  * What a text carries: undefined when it is not the gateway's own, DAMAGED when it only looks so or holds more states
  * than the budget has values left, which the texts of a request share: 16 MiB could hold a million, in one JSON value.
  */
-export function carriedStates(text: string, budget: JsonBudget = createJsonBudget()): readonly CarriedState[] | undefined | typeof DAMAGED {
+export function carriedStates(text: string, budget: JsonBudget): readonly CarriedState[] | undefined | typeof DAMAGED {
   if (!text.startsWith(PREFIX)) return undefined;
   if (text === NOTHING_CARRIED) return [];
   const states: CarriedState[] = [];

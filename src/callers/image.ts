@@ -36,10 +36,16 @@ const DATA_URL = /^data:([^;,]{1,140});base64,/;
 
 /** The image at an address: a web URL, or a data URL that holds it. Throws a FieldProblem for anything else. */
 export function imageFromUrl(url: string, path: Path): ImagePart {
-  const head = DATA_URL.exec(url.slice(0, 200));
-  if (head !== null) return inlineImage(head[1] ?? '', url.slice(head[0].length), path);
+  const data = dataUrl(url);
+  if (data !== undefined) return inlineImage(data.mediaType, data.base64, path);
   if (isWebUrl(url)) return { type: 'image', source: { type: 'url', url } };
   throw new FieldProblem(path, 'must be an absolute http or https URL, or a data URL in base64');
+}
+
+/** What a data URL in base64 holds; undefined for any other text. */
+export function dataUrl(url: string): { readonly mediaType: string; readonly base64: string } | undefined {
+  const head = DATA_URL.exec(url.slice(0, 200));
+  return head === null ? undefined : { mediaType: head[1] ?? '', base64: url.slice(head[0].length) };
 }
 
 /** An image that the request holds. Throws a FieldProblem where it is none. */

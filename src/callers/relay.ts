@@ -3,7 +3,6 @@
  * caches that one caller cannot guess for another, and references to what another caller may have stored.
  */
 
-import { createHash } from 'node:crypto';
 import { renderPath } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import { outFrom } from '../base/json/merge.ts';
@@ -12,6 +11,7 @@ import { JsonArray, JsonObject } from '../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../base/json/value.ts';
 import type { DecodedRequest, RelayRules } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
+import { hashedName } from '../core/tenant.ts';
 
 /** What is to be put in the place of an object's members; undefined = taken out. */
 export type Changes = Map<string, JsonOut | undefined>;
@@ -69,7 +69,7 @@ function storedReference(value: JsonValue, path: Path | undefined, names: Readon
   return undefined;
 }
 
-/** The object as text, with these members replaced in place or taken out. Without changes its own text. */
+/** The object as text, with these members replaced in place, taken out, or added at its end. Without changes its own text. */
 export function withMembers(object: JsonObject, changes: ReadonlyMap<string, JsonOut | undefined>): string {
   if (changes.size === 0) return object.raw.text;
   const members = new Map<string, JsonOut>();
@@ -77,20 +77,13 @@ export function withMembers(object: JsonObject, changes: ReadonlyMap<string, Jso
     const changed = changes.has(name) ? changes.get(name) : outFrom(value);
     if (changed !== undefined) members.set(name, changed);
   }
+  for (const [name, value] of changes) if (value !== undefined && !members.has(name)) members.set(name, value);
   return renderJson(members);
 }
 
 /** A member of an object; undefined for anything else. */
 export function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return value instanceof JsonObject ? value.entries.get(name) : undefined;
-}
-
-/**
- * The name under which a provider gets to know one caller's end user or cache: SHA-256, in hex, of a JSON text that no two
- * of them share.
- */
-export function hashedName(kind: 'user' | 'cache', caller: string, name: string): string {
-  return createHash('sha256').update(JSON.stringify([kind, caller, name])).digest('hex');
 }
 
 /** One event as a server-sent event again. */

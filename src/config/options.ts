@@ -7,10 +7,10 @@
 
 import { nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
-import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
+import type { AdapterSettings, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
 import { BASE_URL, Environment, PROVIDER_NAME, quoted, SECRET } from './environment.ts';
 import type { SettingType } from './environment.ts';
-import { configFrom, loadConfig, placeOf, providerFrom, readSettings, SETTINGS, warnIfShort } from './settings.ts';
+import { configFrom, loadConfig, placeOf, providerFrom, readSettings, SETTINGS, STRUCTURED_OUTPUT, warnIfShort } from './settings.ts';
 import type { Config, Setting } from './settings.ts';
 import type { Source } from './source.ts';
 
@@ -22,13 +22,14 @@ export const OF_A_PROCESS = {
   GATEWAY_COMPAT_BASE_URL: 'see providers',
   GATEWAY_COMPAT_NAME: 'see providers',
   GATEWAY_COMPAT_API_KEY: 'see providers',
+  GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'see providers',
   GATEWAY_LOG_FORMAT: 'see log',
 } as const;
 
 /** What is no setting. The functions among these are nobody's business here. */
 const OTHER_OPTIONS = ['providers', 'callers', 'fetch', 'log', 'authenticate'];
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'];
-const PROVIDER_OPTIONS = ['key', 'baseUrl', 'like'];
+const PROVIDER_OPTIONS = ['key', 'baseUrl', 'like', 'structuredOutput'];
 const LABEL = /^[\w.-]{1,64}$/;
 /** The provider of the operator's own host, which has no name of its own. */
 const COMPAT = 'compat';
@@ -86,7 +87,7 @@ export function fixedDifferences(before: Options, after: Options): string[] {
 
 /** All of a provider's options but its key. */
 function placeOfProvider(given: unknown): string {
-  return isRecord(given) ? JSON.stringify([given['baseUrl'], given['like']]) : '';
+  return isRecord(given) ? JSON.stringify([given['baseUrl'], given['like'], given['structuredOutput']]) : '';
 }
 
 class OptionSource implements Source {
@@ -264,8 +265,18 @@ function providerOf(source: OptionSource, path: string, row: ProviderRow, given:
   if (keyGiven === undefined && row.isKeyRequired) source.problems.push(`${path}.key: required`);
   if (baseUrl === undefined && row.defaultBaseUrl === undefined) source.problems.push(`${path}.baseUrl: required`);
   const root = baseUrl === undefined ? BASE_URL.parse(row.defaultBaseUrl ?? '') : source.parse(`${path}.baseUrl`, baseUrl, BASE_URL);
+  const held = structuredOutputOf(source, path, row, given['structuredOutput']);
   if (root === undefined || source.problems.length > problemsBefore) return undefined;
-  return providerFrom(source, row, { key, root, place: `${path}.baseUrl` }, settings);
+  const own = held === undefined ? settings : { ...settings, structuredOutput: held };
+  return providerFrom(source, row, { key, root, place: `${path}.baseUrl` }, own);
+}
+
+/** What the embedder says of the answers of a host, of which it is the operator that knows. */
+function structuredOutputOf(source: OptionSource, path: string, row: ProviderRow, value: unknown): StructuredOutput | undefined {
+  if (value === undefined) return undefined;
+  if (row.structuredOutputVariable !== undefined) return source.parse(`${path}.structuredOutput`, value, STRUCTURED_OUTPUT);
+  source.problems.push(`${path}.structuredOutput: only of hosts that speak Chat Completions`);
+  return undefined;
 }
 
 function entriesOf(source: Source, path: string, value: unknown, expected: string): readonly (readonly [string, unknown])[] {
@@ -304,16 +315,12 @@ export function loadEnvironmentOptions(
     options[name] = isPlain ? place.type.parse(found.text) : found.text;
   }
   options['callers'] = Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()]));
-  const names = rows.map(({ name }) => name);
-  options['providers'] = Object.fromEntries(
-    config.providers.map(({ name, key, baseUrl }) => [
-      name,
-      {
-        ...(key === undefined ? {} : { key: key.reveal() }),
-        baseUrl: baseUrl.href,
-        ...(names.includes(name) ? {} : { like: COMPAT }),
-      },
-    ]),
-  );
+  options['providers'] = Object.fromEntries(config.providers.map(({ name, key, baseUrl }) => {
+    const row = rows.find((candidate) => candidate.name === name);
+    const variable = (row ?? compatRow(name)).structuredOutputVariable;
+    const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
+    const given = { key: key?.reveal(), baseUrl: baseUrl.href, like: row === undefined ? COMPAT : undefined, structuredOutput: held };
+    return [name, Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))];
+  }));
   return { options, problems: environment.problems };
 }

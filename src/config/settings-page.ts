@@ -11,8 +11,13 @@ const VALUES =
 
 const REGISTRATION = 'A provider is registered by its key, or, where the key is optional, also by its base URL alone.';
 
+const STRUCTURED_OUTPUT =
+  'What is known of the answers of a host that speaks Chat Completions is replaced by the variable that ends in `_STRUCTURED_OUTPUT` ' +
+  'instead of `_BASE_URL` (all but `openai`): `schema` if it holds them to a JSON schema, and calls to the parameters of strict tools; ' +
+  '`json_object` if to any JSON; `none`.';
+
 const SIGNALS =
-  'Exit codes: 0 stopped by a signal, or nothing wrong; 1 cannot start, crashed, or stopped at once by a second signal; ' +
+  'Exit codes: 0 stopped by a signal, or nothing wrong; 1 cannot start, crashed, stopped at once by a second signal, or something wrong; ' +
   '2 unknown argument. SIGHUP reads the files of secrets and certificates again.';
 
 /** The settings and the providers as Markdown tables. */
@@ -34,7 +39,7 @@ export function renderSettingsTable(rows: readonly ProviderRow[]): string {
     `\n${VALUES}\n\n${REGISTRATION}\n`,
     '| provider | key | base URL | default base URL |\n|---|---|---|---|',
     ...providers,
-    '',
+    `\n${STRUCTURED_OUTPUT}\n`,
   ].join('\n');
 }
 
@@ -63,7 +68,15 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
     'A chat completion gateway, configured by environment variables.',
     '',
     'Usage: gateway             serve until SIGTERM or SIGINT',
-    '       gateway --check     say what is wrong with the configuration, and exit',
+    '       gateway --check     say what is wrong with the configuration',
+    '       gateway --doctor    call each provider, and say what is wrong on the way; also:',
+    '                 --chat    have a model of each write a token: the first of its list that does,',
+    '                           or the one named, as --chat=provider/model',
+    '                 --json    print that as JSON',
+    '       gateway --probe URL exit with 0 if the URL answers 200, else with 1',
+    '       gateway --dashboard print a dashboard for Grafana',
+    '       gateway --alerts    print alert rules for Prometheus',
+    '       gateway --sandbox   serve as a fake provider, for tests; any port, or --port 9999',
     '       gateway --help      print this',
     '       gateway --version   print the version',
     '',
@@ -80,6 +93,8 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
     ...providers,
     '',
     wrapped(REGISTRATION, ''),
+    '',
+    wrapped(STRUCTURED_OUTPUT, ''),
     '',
   ].join('\n');
 }

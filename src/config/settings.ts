@@ -8,15 +8,20 @@
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
 import { renderDuration } from '../base/duration.ts';
+import { isLoopback } from '../base/loopback.ts';
 import { nearest } from '../base/nearest.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { Secret } from '../base/secret.ts';
+import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 import type { Source } from './source.ts';
+
+/** The type of the variables in which an operator says what the answers of a host are held to. */
+export const STRUCTURED_OUTPUT = word(...STRUCTURED_OUTPUTS);
 
 export type Setting = {
   readonly variable: string;
@@ -49,6 +54,8 @@ export const SETTINGS = [
     meaning: 'The name of that host in requests.' },
   { variable: 'GATEWAY_COMPAT_API_KEY', field: 'providers', type: SECRET, default: undefined,
     meaning: 'The key of that host, where it needs one.' },
+  { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
+    meaning: 'What that host holds answers to when asked: a JSON schema (and calls to the parameters of strict tools), any JSON, nothing. What it does not is `unsupported`.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
     meaning: 'A whole answer that is not streamed, or a model list, retries and waits included.' },
   { variable: 'GATEWAY_CONNECT_TIMEOUT', field: 'connectTimeoutMs', type: DURATION, default: '10s',
@@ -310,7 +317,10 @@ function readProvider(environment: Environment, row: ProviderRow, settings: Adap
   const [keyVariable, ...ignored] = row.keyVariables.filter((variable) => environment.isSet(variable, SECRET));
   const isBaseUrlSet = environment.isSet(row.baseUrlVariable, BASE_URL);
   if (keyVariable === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
-    if (isBaseUrlSet) environment.warnings.push(`${row.baseUrlVariable}: has no effect without ${row.keyVariables.join(' or ')}`);
+    const needed = row.isKeyRequired ? row.keyVariables.join(' or ') : row.baseUrlVariable;
+    for (const variable of [row.baseUrlVariable, row.structuredOutputVariable]) {
+      if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${needed}`);
+    }
     return undefined;
   }
   for (const variable of ignored) environment.warnings.push(`${variable}: ignored, because ${keyVariable} is set`);
@@ -321,7 +331,7 @@ function readProvider(environment: Environment, row: ProviderRow, settings: Adap
   const key = keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
   const root = isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
   if (root === undefined || (keyVariable !== undefined && key === undefined)) return undefined;
-  return providerFrom(environment, row, { key, root, place: row.baseUrlVariable }, settings);
+  return providerFrom(environment, row, { key, root, place: row.baseUrlVariable }, withStructuredOutput(environment, row, settings));
 }
 
 /** What a row makes of a key and a base URL, which stands at `place`. */
@@ -335,7 +345,14 @@ export function providerFrom(
     source.warnings.push(`${place}: keys and prompts travel to ${root.host} unencrypted; use https`);
   }
   const baseUrl = withVersion(root, row.versionSegment);
-  return { name: row.name, adapter: row.createAdapter(row.name, settings), baseUrl, key, keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+  const adapter = row.createAdapter(row.name, settings);
+  return { name: row.name, adapter, baseUrl, key, keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+}
+
+/** The settings, and what the operator says of the provider's answers, if anything. */
+function withStructuredOutput(environment: Environment, { structuredOutputVariable: variable }: ProviderRow, settings: AdapterSettings): AdapterSettings {
+  if (variable === undefined || !environment.isSet(variable, STRUCTURED_OUTPUT)) return settings;
+  return { ...settings, structuredOutput: environment.read(variable, STRUCTURED_OUTPUT) };
 }
 
 function withVersion(root: URL, versionSegment: string | undefined): URL {
@@ -344,10 +361,6 @@ function withVersion(root: URL, versionSegment: string | undefined): URL {
   const versioned = new URL(root);
   versioned.pathname = `${root.pathname === '/' ? '' : root.pathname}/${versionSegment}`;
   return versioned;
-}
-
-function isLoopback(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 function defaultProviderFrom(source: Source, wanted: string | undefined, providers: readonly Provider[]): string {

@@ -36,10 +36,16 @@ export type Provider = {
   readonly speaks: readonly string[];
 };
 
+/** What the answers of a host can be held to: a JSON schema, JSON of any kind, nothing. Each includes those after it. */
+export const STRUCTURED_OUTPUTS = ['schema', 'json_object', 'none'] as const;
+export type StructuredOutput = (typeof STRUCTURED_OUTPUTS)[number];
+
 /** What settings tell a codec. */
 export type AdapterSettings = {
-  /** Which of OpenAI's two APIs serves chats; `auto` = Chat Completions, and Responses for the models that demand it. */
+  /** Which of OpenAI's two APIs serves chats; `auto` = Chat Completions, and Responses for what that cannot serve. */
   readonly openAiApi: 'auto' | 'chat' | 'responses';
+  /** Replaces what is known of the host; absent = that. */
+  readonly structuredOutput?: StructuredOutput | undefined;
 };
 
 /** How one provider is configured from the environment. Adding a provider is adding a row. */
@@ -56,6 +62,8 @@ export type ProviderRow = {
   /** Added to the base URL's path unless that already ends in a version, e.g. `v1beta`. Undefined = used as it is. */
   readonly versionSegment: string | undefined;
   readonly keyHeader: { readonly name: string; readonly prefix: string };
+  /** The variable in which an operator says what its answers are held to; absent = there is no question. */
+  readonly structuredOutputVariable?: string;
   /** The dialects of callers that it speaks as their maker does; absent = none. */
   readonly speaks?: readonly string[];
   /** The codec, for a provider registered under this name; without settings, by their defaults. */
@@ -120,34 +128,48 @@ export const REQUEST_FEATURES = [
   'user text',
   'user image (inline)',
   'user image (url)',
+  'user document (pdf inline)',
+  'user document (pdf url)',
+  'user document (text)',
   'assistant text',
   'assistant tool_call',
   'assistant provider_state',
   'tool_result',
   'tool_result.is_error',
+  'tool_result image',
+  'tool_result document',
   'max_tokens',
   'temperature',
   'top_p',
   'stop',
   'tools',
   'tools without parameters',
+  'tools strict',
   'tool_choice auto',
   'tool_choice none',
   'tool_choice required',
   'tool_choice tool',
+  'tool_choice.parallel false',
   'thinking on',
   'thinking off',
   'thinking.effort low',
   'thinking.effort medium',
   'thinking.effort high',
   'thinking.effort max',
+  'output',
+  'output.schema',
+  'output.strict false',
+  'cache',
+  'cache.ttl long',
+  'user',
   'provider_options',
 ] as const;
 export type RequestFeature = (typeof REQUEST_FEATURES)[number];
 
 /**
  * `sent`: as it is, under `as`. `translated`: the nearest the provider has, said in `as`.
+ * `ignored`: a hint, which the provider has no field for and which is left out; `as` says what happens without it.
  * `refused`: answered with kind `unsupported` before any call; `as` says why.
  */
-export type Support = { readonly is: 'sent' | 'translated' | 'refused'; readonly as: string };
+export type Support = { readonly is: 'sent' | 'translated' | 'ignored' | 'refused'; readonly as: string };
 export type SupportTable = Readonly<Record<RequestFeature, Support>>;

@@ -25,17 +25,25 @@ export type ChatRequest = {
   readonly toolChoice: ToolChoice | undefined;
   /** Undefined = the provider's default. */
   readonly thinking: Thinking | undefined;
+  /** Undefined = any text. */
+  readonly output: OutputFormat | undefined;
+  /** A hint, never a reason to refuse. */
+  readonly cache: CacheHint | undefined;
+  /** Who among the caller's own users asks; opaque, and not as the caller wrote it once it leaves: see tenant.ts. */
+  readonly user: string | undefined;
   /** A merge patch (RFC 7396) over the outbound payload. */
   readonly providerOptions: JsonObject | undefined;
 };
 
 export type Turn = UserTurn | AssistantTurn | ToolTurn;
-export type UserTurn = { readonly role: 'user'; readonly parts: readonly (TextPart | ImagePart)[] };
+export type UserTurn = { readonly role: 'user'; readonly parts: readonly ContentPart[] };
 export type AssistantTurn = { readonly role: 'assistant'; readonly parts: readonly AssistantPart[] };
 /** Answers to calls of the nearest assistant turn before it. */
 export type ToolTurn = { readonly role: 'tool'; readonly parts: readonly ToolResultPart[] };
 export type AssistantPart = TextPart | ToolCallPart;
-export type Part = TextPart | ImagePart | ToolCallPart | ToolResultPart;
+/** What people and tools say to a model. */
+export type ContentPart = TextPart | ImagePart | DocumentPart;
+export type Part = ContentPart | ToolCallPart | ToolResultPart;
 
 /** Text is empty only on an assistant turn, beside a state. */
 export type TextPart = { readonly type: 'text'; readonly text: string; readonly state: string | undefined };
@@ -45,6 +53,16 @@ export type ImagePart = {
   readonly source:
     | { readonly type: 'inline'; readonly mediaType: string; readonly base64: string }
     | { readonly type: 'url'; readonly url: string };
+};
+
+export const DOCUMENT_TYPES = ['application/pdf', 'text/plain'] as const;
+export type DocumentPart = {
+  readonly type: 'document';
+  readonly mediaType: (typeof DOCUMENT_TYPES)[number];
+  /** Inline text is UTF-8. */
+  readonly source: { readonly type: 'inline'; readonly base64: string } | { readonly type: 'url'; readonly url: string };
+  /** What a reader would call it; a file name, usually. */
+  readonly name: string | undefined;
 };
 
 export type ToolCallPart = {
@@ -60,7 +78,8 @@ export type ToolCallPart = {
 export type ToolResultPart = {
   readonly type: 'tool_result';
   readonly toolCallId: string;
-  readonly content: string;
+  /** Parts are at least one, each text of them without a state. */
+  readonly content: string | readonly ContentPart[];
   readonly isError: boolean;
 };
 
@@ -69,11 +88,32 @@ export type Tool = {
   readonly description: string | undefined;
   /** The text of a JSON-schema object; undefined = a tool without arguments. */
   readonly parameters: RawJson | undefined;
+  /** Whether calls have to match the parameters; undefined = as the provider does without being told. */
+  readonly strict: boolean | undefined;
 };
 
+/** `parallel`: false = at most one call a turn; undefined = the provider's default. */
 export type ToolChoice =
-  | { readonly mode: 'auto' | 'none' | 'required' }
-  | { readonly mode: 'tool'; readonly name: string };
+  | { readonly mode: 'auto' | 'none' | 'required'; readonly parallel: boolean | undefined }
+  | { readonly mode: 'tool'; readonly name: string; readonly parallel: boolean | undefined };
+
+/** The answer's text is JSON. */
+export type OutputFormat = {
+  /** The text of a JSON-schema object, sent digit for digit; undefined = any JSON. */
+  readonly schema: RawJson | undefined;
+  /** `[A-Za-z0-9_-]{1,64}`, for providers that want schemas named. */
+  readonly name: string;
+  /** Whether the answer has to match the schema, where a provider leaves that to the request. True without a schema. */
+  readonly strict: boolean;
+};
+
+export const CACHE_TTLS = ['short', 'long'] as const;
+export type CacheHint = {
+  /** What requests with the same beginning share. */
+  readonly key: string | undefined;
+  /** Undefined = the provider's default. */
+  readonly ttl: (typeof CACHE_TTLS)[number] | undefined;
+};
 
 export const EFFORTS = ['low', 'medium', 'high', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
@@ -124,10 +164,16 @@ export type Delta =
 export type ModelInfo = {
   readonly id: string;
   readonly displayName: string | undefined;
-  /** Tokens. */
+  /** Tokens of input and output together. */
   readonly contextWindow: number | undefined;
   /** Tokens. */
+  readonly inputTokensMax: number | undefined;
+  /** Tokens. */
   readonly outputTokensMax: number | undefined;
+  /** What a request may hold: `text`, `image`, `pdf`, `audio`, … */
+  readonly input: readonly string[] | undefined;
+  /** When it becomes deprecated, or did, as the provider writes it. */
+  readonly deprecatedAt: string | undefined;
 };
 
 /** Every text part of the turn, concatenated. */

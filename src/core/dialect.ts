@@ -38,6 +38,8 @@ export type Translation = {
   readonly request: ChatRequest;
   /** Where in the body something stands that was left out because the answer is the same without it. Empty = nothing. */
   readonly ignored: readonly string[];
+  /** A sentence of a failure that was found in the request, with its places as the caller's own format names them; absent = they are the same. */
+  readonly told?: (sentence: string) => string;
 };
 
 /** What an answer says besides the reply itself. */
@@ -89,11 +91,16 @@ export interface DialectRelay {
 /** How callers ask what a request would take, with the same body as for an answer. */
 export interface DialectCounting {
   readonly route: DialectRoute;
-  /** Below the base URL of a provider to which such a request is relayed. */
-  readonly relayPath: string;
+  /** Below the base URL of a provider to which such a request is relayed; undefined = to none. */
+  readonly relayPath: string | undefined;
+  /** What it is called when the provider does not count. */
+  readonly missing: 'not_found' | 'unsupported';
   /** The body of a good answer, unless it is the provider's own. */
-  render(inputTokens: number): string;
+  render(inputTokens: number, facts: CountFacts): string;
 }
+
+/** What was counted for whom. */
+export type CountFacts = { readonly provider: string; readonly model: string };
 
 /** What keeps callers apart who share a provider's account. */
 export type RelayRules = {

@@ -43,6 +43,8 @@ export type FailureFields = {
   readonly status?: number;
   /** Overrides the kind's own rule, e.g. for an exhausted quota. */
   readonly isRetried?: boolean;
+  /** Most further attempts, where another is worth less than elsewhere; undefined = as many as the operator allows. */
+  readonly retriesMax?: number | undefined;
   /** How long the provider asked to wait. */
   readonly retryAfterMs?: number | undefined;
   /** The provider's HTTP status, 0 or absent when there was none. */
@@ -55,6 +57,10 @@ export type FailureFields = {
   readonly quotes?: readonly string[];
   /** The gateway's own doing (out of descriptors, a limit of its own): not retried, and not held against the provider. */
   readonly isOwn?: boolean;
+  /** The platform's code for what became of the connection, e.g. `ECONNREFUSED`. */
+  readonly code?: string | undefined;
+  /** It happened at the proxy on the way. */
+  readonly isAtProxy?: boolean;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -65,12 +71,15 @@ export class Failure {
   readonly message: string;
   readonly status: number;
   readonly isRetried: boolean;
+  readonly retriesMax: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly upstreamStatus: number;
   readonly detail: string | undefined;
   readonly limit: string | undefined;
   readonly quotes: readonly string[];
   readonly isOwn: boolean;
+  readonly code: string | undefined;
+  readonly isAtProxy: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -79,11 +88,14 @@ export class Failure {
     this.status = fields.status ?? row.status;
     this.isOwn = fields.isOwn ?? false;
     this.isRetried = fields.isRetried ?? (row.isRetried && !this.isOwn);
+    this.retriesMax = fields.retriesMax;
     this.retryAfterMs = fields.retryAfterMs;
     this.upstreamStatus = fields.upstreamStatus ?? 0;
     this.detail = fields.detail;
     this.limit = fields.limit;
     this.quotes = fields.quotes ?? NO_QUOTES;
+    this.code = fields.code;
+    this.isAtProxy = fields.isAtProxy ?? false;
   }
 
   /** The same failure but for what is given here. */
@@ -115,6 +127,7 @@ export type UpstreamReport = {
   readonly detail?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly isRetried?: boolean;
+  readonly retriesMax?: number | undefined;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -145,6 +158,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
     {
       upstreamStatus: report.status,
       detail: report.detail,
+      retriesMax: report.retriesMax,
       retryAfterMs: report.retryAfterMs,
       quotes: [code, param].filter((word) => MACHINE_WORD.test(word)),
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),

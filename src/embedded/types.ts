@@ -32,6 +32,8 @@ export type ProviderOptions = {
   readonly baseUrl?: string | undefined;
   /** Whose API it has, where its name does not say so: `openai`, `anthropic` …, or `compat` for any OpenAI-compatible host. */
   readonly like?: string | undefined;
+  /** Of a host that speaks Chat Completions: what it holds answers to, where that is not known or other than known. */
+  readonly structuredOutput?: 'schema' | 'json_object' | 'none' | undefined;
 };
 
 export type LogReceiver = {

@@ -6,6 +6,7 @@ import { checkConversation } from '../core/conversation.ts';
 import type { DecodedRequest, DialectRelay, DialectRoute } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
+import { tenantRequest } from '../core/tenant.ts';
 import type { CallContext } from '../gateway/gateway.ts';
 import type { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
@@ -67,11 +68,11 @@ export function translatedCall(
 ): UpstreamCall | Failure {
   const translation = decoded.translate(model);
   if (translation instanceof Failure) return translation;
-  const { request, ignored } = translation;
-  const breach = checkConversation(request.turns);
-  if (breach !== undefined) return breach;
-  const call = encode(request);
-  if (!(call instanceof Failure)) nameIgnored(exchange, parts, ignored);
+  const { ignored, told } = translation;
+  const request = tenantRequest(translation.request, exchange.caller);
+  const call = checkConversation(request.turns) ?? encode(request);
+  if (call instanceof Failure) return told === undefined ? call : call.with({ message: told(call.message) });
+  nameIgnored(exchange, parts, ignored);
   return call;
 }
 

@@ -25,7 +25,7 @@ export async function answerCount(exchange: Exchange, parts: ServerParts, counti
     }
     const reply = await parts.gateway.count(asked.provider, asked.counting, asked.call, contextOf(exchange, parts, deadline));
     if (reply instanceof Failure) exchange.sendFailure(parts.presentable(reply));
-    else exchange.sendJson(200, asked.relay === undefined ? counting.render(reply.inputTokens) : reply.raw);
+    else exchange.sendJson(200, asked.relay === undefined ? counting.render(reply.inputTokens, { provider: asked.provider.name, model: asked.model }) : reply.raw);
   } finally {
     deadline.clear();
   }
@@ -33,6 +33,7 @@ export async function answerCount(exchange: Exchange, parts: ServerParts, counti
 
 type Asked = {
   readonly provider: Received['target']['provider'];
+  readonly model: string;
   /** As the provider does it. */
   readonly counting: TokenCounting;
   readonly call: UpstreamCall;
@@ -43,11 +44,12 @@ type Asked = {
 function askedOf(exchange: Exchange, parts: ServerParts, dialects: DialectCounting, { decoded, target }: Received): Asked | Failure {
   const { provider, model } = target;
   const { counting } = provider.adapter;
-  if (counting === undefined) return new Failure('not_found', `${provider.name} counts no tokens`);
-  const relay = relayTo(provider, exchange);
+  if (counting === undefined) return new Failure(dialects.missing, `${provider.name} counts no tokens`);
+  const { relayPath } = dialects;
+  const relay = relayPath === undefined ? undefined : relayTo(provider, exchange);
   const call =
-    relay === undefined
+    relay === undefined || relayPath === undefined
       ? translatedCall(exchange, parts, decoded, model, (request) => counting.encode(request))
-      : relayedCall(exchange, parts, relay, dialects.relayPath, decoded, model);
-  return call instanceof Failure ? call : { provider, counting, call, relay };
+      : relayedCall(exchange, parts, relay, relayPath, decoded, model);
+  return call instanceof Failure ? call : { provider, model, counting, call, relay };
 }

@@ -20,6 +20,8 @@ const FETCH_MS_MAX = 15_000;
 const MODELS_MAX = 5000;
 /** No longer name can be asked for. */
 const TEXT_CHARS_MAX = 256;
+/** More kinds of input than any model takes. */
+const INPUT_KINDS_MAX = 16;
 
 export type ModelsOutcome = readonly ModelInfo[] | Failure;
 
@@ -152,5 +154,14 @@ function bound({ name }: Provider, models: ModelsOutcome): ModelsOutcome {
   if (models.length > MODELS_MAX) return beyondLimit(name, 200, `its model list has more than ${MODELS_MAX} models`);
   return models
     .filter(({ id }) => id.length <= TEXT_CHARS_MAX)
-    .map((model) => (model.displayName === undefined ? model : { ...model, displayName: bounded(model.displayName, TEXT_CHARS_MAX) }));
+    .map((model) => ({
+      ...model,
+      displayName: boundedText(model.displayName),
+      input: model.input?.slice(0, INPUT_KINDS_MAX).map((kind) => bounded(kind, TEXT_CHARS_MAX)),
+      deprecatedAt: boundedText(model.deprecatedAt),
+    }));
+}
+
+function boundedText(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : bounded(text, TEXT_CHARS_MAX);
 }

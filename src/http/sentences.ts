@@ -2,6 +2,7 @@
 
 import { bounded, createRedactor } from '../base/redact.ts';
 import type { Secret } from '../base/secret.ts';
+import { sentenceOf } from '../core/failure-sentence.ts';
 import type { Failure } from '../core/failure.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -13,22 +14,12 @@ const MASKED_CHARS_MAX = 8 * DETAIL_CHARS_MAX;
 export function createSentences(secrets: readonly Secret[], forwardsErrorMessages: boolean): Pick<ServerParts, 'presentable' | 'sentence' | 'redacted'> {
   const redact = createRedactor(secrets);
   const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
-  const sentence = (failure: Failure): string => sentenceOf(failure, redact);
+  const sentence = (failure: Failure): string => bounded(sentenceOf(failure, redact), DETAIL_CHARS_MAX);
   return {
     presentable: (failure) => failure.with({ message: sentence(failure) + (forwardsErrorMessages ? proseOf(failure, redacted) : '') }),
     sentence,
     redacted,
   };
-}
-
-/** The gateway's own sentence. Only what it quotes of others is searched: a key such as `ollama` would garble the rest. */
-function sentenceOf({ message, quotes }: Failure, redact: (text: string) => string): string {
-  let sentence = message;
-  for (const quote of quotes) {
-    const masked = redact(quote);
-    if (masked !== quote) sentence = sentence.replaceAll(quote, () => masked);
-  }
-  return bounded(sentence, DETAIL_CHARS_MAX);
 }
 
 /** The provider's own words, masked and cut, to follow the sentence; none for a rejected credential. */

@@ -4,7 +4,6 @@
  */
 
 import { createHash, createHmac } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
 
 /** A tool that the model may call, with the JSON schema of its arguments. */
 export type Tool = { readonly name: string; readonly schema: unknown };
@@ -30,20 +29,62 @@ export type Ask = {
   readonly isLines: boolean;
   /** Whether only its tokens are to be counted, on the protocols that do. */
   readonly isCount?: boolean;
+  /** The form that the answer is asked in, where it is not plain text. */
+  readonly output?: Output | undefined;
+  /** Undefined where nothing is said about caching. */
+  readonly cache?: CachePlan | undefined;
+  /** Whether what is written to a cache stays there for longer, on the one protocol that counts it apart. */
+  readonly isLongCached?: boolean;
+  /** Whether a turn may call once at most. */
+  readonly isSerial?: boolean;
   /** Whether reasoning comes sealed for the next turn, on the one protocol where that has to be asked for. */
   readonly isSealed?: boolean;
 };
 
+/** JSON, of any kind where there is no schema. */
+export type Output = {
+  readonly schema: unknown;
+  /** Whether required properties come first, whatever the order in the schema. */
+  readonly isRequiredFirst?: boolean;
+  /** Whether the answer is one of the schema's texts, without quotation marks. */
+  readonly isBare?: boolean;
+};
+
+/** The beginning of a request up to one of its parts. */
+export type Prefix = { readonly key: string; readonly tokens: number };
+
+/** What a request wants of the provider's cache. */
+export type CachePlan = {
+  /** What a prefix has to share besides its text. */
+  readonly scope: string;
+  /** Where an earlier one may have ended. */
+  readonly reads: readonly Prefix[];
+  /** Where this one ends, for later ones. */
+  readonly writes: readonly Prefix[];
+};
+
+/** A document in a turn: its text, or undefined where it takes more than reading to get at it. */
+export type TurnDocument = string | undefined;
+
 /** One message, reduced to what the fake model looks at. Results make a user turn, as they do on two of the protocols. */
 export type Turn =
-  | { readonly by: 'user'; readonly text: string; readonly imageCount: number; readonly results: readonly string[] }
+  | {
+      readonly by: 'user';
+      readonly text: string;
+      /** Those in results included, and documents likewise. */
+      readonly imageCount: number;
+      readonly documents: readonly TurnDocument[];
+      readonly results: readonly string[];
+    }
   | { readonly by: 'assistant'; readonly text: string; readonly calls: readonly string[] };
 
 /** What a conversation comes down to. */
 export type ConversationFacts = {
   /** The last text by the user, not counting results. */
   readonly userText: string;
+  /** Since then, and in what the tools answered; documents likewise. */
   readonly imageCount: number;
+  readonly documentCount: number;
   /** How many turns called tools since the user last said something. */
   readonly round: number;
   /** What the tools answered since then. */
@@ -51,30 +92,52 @@ export type ConversationFacts = {
   readonly inputTokens: number;
   /** Of these, what an earlier request has brought already. */
   readonly cachedTokens: number;
+  /** And what is kept of it for later ones. */
+  readonly cacheWriteTokens: number;
 };
 
 const IMAGE_TOKENS = 85;
+/** Of a document that is not plain text. */
+const DOCUMENT_TOKENS = 1500;
 
 /** The facts of a conversation. A token is a word; the same conversation costs the same on every protocol. */
 export function conversationFacts(system: string, turns: readonly Turn[], tools: readonly Tool[]): ConversationFacts {
-  const lastUserAt = turns.findLastIndex((turn) => turn.by === 'user' && (turn.text !== '' || turn.imageCount > 0));
+  const lastUserAt = turns.findLastIndex((turn, index) => isSaid(turn, turns[index - 1]));
   const lastUser = turns[lastUserAt];
   const since = turns.slice(lastUserAt + 1);
+  const shown = [...(lastUser === undefined ? [] : [lastUser]), ...since].filter((turn) => turn.by === 'user');
   const lastAssistantAt = turns.findLastIndex((turn) => turn.by === 'assistant');
-  const basis = wordCount(system) + sum(tools.map((tool) => wordCount(tool.name) + wordCount(JSON.stringify(tool.schema))));
+  const basis = wordCount(system) + sum(tools.map(toolTokens));
   return {
     userText: lastUser?.by === 'user' ? lastUser.text : '',
-    imageCount: lastUser?.by === 'user' ? lastUser.imageCount : 0,
+    imageCount: sum(shown.map((turn) => turn.imageCount)),
+    documentCount: sum(shown.map((turn) => turn.documents.length)),
     round: since.filter((turn) => turn.by === 'assistant' && turn.calls.length > 0).length,
     results: since.flatMap((turn) => (turn.by === 'user' ? turn.results : [])),
     inputTokens: basis + sum(turns.map(tokenCount)),
     cachedTokens: lastAssistantAt === -1 ? 0 : basis + sum(turns.slice(0, lastAssistantAt).map(tokenCount)),
+    cacheWriteTokens: 0,
   };
 }
 
-function tokenCount(turn: Turn): number {
-  const texts = turn.by === 'user' ? turn.results : turn.calls;
-  return wordCount(turn.text) + sum(texts.map(wordCount)) + (turn.by === 'user' ? turn.imageCount * IMAGE_TOKENS : 0);
+/** What a tool costs. */
+export function toolTokens(tool: Tool): number {
+  return wordCount(tool.name) + wordCount(JSON.stringify(tool.schema));
+}
+
+/** Whether the user says something. Images and documents beside results, or right after them, are the tools' own. */
+function isSaid(turn: Turn, before: Turn | undefined): boolean {
+  if (turn.by === 'assistant') return false;
+  const hasMedia = turn.imageCount > 0 || turn.documents.length > 0;
+  if (turn.results.length > 0) return turn.text !== '';
+  return hasMedia ? before?.by !== 'user' || before.results.length === 0 : turn.text !== '';
+}
+
+/** What a turn costs. */
+export function tokenCount(turn: Turn): number {
+  if (turn.by === 'assistant') return wordCount(turn.text) + sum(turn.calls.map(wordCount));
+  const documents = turn.documents.map((text) => (text === undefined ? DOCUMENT_TOKENS : wordCount(text)));
+  return wordCount(turn.text) + sum(turn.results.map(wordCount)) + turn.imageCount * IMAGE_TOKENS + sum(documents);
 }
 
 /** Words as separated by white space. */
@@ -111,6 +174,7 @@ export type Script = {
 export type Usage = {
   readonly inputTokens: number;
   readonly cachedTokens: number;
+  readonly cacheWriteTokens: number;
   /** Includes the reasoning. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
@@ -149,7 +213,7 @@ export type Incoming = {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 };
 
@@ -161,8 +225,8 @@ export type Protocol = {
   readonly wrongKey: Complaint;
   /** Undefined when the path is neither that of a chat nor that of a count. */
   readonly decode: (incoming: Incoming) => Ask | Complaint | undefined;
-  /** A page of models; undefined when the path is not that of the list. */
-  readonly models: (incoming: Incoming) => string | undefined;
+  /** What is neither: models, and what can be stored; undefined when the path is none of these. */
+  readonly resource: (incoming: Incoming) => string | Complaint | undefined;
   readonly render: (ask: Ask, script: Script) => Reply;
   readonly renderComplaint: (complaint: Complaint) => Reply;
   /** The complaint as an event inside a stream. */
@@ -171,8 +235,12 @@ export type Protocol = {
   readonly quotaExhausted: Complaint;
 };
 
-/** The models of every list; two to a page. */
-export const MODEL_IDS = ['fake-chat', 'fake-tool-loop', 'fake-thinking'] as const;
+/** The models of every list; two to a page. The last is on its way out. */
+export const MODEL_IDS: readonly string[] = ['fake-chat', 'fake-tool-loop', 'fake-thinking'];
+export const DEPRECATED_ID = 'fake-thinking';
+/** Since when, and until when. */
+export const DEPRECATED_AT = '2026-09-01T00:00:00Z';
+export const RETIRES_AT = '2027-03-01T00:00:00Z';
 /** However many were asked for. */
 export const MODELS_PER_PAGE = 2;
 /** What every model is said to hold. */

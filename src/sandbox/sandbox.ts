@@ -3,25 +3,30 @@
  * compatible dialect of the second, as strict as the real ones and failing on demand.
  *
  * It stands behind the demonstration, the tests and rehearsals of failures. The model's name says what happens: `MODELS`
- * lists the well-behaved, `FAULTS` the others. It remembers nothing of a conversation, and knows nothing of the gateway.
+ * lists the well-behaved, `FAULTS` the others; a test writes its own by `reply`. Of a conversation it remembers what it cached, and
+ * knows nothing of the gateway.
  */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ANTHROPIC } from './anthropic/protocol.ts';
+import { PromptCache } from './cache.ts';
+import { recordCall } from './calls.ts';
+import type { Call, ProtocolName, RecordedCall } from './calls.ts';
+import { control } from './control.ts';
 import { FAULTS } from './faults.ts';
+import type { Fault } from './faults.ts';
 import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
 import { RESPONSES } from './openai-responses/protocol.ts';
 import { Complaint, jsonReply } from './protocol.ts';
 import type { Ask, Incoming, Protocol, Reply } from './protocol.ts';
+import { Replies } from './replies.ts';
+import type { Order, ReplyFunction, ScriptedReply } from './replies.ts';
 import { matchName, writeScript } from './script.ts';
 import { Wire, sendReply } from './wire.ts';
-
-export { FAULTS } from './faults.ts';
-export { MODELS } from './script.ts';
 
 export type SandboxSettings = {
   /** 0, the default, takes a free port. */
@@ -33,57 +38,56 @@ export type SandboxSettings = {
   readonly tokenDelayMs?: number;
 };
 
-/** A request as it arrived. */
-export type RecordedCall = {
-  readonly method: string;
-  /** With its query. */
-  readonly path: string;
-  /** Names in lower case. */
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-  /** True once the peer has hung up before its reply was finished. */
-  readonly closedEarly: boolean;
-};
-
 /** A running sandbox. */
 export type Sandbox = {
-  readonly origin: string;
+  /** Its origin, without a path. */
+  readonly url: string;
   /** What to set as each provider's base URL. */
   readonly baseUrls: { readonly anthropic: string; readonly openai: string; readonly gemini: string; readonly compat: string };
-  /** The last 200 requests, oldest first. */
+  /** Variables that point the vendors' SDKs at it, and a gateway. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The last 200 requests, oldest first; fewer where their bodies are more than 64 MiB together. */
   readonly calls: readonly RecordedCall[];
+  /**
+   * Writes what a model answers: each request gets the next reply, and the last goes on; without any the model answers by its
+   * name again. `*` is any model without replies of its own. Requests that the provider would refuse are refused all the same.
+   * Throws a TypeError for what is no reply.
+   */
+  reply(model: string, ...replies: readonly (ScriptedReply | ReplyFunction<RecordedCall>)[]): void;
+  /** Forgets replies, calls, what was cached and how often anything failed. */
+  reset(): void;
   openConnections(): number;
   /** Cuts every connection and stops listening. */
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 };
 
-const PROTOCOLS: readonly (readonly [prefix: string, protocol: Protocol])[] = [
-  ['/anthropic', ANTHROPIC],
-  ['/openai/v1/responses', RESPONSES],
-  ['/openai/v1', OPENAI],
-  ['/gemini', GEMINI],
-  ['/compat/v1', COMPATIBLE],
+const PROTOCOLS: readonly { readonly prefix: string; readonly name: ProtocolName; readonly protocol: Protocol }[] = [
+  { prefix: '/anthropic', name: 'anthropic', protocol: ANTHROPIC },
+  { prefix: '/openai/v1/responses', name: 'openai-responses', protocol: RESPONSES },
+  { prefix: '/openai/v1', name: 'openai-chat', protocol: OPENAI },
+  { prefix: '/gemini', name: 'gemini', protocol: GEMINI },
+  { prefix: '/compat/v1', name: 'compat', protocol: COMPATIBLE },
 ];
 
-const CALLS_MAX = 200;
 /** As much as the strictest of the real ones takes. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** How many flaky conversations are told apart; the oldest is forgotten. */
 const FLAKY_MAX = 1000;
 
-type State = {
+type State = Pick<Sandbox, 'reply' | 'reset'> & {
   readonly key: string | undefined;
   readonly tokenDelayMs: number;
-  readonly calls: Writable<RecordedCall>[];
+  readonly calls: Call[];
+  readonly replies: Replies<RecordedCall>;
   readonly flakyCounts: Map<string, number>;
+  readonly cache: PromptCache;
 };
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Starts a sandbox; rejects when the port is taken. */
 export async function startSandbox(settings: SandboxSettings = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0 } = settings;
-  const state: State = { key, tokenDelayMs, calls: [], flakyCounts: new Map() };
+  const state = createState(key, tokenDelayMs);
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => void serve(state, request, response));
   server.on('connection', (socket) => {
@@ -92,23 +96,56 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   });
   server.listen(port, host);
   await once(server, 'listening');
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  const close = async (): Promise<void> => {
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
   return {
-    origin,
-    baseUrls: {
-      anthropic: `${origin}/anthropic`,
-      openai: `${origin}/openai/v1`,
-      gemini: `${origin}/gemini`,
-      compat: `${origin}/compat/v1`,
-    },
+    url,
+    baseUrls: baseUrlsOf(url),
+    environment: environmentOf(url, key ?? ANY_KEY),
     calls: state.calls,
+    reply: state.reply,
+    reset: state.reset,
     openConnections: () => sockets.size,
-    async close() {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function createState(key: string | undefined, tokenDelayMs: number): State {
+  const calls: Call[] = [];
+  const replies = new Replies<RecordedCall>();
+  const flakyCounts = new Map<string, number>();
+  const cache = new PromptCache();
+  return {
+    key, tokenDelayMs, calls, replies, flakyCounts, cache,
+    reply: (model, ...given) => replies.set(model, given),
+    reset() {
+      calls.length = 0;
+      replies.clear();
+      flakyCounts.clear();
+      cache.clear();
     },
+  };
+}
+
+const ANY_KEY = 'sandbox-key';
+
+function baseUrlsOf(url: string): Sandbox['baseUrls'] {
+  return { anthropic: `${url}/anthropic`, openai: `${url}/openai/v1`, gemini: `${url}/gemini`, compat: `${url}/compat/v1` };
+}
+
+/** Under the names that the SDKs of the vendors, the AI SDK, LangChain and the gateway read. */
+function environmentOf(url: string, key: string): Readonly<Record<string, string>> {
+  const { anthropic, openai, gemini } = baseUrlsOf(url);
+  return {
+    ANTHROPIC_BASE_URL: anthropic, ANTHROPIC_API_KEY: key,
+    OPENAI_BASE_URL: openai, OPENAI_API_KEY: key,
+    GEMINI_BASE_URL: gemini, GOOGLE_GEMINI_BASE_URL: gemini, GEMINI_API_KEY: key, GOOGLE_GENERATIVE_AI_API_KEY: key,
   };
 }
 
@@ -116,10 +153,9 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
   const wire = new Wire(response);
   const body = await readBody(request);
   if (body === undefined) return;
-  const path = request.url ?? '/';
-  const call = { method: request.method ?? '', path, headers: request.headers, body, closedEarly: false };
-  state.calls.push(call);
-  if (state.calls.length > CALLS_MAX) state.calls.shift();
+  const controlled = control(state, request.method ?? '', request.url ?? '', body);
+  if (controlled !== undefined) return sendReply(wire, controlled, 0);
+  const call = recordCall(state.calls, request, body);
   response.once('close', () => (call.closedEarly = !wire.isDone && !response.writableFinished));
   await answer(state, wire, call, request.socket.localPort ?? 0);
 }
@@ -139,18 +175,26 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString();
 }
 
-async function answer(state: State, wire: Wire, call: RecordedCall, port: number): Promise<void> {
+async function answer(state: State, wire: Wire, call: Call, port: number): Promise<void> {
   const url = new URL(call.path, 'http://sandbox');
-  const row = PROTOCOLS.find(([prefix]) => `${url.pathname}/`.startsWith(`${prefix}/`));
+  const row = PROTOCOLS.find(({ prefix }) => `${url.pathname}/`.startsWith(`${prefix}/`));
   if (row === undefined) return sendReply(wire, jsonReply(404, '{"error":"no such path"}'), 0);
-  const [prefix, protocol] = row;
-  const incoming: Incoming = { ...call, path: decoded(url.pathname.slice(prefix.length)), query: url.searchParams };
+  const { prefix, protocol } = row;
+  call.protocol = row.name;
+  const incoming: Incoming = {
+    method: call.method, headers: call.headers, body: call.body, path: decodedPath(url.pathname.slice(prefix.length)), query: url.searchParams,
+  };
   const key = protocol.keyOf(incoming);
-  const answered = checkKey(state, protocol, key) ?? protocol.models(incoming) ?? decodeChat(protocol, incoming);
-  if (answered instanceof Complaint) return sendReply(wire, protocol.renderComplaint(answered), 0);
-  if (typeof answered === 'string') return sendReply(wire, jsonReply(200, answered), 0);
-  const good = (): Reply => protocol.render(answered, writeScript(answered));
-  const fault = matchName(FAULTS, answered.model);
+  const decoded = checkKey(state, protocol, key) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming);
+  if (decoded instanceof Complaint) return sendReply(wire, protocol.renderComplaint(decoded), 0);
+  if (typeof decoded === 'string') return sendReply(wire, jsonReply(200, decoded), 0);
+  call.model = decoded.model;
+  call.isStream = decoded.isStream;
+  const order = decoded.isCount === true ? undefined : await state.replies.take(decoded.model, call);
+  if (order instanceof Complaint) return sendReply(wire, protocol.renderComplaint(order), 0);
+  const answered = withCacheFigures(state.cache, decoded);
+  const good = (): Reply => protocol.render(answered, writeScript(answered, order?.blocks));
+  const fault = faultOf(answered, order);
   if (fault === undefined) return sendReply(wire, good(), state.tokenDelayMs);
   const exchange = {
     wire, protocol, ask: answered, key: key ?? '', otherOrigin: `http://localhost:${port}`, tokenDelayMs: state.tokenDelayMs,
@@ -160,7 +204,14 @@ async function answer(state: State, wire: Wire, call: RecordedCall, port: number
   await fault.row.act(exchange, fault.n);
 }
 
-function decoded(path: string): string {
+/** The way in which an answer is to fail: as it was written, or else by the model's name. */
+function faultOf(ask: Ask, order: Order | undefined): ReturnType<typeof matchName<Fault>> {
+  if (order === undefined) return matchName(FAULTS, ask.model);
+  const name = order.status === undefined ? order.fault : `fake-status-${order.status}`;
+  return name === undefined ? undefined : matchName(FAULTS, name);
+}
+
+function decodedPath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
@@ -178,6 +229,13 @@ function checkKey(state: State, protocol: Protocol, key: string | undefined): Co
 function decodeChat(protocol: Protocol, incoming: Incoming): Ask | Complaint {
   if (Buffer.byteLength(incoming.body) > BODY_BYTES_MAX) return new Complaint(413, 'Request exceeds the maximum size');
   return protocol.decode(incoming) ?? new Complaint(404, `Not found: ${incoming.method} ${incoming.path}`);
+}
+
+/** The request with what the cache has of it. */
+function withCacheFigures(cache: PromptCache, ask: Ask): Ask {
+  if (ask.cache === undefined || ask.isCount === true) return ask;
+  const { readTokens, writeTokens } = cache.serve(ask.cache);
+  return { ...ask, facts: { ...ask.facts, cachedTokens: readTokens, cacheWriteTokens: writeTokens } };
 }
 
 function countUp(counts: Map<string, number>, key: string): number {

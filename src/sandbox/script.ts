@@ -6,11 +6,9 @@
  */
 
 import { renderJson } from '../base/json/render.ts';
-import { RawJson } from '../base/json/value.ts';
-import type { JsonOut } from '../base/json/value.ts';
-import { field, isObject, listField } from '../base/loose.ts';
-import { joined, piecesOf, wordCount } from './protocol.ts';
-import type { Ask, Block, Ending, Script, Tool } from './protocol.ts';
+import { joined, piecesOf, slicesOf, wordCount } from './protocol.ts';
+import type { Ask, Block, ConversationFacts, Ending, Output, Script, Tool } from './protocol.ts';
+import { sampleArguments, sampleValue } from './schema/sample.ts';
 
 type Model = {
   readonly meaning: string;
@@ -22,22 +20,26 @@ type Model = {
 /** The models by name; an `N` in a name stands for a number. Any other name is `fake-chat`. */
 export const MODELS: Readonly<Record<string, Model>> = {
   'fake-chat': {
-    meaning: 'a short friendly answer that quotes the last user text and counts its images; thinks when asked to',
+    meaning: 'a short friendly answer that quotes the last user text and counts images and documents; thinks when asked to',
     play: (ask) => [text(chatAnswer(ask))],
   },
   'fake-tool-loop': {
     meaning: 'calls the first tool twice at once, then the last one once, then answers from the results; reasons before each step',
     play: playToolLoop,
   },
+  'fake-plain-loop': {
+    meaning: 'the same calls and answer without a reasoning model behind them, so nothing has to come back',
+    play: (ask, tools) => playToolLoop(ask, tools).filter((block) => !isReasoning(block)),
+  },
   'fake-parallel': {
     meaning: 'calls every tool at once, at least three calls, then answers; on Gemini the calls have no ids',
     play: ({ facts }, tools) =>
-      tools.length === 0 || facts.round > 0 ? [text(resultsAnswer(facts.results))] : callsOf(tools, Math.max(3, tools.length)),
+      tools.length === 0 || facts.round > 0 ? [text(resultsAnswer(facts))] : callsOf(tools, Math.max(3, tools.length)),
   },
   'fake-interleaved': {
     meaning: 'reasons before each of two calls of one turn, then answers from the results and ends with reasoning',
     play: ({ facts }, tools) => {
-      if (tools.length === 0 || facts.round > 0) return [text(resultsAnswer(facts.results)), thinking('They may want more.')];
+      if (tools.length === 0 || facts.round > 0) return [text(resultsAnswer(facts)), thinking('They may want more.')];
       const [first, second] = callsOf(tools.slice(0, 1), 2) as [Block, Block];
       return [thinking('This first.'), first, thinking('And this.', true), second];
     },
@@ -45,7 +47,7 @@ export const MODELS: Readonly<Record<string, Model>> = {
   'fake-json-numbers': {
     meaning: 'calls the first tool with numbers that a double cannot hold and integer-like keys, then answers',
     play: ({ facts }, [tool]) =>
-      tool === undefined || facts.round > 0 ? [text(resultsAnswer(facts.results))] : [call(tool.name, JSON_NUMBERS)],
+      tool === undefined || facts.round > 0 ? [text(resultsAnswer(facts))] : [call(tool.name, JSON_NUMBERS)],
   },
   'fake-thinking': { meaning: 'discloses its reasoning, asked or not, then answers', play: (ask) => [THINKING, text(chatAnswer(ask))] },
   'fake-refusal': { meaning: 'declines without a word', play: () => [], ending: 'refusal' },
@@ -64,6 +66,7 @@ const QUOTE_CHARS_MAX = 60;
 const JSON_NUMBERS = '{"big":12345678901234567890,"one":1.0,"tiny":1e-7,"2":"second","1":"first"}';
 const THINKING = thinking('Somebody wrote to me. A short and friendly answer will do.');
 const REDACTED_TOKENS = 8;
+const JSON_PIECE_CHARS = 8;
 
 /** The row of a table whose names may end in an `N` or `NNN`, and the number that stands there (0 without one). */
 export function matchName<T>(table: Readonly<Record<string, T>>, model: string): { row: T; n: number } | undefined {
@@ -74,15 +77,15 @@ export function matchName<T>(table: Readonly<Record<string, T>>, model: string):
   return name === undefined ? undefined : { row: table[name] as T, n: Number(digits) };
 }
 
-/** The answer to a request. */
-export function writeScript(ask: Ask): Script {
+/** The answer to a request: the blocks that were written for it, or what the model says of its own. */
+export function writeScript(ask: Ask, written?: readonly Block[]): Script {
   const { row, n } = matchName(MODELS, ask.model) ?? { row: MODELS['fake-chat'] as Model, n: 0 };
-  const played = playedBlocks(ask, row, n);
+  const played = written ?? playedBlocks(ask, row, n);
   const stopped = stopAtSequence(played, ask.stop);
   const limited = limitTokens(stopped.blocks, ask.maxTokens ?? Number.POSITIVE_INFINITY);
   const reasoningTokens = limited.blocks.reduce((total, block) => total + (isReasoning(block) ? tokensOf(block) : 0), 0);
   const natural = limited.blocks.some((block) => block.type === 'call') ? 'tool_calls' : 'end';
-  const ending = row.ending ?? (limited.isCut ? 'max_tokens' : stopped.sequence !== undefined ? 'stop_sequence' : natural);
+  const ending = (written === undefined ? row.ending : undefined) ?? (limited.isCut ? 'max_tokens' : stopped.sequence !== undefined ? 'stop_sequence' : natural);
   return {
     blocks: limited.blocks,
     ending,
@@ -90,6 +93,7 @@ export function writeScript(ask: Ask): Script {
     usage: ask.model === 'fake-no-usage' ? undefined : {
       inputTokens: ask.facts.inputTokens,
       cachedTokens: ask.facts.cachedTokens,
+      cacheWriteTokens: ask.facts.cacheWriteTokens,
       outputTokens: limited.tokens,
       reasoningTokens: Math.min(reasoningTokens, limited.tokens),
     },
@@ -101,17 +105,20 @@ function playedBlocks(ask: Ask, model: Model, n: number): readonly Block[] {
   const named = choice.mode === 'tool' ? ask.tools.filter((tool) => tool.name === choice.name) : [];
   if (named.length > 0) return callsOf(named, 1);
   const blocks = model.play(ask, choice.mode === 'none' ? [] : ask.tools, n);
-  const hasCall = blocks.some((block) => block.type === 'call');
-  if (choice.mode === 'required' && !hasCall) return callsOf(ask.tools.slice(-1), 1);
-  return ask.isThinkingAsked && blocks.length > 0 && !blocks.some(isReasoning) ? [THINKING, ...blocks] : blocks;
+  if (choice.mode === 'required' && !blocks.some(isCall)) return callsOf(ask.tools.slice(-1), 1);
+  const thought = ask.isThinkingAsked && blocks.length > 0 && !blocks.some(isReasoning) ? [THINKING, ...blocks] : blocks;
+  const firstCall = thought.findIndex(isCall);
+  if (firstCall !== -1) return ask.isSerial === true ? thought.slice(0, firstCall + 1) : thought;
+  const { output } = ask;
+  return output === undefined || model.ending !== undefined ? thought : thought.map((block) => (block.type === 'text' ? formed(ask, output) : block));
 }
 
 function playToolLoop(ask: Ask, tools: readonly Tool[]): readonly Block[] {
-  const { round, results } = ask.facts;
+  const { round } = ask.facts;
   if (tools.length === 0) return [THINKING, text(chatAnswer(ask))];
   if (round === 0) return [thinking('Two look-ups first.'), { type: 'redacted' }, text('Let me look that up.'), ...callsOf(tools.slice(0, 1), 2)];
   if (round === 1) return [thinking('One more look-up.', true), ...callsOf(tools.slice(-1), 1)];
-  return [thinking('That is all I need.'), text(resultsAnswer(results))];
+  return [thinking('That is all I need.'), text(resultsAnswer(ask.facts))];
 }
 
 function text(content: string): Block {
@@ -131,49 +138,35 @@ function callsOf(tools: readonly Tool[], howMany: number): Block[] {
   if (tools.length === 0) return [];
   return Array.from({ length: howMany }, (_, index) => {
     const tool = tools[index % tools.length] as Tool;
-    return call(tool.name, renderJson(sample(tool.schema, 'value', index, 0)));
+    return call(tool.name, renderJson(sampleArguments(tool.schema, index)));
   });
 }
 
-const SAMPLE_DEPTH_MAX = 8;
-
-/** A value that fits a JSON schema: the allowed ones first, else one by its type. */
-function sample(schema: unknown, name: string, variant: number, depth: number): JsonOut {
-  const allowed = listField(schema, 'enum');
-  const chosen = field(schema, 'const') ?? allowed[variant % Math.max(1, allowed.length)];
-  if (chosen !== undefined) return new RawJson(JSON.stringify(chosen));
-  const either = [...listField(schema, 'anyOf'), ...listField(schema, 'oneOf')];
-  if (either.length > 0 && depth < SAMPLE_DEPTH_MAX) return sample(either[0], name, variant, depth + 1);
-  const types = [field(schema, 'type')].flat();
-  // Gemini's own schemas write types in upper case.
-  switch (String(types.find((type) => type !== 'null') ?? 'string').toLowerCase()) {
-    case 'object': {
-      const properties = field(schema, 'properties');
-      if (!isObject(properties) || depth >= SAMPLE_DEPTH_MAX) return {};
-      return new Map(Object.keys(properties).map((key) => [key, sample(properties[key], key, variant, depth + 1)]));
-    }
-    case 'array':
-      return depth >= SAMPLE_DEPTH_MAX ? [] : [sample(field(schema, 'items'), name, variant, depth + 1)];
-    case 'integer':
-      return variant + 1;
-    case 'number':
-      return variant + 0.5;
-    case 'boolean':
-      return variant % 2 === 0;
-    default:
-      return depth === 0 ? {} : `${name} ${variant + 1}`;
-  }
+/** The answer in the form that was asked for; what the schema leaves open is made up. */
+function formed(ask: Ask, output: Output): Block {
+  const value = output.schema === undefined ? { answer: chatAnswer(ask) } : sampleValue(output.schema, { ...output, variant: 0 });
+  const json = renderJson(value);
+  const content: unknown = output.isBare === true ? JSON.parse(json) : json;
+  return { type: 'text', pieces: slicesOf(String(content), JSON_PIECE_CHARS) };
 }
 
 function chatAnswer({ model, facts }: Ask): string {
   const quote = Array.from(facts.userText.slice(0, 2 * QUOTE_CHARS_MAX)).slice(0, QUOTE_CHARS_MAX).join('');
-  const images = facts.imageCount === 0 ? '' : ` I see ${facts.imageCount} image${facts.imageCount === 1 ? '' : 's'}.`;
-  return `Hello from ${model}! You wrote: ${quote}${images} This answer was made up on your own machine.`;
+  return `Hello from ${model}! You wrote: ${quote}${mediaSeen(facts)} This answer was made up on your own machine.`;
 }
 
-function resultsAnswer(results: readonly string[]): string {
-  if (results.length === 0) return 'There was nothing to look up.';
-  return `The tools say: ${results.map((result) => result.slice(0, QUOTE_CHARS_MAX)).join('; ')}. That settles it.`;
+function mediaSeen({ imageCount, documentCount }: ConversationFacts): string {
+  const counted = (what: string, count: number): string => (count === 0 ? '' : ` I ${what}${count === 1 ? '' : 's'}.`);
+  return counted(`see ${imageCount} image`, imageCount) + counted(`read ${documentCount} document`, documentCount);
+}
+
+function resultsAnswer(facts: ConversationFacts): string {
+  if (facts.results.length === 0) return 'There was nothing to look up.';
+  return `The tools say: ${facts.results.map((result) => result.slice(0, QUOTE_CHARS_MAX)).join('; ')}. That settles it.${mediaSeen(facts)}`;
+}
+
+function isCall(block: Block): boolean {
+  return block.type === 'call';
 }
 
 function isReasoning(block: Block): boolean {

@@ -47,10 +47,15 @@ export const integer = typed('an integer', (value) => Number.isInteger(value));
 export const anyObject = typed('an object', isObject);
 
 /** Padded base64. Looked at for wrong characters only: a pattern over megabytes would need as much stack. */
-export const base64 = typed(
-  'base64',
-  (value) => typeof value === 'string' && value !== '' && value.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(value),
-);
+export const base64 = typed('base64', isBase64);
+export const PDF_EXPECTED = 'a PDF in base64';
+/** What begins as a PDF does. */
+export const PDF = typed(PDF_EXPECTED, (value) => isBase64(value) && String(value).startsWith('JVBERi0'));
+
+/** Whether a value is padded base64. */
+export function isBase64(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value.length % 4 === 0 && !/[^A-Za-z0-9+/=]/.test(value);
+}
 
 /** A string that matches. */
 export function matching(pattern: RegExp): Shape {

@@ -23,7 +23,7 @@ import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
 import { SocketRoom } from './socket-room.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
-import { interimFailure, proxyName, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
+import { interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
 
 /** Most interim responses (1xx) to one request. Each costs 40 µs, and nothing else bounds them. */
@@ -34,6 +34,8 @@ export type HttpTransportSettings = {
   readonly proxyFor?: (baseUrl: URL) => ProxyAddress | undefined;
   /** Told when a call is sent a second time because its kept socket had been closed by the provider meanwhile. */
   readonly onStaleRetry?: (provider: string) => void;
+  /** Told of each new connection for a provider's calls, once TLS is done where there is any. */
+  readonly onConnected?: (provider: string, socket: Socket) => void;
   /** Whom host names are asked of; undefined = the platform. */
   readonly nameSource?: NameSource;
   /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
@@ -63,7 +65,7 @@ class HttpTransport implements Transport {
     if (scope.ended !== undefined) return Promise.resolve(endedFailure(scope.ended));
     return new Promise((resolve) => {
       const watch = new AttemptWatch(provider.name, scope, limits);
-      new Attempt(provider, call, this.#poolOf(provider), watch, this.#settings.onStaleRetry, resolve).start();
+      new Attempt(provider, call, this.#poolOf(provider), watch, this.#settings, resolve).start();
     });
   }
 
@@ -94,7 +96,7 @@ class Attempt implements TunnelOwner {
   readonly #call: UpstreamCall;
   readonly #pool: ConnectionPool;
   readonly #watch: AttemptWatch;
-  readonly #onStaleRetry: ((provider: string) => void) | undefined;
+  readonly #settings: HttpTransportSettings;
   readonly #resolve: (result: UpstreamResponse | Failure) => void;
   #request: http.ClientRequest | undefined;
   tunnel: TunnelOwner['tunnel'];
@@ -108,14 +110,14 @@ class Attempt implements TunnelOwner {
     call: UpstreamCall,
     pool: ConnectionPool,
     watch: AttemptWatch,
-    onStaleRetry: ((provider: string) => void) | undefined,
+    settings: HttpTransportSettings,
     resolve: (result: UpstreamResponse | Failure) => void,
   ) {
     this.#provider = provider;
     this.#call = call;
     this.#pool = pool;
     this.#watch = watch;
-    this.#onStaleRetry = onStaleRetry;
+    this.#settings = settings;
     this.#resolve = resolve;
   }
 
@@ -181,7 +183,9 @@ class Attempt implements TunnelOwner {
     socket.on('error', ignoreError);
     const connected = this.#pool.protocol === 'https:' ? 'secureConnect' : 'connect';
     socket.once(connected, () => {
-      if (!this.#isSettled) this.#watch.startAttemptLimit();
+      if (this.#isSettled) return;
+      this.#settings.onConnected?.(this.#provider.name, socket);
+      this.#watch.startAttemptLimit();
     });
   }
 
@@ -199,16 +203,17 @@ class Attempt implements TunnelOwner {
   #onError(request: http.ClientRequest, error: Error): void {
     if (this.#isSettled || request !== this.#request) return;
     if (this.#isStale(request, error)) {
-      this.#onStaleRetry?.(this.#provider.name);
+      this.#settings.onStaleRetry?.(this.#provider.name);
       this.#sendOver(this.#pool.fresh);
     } else {
-      this.#fail(connectionFailure(this.#peerName(), error));
+      this.#fail(this.#failureOf(error));
     }
   }
 
-  /** Whoever is at the other end of the connection. */
-  #peerName(): string {
-    return this.#pool.forwardProxy === undefined ? this.#provider.name : proxyName(this.#provider.name);
+  /** The other end of the connection is the provider, or a proxy that takes requests in absolute form. */
+  #failureOf(error: unknown): Failure {
+    const { name } = this.#provider;
+    return this.#pool.forwardProxy === undefined ? connectionFailure(name, error) : proxyFailure(name, error);
   }
 
   /** True when the provider had closed a kept socket before the request reached it. Not after a single byte of an answer. */
@@ -220,7 +225,7 @@ class Attempt implements TunnelOwner {
 
   /** A request that closes without a response, and without an error either, must not leave anybody waiting. */
   #onClose(request: http.ClientRequest): void {
-    if (!this.#isSettled && request === this.#request) this.#fail(connectionFailure(this.#peerName(), undefined));
+    if (!this.#isSettled && request === this.#request) this.#fail(this.#failureOf(undefined));
   }
 
   #fail(failure: Failure): void {

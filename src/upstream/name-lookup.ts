@@ -215,7 +215,8 @@ function lookupError(code: string): NodeJS.ErrnoException {
   return error;
 }
 
-const PLATFORM: NameSource = {
+/** Whom names are asked of where nobody says otherwise. */
+export const PLATFORM: NameSource = {
   /** Hosts file, search domains and name servers, in a thread. */
   query(hostname, onAnswer) {
     dns.lookup(hostname, { all: true, hints: dns.ADDRCONFIG }, (error, addresses) => {

@@ -45,7 +45,7 @@ export function retryWaitMs(
   random: () => number,
 ): number | RetryRefusal {
   if (!failure.isRetried) return 'not-retryable';
-  if (retriesDone >= policy.retriesMax) return 'exhausted';
+  if (retriesDone >= Math.min(policy.retriesMax, failure.retriesMax ?? Infinity)) return 'exhausted';
   const askedMs = failure.retryAfterMs ?? 0;
   if (askedMs > policy.retryAfterCapMs) return 'retry-after-too-long';
   const ownMs = random() * Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** retriesDone);

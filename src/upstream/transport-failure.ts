@@ -38,7 +38,7 @@ export function endedFailure(reason: ScopeEnd): Failure {
 }
 
 /** Codes of a certificate that was not accepted (nodejs.org/api/tls.html, "X509 certificate error codes"). */
-const CERTIFICATE_CODE = /CERT|CRL|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/;
+export const CERTIFICATE_CODE = /CERT|CRL|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/;
 
 /** Codes of a response that is not HTTP, or has too large a head: llhttp's, and those of undici. */
 const PARSER_CODE = /^HPE_|^UND_ERR_(HEADERS_OVERFLOW|RES_)/;
@@ -78,13 +78,13 @@ export function connectionFailure(provider: string, error: unknown): Failure {
   const code = codeFrom(error);
   if (code === undefined) return new Failure('unknown', `${provider} could not be reached`);
   const limit = LIMIT_PHRASES.get(code);
-  if (limit !== undefined) return new Failure('server', `${provider} answered, but ${limit}, which is the gateway's limit (${code})`, { isOwn: true });
-  if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`);
+  if (limit !== undefined) return new Failure('server', `${provider} answered, but ${limit}, which is the gateway's limit (${code})`, { isOwn: true, code });
+  if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`, { code });
   if (CERTIFICATE_CODE.test(code)) {
-    return new Failure('unknown', `the TLS certificate of ${provider} was rejected (${code})`, { isRetried: false });
+    return new Failure('unknown', `the TLS certificate of ${provider} was rejected (${code})`, { isRetried: false, code });
   }
   const phrase = Object.hasOwn(PHRASES, code) ? PHRASES[code] : 'could not be reached';
-  return new Failure('unknown', `${provider} ${phrase} (${code})`);
+  return new Failure('unknown', `${provider} ${phrase} (${code})`, { code });
 }
 
 /** The code when a connection failed for want of descriptors, at whichever of a host's addresses. */
@@ -95,16 +95,21 @@ function shortageFrom(error: unknown): string | undefined {
   return error instanceof Error ? shortageFrom(error.cause) : undefined;
 }
 
+/** No response from the proxy on the way to a provider, because of `error`. */
+export function proxyFailure(provider: string, error: unknown): Failure {
+  return connectionFailure(proxyName(provider), error).with({ isAtProxy: true });
+}
+
 /** What a sentence calls the proxy on the way to a provider. */
-export function proxyName(provider: string): string {
+function proxyName(provider: string): string {
   return `the proxy to ${provider}`;
 }
 
 /** Refused credentials are the operator's business, as those of a provider are; a host that is not allowed stays so. */
 function tunnelFailure(provider: string, { status, cause }: ProxyError): Failure {
-  if (status === undefined) return connectionFailure(proxyName(provider), cause);
-  if (status === 407) return new Failure('auth', `${proxyName(provider)} rejected its credentials (HTTP 407)`);
-  return new Failure('unknown', `${proxyName(provider)} refused the connection (HTTP ${status})`, { isRetried: status >= 500 });
+  if (status === undefined) return proxyFailure(provider, cause);
+  if (status === 407) return new Failure('auth', `${proxyName(provider)} rejected its credentials (HTTP 407)`, { isAtProxy: true });
+  return new Failure('unknown', `${proxyName(provider)} refused the connection (HTTP ${status})`, { isRetried: status >= 500, isAtProxy: true });
 }
 
 /** A request that cannot be put into HTTP, e.g. because a header holds a line break. */

@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request as sendRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { sandboxEnvironment, TOKEN } from '../running-gateway.ts';
 import { COSTLY_BODIES } from '../costly-bodies.ts';
 

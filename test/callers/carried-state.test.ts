@@ -11,20 +11,20 @@ test('what carryStates writes, carriedStates reads', () => {
   ] as const;
   const text = carryStates(states);
   equal(text, 'gateway:own=anthropic.acme.e30,text=openai-chat.A_b-1.e_-,empty=gemini.gemini.');
-  deepEqual(carriedStates(text), states);
+  deepEqual(carriedStates(text, createJsonBudget()), states);
 });
 
 test('no states are no text, or one that carries nothing', () => {
   equal(carryStates([]), undefined);
-  deepEqual(carriedStates(NOTHING_CARRIED), []);
+  deepEqual(carriedStates(NOTHING_CARRIED, createJsonBudget()), []);
 });
 
 for (const text of ['', 'EqQBCkYIBRgCKkD', 'gateway', 'Gateway:own=a.b.', ' gateway:']) {
-  test(`${JSON.stringify(text)} is of another maker`, () => equal(carriedStates(text), undefined));
+  test(`${JSON.stringify(text)} is of another maker`, () => equal(carriedStates(text, createJsonBudget()), undefined));
 }
 
 for (const text of ['gateway:x', 'gateway:own', 'gateway:own=a.b', 'gateway:own=a.b.c.d', 'gateway:own=a.b.=', 'gateway:,', 'gateway:own=a.b.,', 'gateway:own=a.b.\n']) {
-  test(`${JSON.stringify(text)} is damaged`, () => equal(carriedStates(text), DAMAGED));
+  test(`${JSON.stringify(text)} is damaged`, () => equal(carriedStates(text, createJsonBudget()), DAMAGED));
 }
 
 test('texts that share a budget hold no more states together than it has values', () => {

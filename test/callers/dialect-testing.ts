@@ -11,13 +11,23 @@ export function decodedBy(dialect: CallerDialect, body: unknown): DecodedRequest
   return dialect.decodeRequest(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), route);
 }
 
-/** The translation of a body that must be a good one. */
-export function translated(dialect: CallerDialect, body: unknown): Translation {
+/** The translation of a body that must be a good one, as data. */
+export function translated(dialect: CallerDialect, body: unknown): Omit<Translation, 'told'> {
+  const { request, ignored } = translation(dialect, body);
+  return { request, ignored };
+}
+
+/** A sentence about a good body, in its caller's words. */
+export function told(dialect: CallerDialect, body: unknown, sentence: string): string {
+  return translation(dialect, body).told?.(sentence) ?? sentence;
+}
+
+function translation(dialect: CallerDialect, body: unknown): Translation {
   const decoded = decodedBy(dialect, body);
   if (decoded instanceof Failure) throw new Error(decoded.message);
-  const translation = decoded.translate(decoded.model);
-  if (translation instanceof Failure) throw new Error(translation.message);
-  return translation;
+  const outcome = decoded.translate(decoded.model);
+  if (outcome instanceof Failure) throw new Error(outcome.message);
+  return outcome;
 }
 
 /** Why a body is refused, as `kind: sentence`. */

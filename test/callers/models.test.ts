@@ -8,8 +8,8 @@ import { OPENAI_MODELS } from '../../src/callers/openai-common/models.ts';
 import type { ListedModel } from '../../src/core/dialect.ts';
 import { Failure } from '../../src/core/failure.ts';
 
-const KNOWN: ListedModel = { name: 'acme/a', provider: 'acme', info: { id: 'a', displayName: 'A', contextWindow: 200_000, outputTokensMax: 64_000 } };
-const UNKNOWN: ListedModel = { name: 'best/b', provider: 'best', info: { id: 'b', displayName: undefined, contextWindow: undefined, outputTokensMax: undefined } };
+const KNOWN: ListedModel = { name: 'acme/a', provider: 'acme', info: { id: 'a', displayName: 'A', contextWindow: 264_000, outputTokensMax: 64_000, inputTokensMax: 200_000, input: ['text', 'pdf'], deprecatedAt: '2027-01-31' } };
+const UNKNOWN: ListedModel = { name: 'best/b', provider: 'best', info: { id: 'b', displayName: undefined, contextWindow: undefined, outputTokensMax: undefined, inputTokensMax: undefined, input: undefined, deprecatedAt: undefined } };
 const BOTH = { models: [KNOWN, UNKNOWN], defaultProvider: 'acme' };
 const NO_QUERY = new URLSearchParams();
 
@@ -21,7 +21,7 @@ function read(value: unknown): unknown {
 test('the native list has the models of the default provider under its own names', () => {
   deepEqual(read(NATIVE_MODELS.list(BOTH, NO_QUERY)), {
     provider: 'acme',
-    models: [{ id: 'a', display_name: 'A', context_window: 200_000, max_output_tokens: 64_000 }],
+    models: [{ id: 'a', display_name: 'A', max_input_tokens: 200_000, max_output_tokens: 64_000, context_window: 264_000, input: ['text', 'pdf'], deprecated_at: '2027-01-31' }],
   });
   deepEqual(read(NATIVE_MODELS.list({ ...BOTH, defaultProvider: 'best' }, NO_QUERY)), { provider: 'best', models: [{ id: 'b' }] });
   deepEqual(read(NATIVE_MODELS.one(UNKNOWN)), { provider: 'best', id: 'b' });

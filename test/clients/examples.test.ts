@@ -24,7 +24,7 @@ const RUN: Readonly<Record<string, (file: string) => readonly string[]>> = {
   ts: (file) => [process.execPath, '--import', 'tsx', file],
 };
 /** What other programs read, what an operator types, frameworks that are not here, pictures; and `text`, which is the output of the block above it. */
-const NOT_RUN: readonly string[] = ['console', 'js', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
+const NOT_RUN: readonly string[] = ['console', 'dockerfile', 'js', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
 
 type Example = Block & { readonly page: string; readonly output: string | undefined };
 
@@ -51,7 +51,12 @@ async function run(t: TestContext, { language, text }: Example): Promise<{ code:
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, language === 'ts' ? 'example.mts' : 'example');
   const model = text.includes('tool_call_id') ? 'fake-tool-loop' : 'fake-chat';
-  writeFileSync(file, text.replaceAll(DOCUMENTED_MODEL, model).replaceAll("'./src/", `'${ROOT.href}src/`).replaceAll("'chat-completion-gateway'", `'${ROOT.href}src/index.ts'`));
+  const runnable = text
+    .replaceAll(DOCUMENTED_MODEL, model)
+    .replaceAll("'./src/", `'${ROOT.href}src/`)
+    .replaceAll("'chat-completion-gateway/sandbox'", `'${ROOT.href}src/sandbox/index.ts'`)
+    .replaceAll("'chat-completion-gateway'", `'${ROOT.href}src/index.ts'`);
+  writeFileSync(file, runnable);
   const [command = '', ...words] = RUN[language]?.(file) ?? [];
   const variables = { GATEWAY: gateway.url, TOKEN, PROVIDER: gateway.sandbox.baseUrls.openai };
   const env = { PATH: process.env['PATH'] ?? '', ...sandboxEnvironment(gateway.sandbox), ...variables };
@@ -111,7 +116,7 @@ test('requests and messages of the pages are accepted', async (t) => {
     const call = { type: 'tool_call', id: value.content?.[0]?.tool_call_id, name: 'weather', arguments: {} };
     return [{ model: 'fake-chat', messages: [user('x'), { role: 'assistant', content: [call] }, value], tools: [WEATHER] }];
   });
-  assert.equal(requests.length, 4);
+  assert.equal(requests.length, 6);
   for (const request of requests) {
     const { status, body } = await gateway.chat(request);
     assert.deepEqual([status, body.error], [200, undefined]);

@@ -111,7 +111,7 @@ for (const client of CLIENTS) {
       assert.equal(textOf(client, out), 'La Saône, 🌊');
     });
 
-    test('prints each piece before the next one comes', { timeout: 20_000 }, async (t) => {
+    test('prints each piece before the next one comes', { timeout: 120_000 }, async (t) => {
       let provider: Socket | undefined;
       const server = await startRawServer(t, {
         onRequest: (socket) => {

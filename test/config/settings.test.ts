@@ -41,6 +41,7 @@ function compatRow(name: string): ProviderRow {
     keyVariables: ['GATEWAY_COMPAT_API_KEY'],
     isKeyRequired: false,
     baseUrlVariable: 'GATEWAY_COMPAT_BASE_URL',
+    structuredOutputVariable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT',
     defaultBaseUrl: undefined,
   });
 }
@@ -280,7 +281,7 @@ for (const [variable, { field, good, bad, expected }] of Object.entries(CASES)) 
 
 test('every setting is either among the good and bad values or has tests of its own', () => {
   const own = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_AUTH_TOKENS', 'GATEWAY_COMPAT_BASE_URL', 'GATEWAY_COMPAT_NAME', 'GATEWAY_COMPAT_API_KEY', 'GATEWAY_METRICS_TOKEN', 'GATEWAY_TRUSTED_PROXIES'];
-  own.push('GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'OPENAI_API');
+  own.push('GATEWAY_COMPAT_STRUCTURED_OUTPUT', 'GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'OPENAI_API');
   deepEqual(rows.map(({ variable }) => variable).sort(), [...Object.keys(CASES), ...own].sort());
 });
 
@@ -509,6 +510,34 @@ test('OPENAI_API reaches the codecs', () => {
     loadConfig({ GATEWAY_AUTH_TOKEN: TOKEN, ZETA_API_KEY: KEY, OPENAI_API: api }, [row('zeta', { createAdapter })], compatRow, () => '');
   }
   deepEqual(heard, [{ openAiApi: 'auto' }, { openAiApi: 'chat' }, { openAiApi: 'responses' }]);
+});
+
+test('what an operator says of the answers of a host reaches its codec, and no other', () => {
+  const heard: unknown[] = [];
+  const createAdapter: ProviderRow['createAdapter'] = (name, settings) => {
+    heard.push([name, settings]);
+    return {} as Adapter;
+  };
+  const saying = (name: string): ProviderRow => row(name, { createAdapter, structuredOutputVariable: `${name.toUpperCase()}_STRUCTURED_OUTPUT` });
+  const known = [saying('zeta'), saying('alpha')];
+  const variables = { GATEWAY_AUTH_TOKEN: TOKEN, ZETA_API_KEY: KEY, ALPHA_API_KEY: KEY };
+  for (const word of ['schema', 'json_object', 'none']) loadConfig({ ...variables, ALPHA_STRUCTURED_OUTPUT: word }, known, compatRow, () => '');
+  deepEqual(heard, ['schema', 'json_object', 'none'].flatMap((structuredOutput) => [
+    ['zeta', { openAiApi: 'auto' }],
+    ['alpha', { openAiApi: 'auto', structuredOutput }],
+  ]));
+  deepEqual(loadConfig({ ...variables, ALPHA_STRUCTURED_OUTPUT: 'json' }, known, compatRow, () => '').problems, [
+    'ALPHA_STRUCTURED_OUTPUT: expected one of schema, json_object, none, got "json"',
+  ]);
+  const unregistered = loadConfig({ GATEWAY_AUTH_TOKEN: TOKEN, ZETA_API_KEY: KEY, ALPHA_STRUCTURED_OUTPUT: 'schema' }, known, compatRow, () => '');
+  deepEqual(unregistered.warnings, ['ALPHA_STRUCTURED_OUTPUT: has no effect without ALPHA_API_KEY']);
+});
+
+test('what is said of the answers of the operator\'s own host counts once it is registered', () => {
+  const variables = { GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'none' };
+  deepEqual(loadWith(variables).warnings, ['GATEWAY_COMPAT_STRUCTURED_OUTPUT: has no effect without GATEWAY_COMPAT_BASE_URL']);
+  const { warnings, unknownVariables } = loadWith({ ...variables, GATEWAY_COMPAT_BASE_URL: 'https://models.example' });
+  deepEqual([warnings, unknownVariables], [[], []]);
 });
 
 test('a bad OPENAI_API is a problem', () => {

@@ -18,7 +18,8 @@ for (const kind of Object.keys(kinds) as FailureKind[]) {
   const [status, isRetried] = kinds[kind];
   test(`Failure ${kind} answers ${status} and is ${isRetried ? '' : 'not '}retried`, () => {
     assert.deepEqual({ ...new Failure(kind, 'sentence') }, {
-      kind, message: 'sentence', status, isRetried, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined, isOwn: false, quotes: [],
+      kind, message: 'sentence', status, isRetried, retriesMax: undefined, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined, isOwn: false, quotes: [],
+      code: undefined, isAtProxy: false,
     });
   });
 }
@@ -29,7 +30,7 @@ test('FAILURE_KINDS has a meaning for each kind and no other kind', () => {
 });
 
 test('Failure takes what its fields say over what its kind says', () => {
-  const fields = { status: 401, isRetried: true, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true };
+  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true };
   assert.deepEqual({ ...new Failure('auth', 'sentence', fields) }, { kind: 'auth', message: 'sentence', ...fields });
 });
 
@@ -119,7 +120,7 @@ test('truncatedStream is a failure of the server', () => {
 
 test('Failure.with keeps everything but what it is given', () => {
   const failure = new Failure('server', 'sentence', {
-    status: 503, isRetried: false, retryAfterMs: 5, upstreamStatus: 500, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true,
+    status: 503, isRetried: false, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 500, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true,
   });
   assert.deepEqual({ ...failure.with({}) }, { ...failure });
   assert.deepEqual({ ...failure.with({ message: 'other', retryAfterMs: 7 }) }, { ...failure, message: 'other', retryAfterMs: 7 });

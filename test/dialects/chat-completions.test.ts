@@ -157,6 +157,24 @@ test("a relayed request is the caller's own text but for the model's prefix and 
   assert.match(gateway.sandbox.calls[0]?.body ?? '', /"user":"[0-9a-f]{64}"\}$/);
 });
 
+test('the tokens of a relayed stream are counted whether its caller asked for them or not, who is told only where it did', async (t) => {
+  const gateway = await startGateway(t, {});
+  const ask = async (options: object): Promise<string> => (await gateway.post(PATH, { model: 'openai/fake-chat', messages: HI, stream: true, ...options })).text();
+  const plain = await ask({});
+  assert.match(gateway.sandbox.calls[0]?.body ?? '', /"stream":true,"stream_options":\{"include_usage":true\}\}$/);
+  assert.doesNotMatch(plain, /"choices":\[\]/);
+  assert.match(plain, /"finish_reason":"stop"[^]*\[DONE\]\n\n$/);
+  await ask({ stream_options: { include_obfuscation: false } });
+  assert.match(gateway.sandbox.calls[1]?.body ?? '', /"stream_options":\{"include_obfuscation":false,"include_usage":true\}/);
+  const asked = await ask({ stream_options: { include_usage: true } });
+  assert.match(asked, /"choices":\[\],[^]*"usage":\{/);
+  const records = gateway.logLines.filter(({ route }) => route === 'chat_completions');
+  assert.equal(records.length, 3);
+  const [first] = records;
+  assert.ok(Number(first?.['output_tokens']) > 0);
+  for (const record of records) assert.deepEqual([record['input_tokens'], record['output_tokens']], [first?.['input_tokens'], first?.['output_tokens']]);
+});
+
 test('a token may come as x-api-key, and two different ones are refused', async (t) => {
   const gateway = await startGateway(t, {});
   const body = { model: 'openai/fake-chat', messages: HI };

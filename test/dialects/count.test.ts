@@ -1,4 +1,4 @@
-/** POST /v1/messages/count_tokens: the provider's own count or none. */
+/** POST /v1/count_tokens and POST /v1/messages/count_tokens: the provider's own count or none. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -90,6 +90,63 @@ test('a provider that does not count is 404 in this format, before anything is c
     assert.deepEqual([response.headers.get('request-id'), response.headers.get('x-should-retry')], [requestId, 'false']);
     assert.equal(gateway.sandbox.calls.length, 0);
   }
+});
+
+const NATIVE_PATH = '/v1/count_tokens';
+const NATIVE_HI = [{ role: 'user', text: 'one two three' }];
+
+test('in the native format, too, providers that count say as many tokens as the same request then costs', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  const body = {
+    model: 'fake-chat',
+    system: 'be brief please',
+    messages: [
+      { role: 'user', text: 'what is the weather in Paris' },
+      { role: 'assistant', content: [{ type: 'text', text: 'I look' }, { type: 'tool_call', id: 'call_1', name: 'weather', arguments: { city: 'Paris' } }] },
+      { role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'call_1', content: '14 degrees' }] },
+    ],
+    tools: [{ name: 'weather', description: 'the weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } }],
+    max_tokens: 100,
+  };
+  for (const [provider, path] of [
+    ['anthropic', '/anthropic/v1/messages/count_tokens'],
+    ['openai', '/openai/v1/responses/input_tokens'],
+    ['gemini', '/gemini/v1beta/models/fake-chat:countTokens'],
+  ] as const) {
+    const response = await gateway.post(NATIVE_PATH, { provider, ...body });
+    const counted = (await response.json()) as { input_tokens: number };
+    assert.equal(response.status, 200, JSON.stringify(counted));
+    assert.equal(gateway.sandbox.calls.at(-1)?.path, path);
+    const chat = (await (await gateway.post('/v1/chat', { provider, ...body })).json()) as { usage: { input_tokens: number } };
+    assert.deepEqual(counted, { provider, model: 'fake-chat', input_tokens: chat.usage.input_tokens });
+  }
+});
+
+test('in the native format a provider that does not count is `unsupported`, before anything is called', async (t) => {
+  for (const [environment, provider] of [[NO_RETRIES, 'compat'], [{ OPENAI_API: 'chat' }, 'openai']] as const) {
+    const gateway = await startGateway(t, environment);
+    const response = await gateway.post(NATIVE_PATH, { provider, model: 'fake-chat', messages: NATIVE_HI });
+    assert.deepEqual([response.status, await response.json()], [400, { kind: 'unsupported', error: `${provider} counts no tokens` }]);
+    assert.equal(gateway.sandbox.calls.length, 0);
+  }
+});
+
+test('in the native format a request is checked as for a chat', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const [body, status, kind, error] of [
+    [{ model: 'm', messages: NATIVE_HI, colour: 1 }, 400, 'bad_request', /^colour: unknown field/],
+    [{ provider: 'nobody', model: 'm', messages: NATIVE_HI }, 404, 'not_found', /"nobody" is not registered/],
+    [{ model: 'm', messages: [{ role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'c' }] }] }, 400, 'bad_request', /^messages\[0\]\.content\[0\]/],
+    [{ provider: 'anthropic', model: 'm', messages: NATIVE_HI, output: { type: 'json' } }, 400, 'unsupported', /^output\.schema: /],
+  ] as const) {
+    const response = await gateway.post(NATIVE_PATH, body);
+    const answer = (await response.json()) as { kind: string; error: string };
+    assert.deepEqual([response.status, answer.kind], [status, kind]);
+    assert.match(answer.error, error);
+  }
+  const unauthorized = await fetch(gateway.url + NATIVE_PATH, { method: 'POST', body: '{' });
+  assert.deepEqual([unauthorized.status, ((await unauthorized.json()) as { kind: string }).kind], [401, 'auth']);
+  assert.deepEqual([(await gateway.get(NATIVE_PATH)).status, gateway.sandbox.calls.length], [405, 0]);
 });
 
 test('a count is tried again, and a failure is answered, as a chat is', async (t) => {

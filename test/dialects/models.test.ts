@@ -72,6 +72,16 @@ test('with ?provider= the list is native and live', async (t) => {
   assert.equal(gateway.sandbox.calls.length, 4);
 });
 
+test('a model says what its provider says of it, under the word that the provider means, and nothing else', async (t) => {
+  const gateway = await startGateway(t);
+  const { models: claude } = await list(gateway, {}, '?provider=anthropic');
+  assert.deepEqual(Object.keys(claude?.[0] ?? {}), ['id', 'display_name', 'max_input_tokens', 'max_output_tokens']);
+  const { models: gemini } = await list(gateway, {}, '?provider=gemini');
+  assert.deepEqual(Object.keys(gemini?.[0] ?? {}), ['id', 'display_name', 'max_input_tokens', 'max_output_tokens']);
+  const { models: gpt } = await list(gateway, {}, '?provider=openai');
+  assert.deepEqual(Object.keys(gpt?.[0] ?? {}), ['id']);
+});
+
 test("with anthropic-version it is leafed through as Anthropic's SDKs do, and takes x-api-key", async (t) => {
   const gateway = await startGateway(t);
   const found: string[] = [];

@@ -8,13 +8,20 @@ import { after } from 'node:test';
 import type { TestContext } from 'node:test';
 import { ROOT } from './running-process.ts';
 
-/** Builds it for the tests of a file, types unchecked; returns the folder, which anybody may read and which is gone afterwards. */
+let built: string | undefined;
+
+/**
+ * Builds it once for the test files of a process, types unchecked; returns the folder, which anybody may read and which is gone
+ * after the last of them. To be called outside of tests: it would be gone after the test.
+ */
 export function buildProgram(): string {
+  if (built !== undefined) return built;
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json', '--noCheck', '--outDir', join(folder, 'dist')], { cwd: ROOT });
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
+  built = folder;
   return folder;
 }
 

@@ -1,4 +1,4 @@
-/** What a roll-out, a bug and a shortage of descriptors do to a gateway under load, as its own process. */
+/** What a roll-out, a bug and a shortage of descriptors do to a gateway under load, as its own process; and the recipes for containers. */
 
 import assert from 'node:assert/strict';
 import { Agent, request as sendRequest } from 'node:http';
@@ -6,15 +6,20 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { parseDuration } from '../../src/base/duration.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
+import { PROVIDER_ROWS } from '../../src/providers/index.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
 import { RawCaller } from '../http/raw-caller.ts';
+import { blocksOf, readPage } from '../readme.ts';
 import { framesOf, PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
 import { buildProgram } from './built-program.ts';
 import { ROOT, RunningProcess } from './running-process.ts';
 
-const MAIN = join(buildProgram(), 'dist/main.js');
+const PROGRAM = buildProgram();
+const MAIN = join(PROGRAM, 'dist/main.js');
 
 type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 
@@ -57,13 +62,13 @@ async function keepAsking(t: TestContext, address: string, path: string): Promis
 
 test('SIGTERM under load: unready first, every request in flight is answered, each connection told to close, exit 0', async (t) => {
   const { sandbox, running, address } = await start(t, { GATEWAY_DRAIN_DELAY: '2s' });
-  let asking = 50;
+  let asking = 10;
   const callers = Array.from({ length: asking }, async (_, i) => {
     const answers = await keepAsking(t, address, i % 2 === 0 ? '/v1/chat' : '/v1/chat/stream');
     asking -= 1;
     return { i, answers };
   });
-  await until(() => sandbox.calls.length >= 150);
+  await until(() => sandbox.calls.length >= 60);
   const prober = new RawCaller(t, address);
   running.child.kill('SIGTERM');
   await running.printed(/SIGTERM: draining/);
@@ -155,4 +160,53 @@ test('out of file descriptors it lives on, and serves again when there are some'
   t.after(() => agent.destroy());
   await until(async () => (await ask(address, '/v1/chat', 'fake-chat', agent).catch(() => undefined))?.status === 200);
   assert.doesNotMatch(running.out, /an unexpected error/);
+});
+
+/** The page's block of this language with this in it. */
+function recipe(language: string, part: string): string {
+  const found = blocksOf(readPage('src/README.md')).filter((block) => block.language === language && block.text.includes(part));
+  assert.equal(found.length, 1);
+  return found[0]?.text ?? '';
+}
+
+/** The words of an instruction in exec form. */
+function wordsOf(dockerfile: string, instruction: RegExp): readonly string[] {
+  const [, list = ''] = instruction.exec(dockerfile.replaceAll('\\\n', '')) ?? [];
+  return JSON.parse(list) as readonly string[];
+}
+
+test("the image's recipe serves as it says, and its health check needs no shell to tell a gateway that lives from one that does not", async (t) => {
+  const image = recipe('dockerfile', 'HEALTHCHECK');
+  const here = (words: readonly string[]): string[] => words.slice(1).map((word) => word.replaceAll('/app/', `${PROGRAM}/`));
+  // Of what Node cannot do everywhere, an older one has another name, and a newer one asks for more.
+  const known = (flag: string): boolean => process.allowedNodeEnvironmentFlags.has(flag);
+  const flags = here(wordsOf(image, /^ENTRYPOINT (\[.*\])$/m)).map((word) => (word === '--permission' && !known(word) ? '--experimental-permission' : word));
+  const sandbox = await startSandbox({});
+  t.after(() => sandbox.close());
+  const running = new RunningProcess(t, [process.execPath, ...(known('--allow-net') ? ['--allow-net'] : []), ...flags], sandboxEnvironment(sandbox));
+  const address = await running.address();
+  const check = here(wordsOf(image, /^HEALTHCHECK .*?CMD (\[.*\])$/m)).map((word) => word.replace('http://localhost:8080', address));
+  assert.ok(check.includes(`${address}/healthz`));
+  assert.deepEqual(await new RunningProcess(t, [process.execPath, ...check], {}).exited, { code: 0, out: '', err: '' });
+  running.child.kill('SIGTERM');
+  assert.equal((await running.exited).code, 0);
+  const { code, err } = await new RunningProcess(t, [process.execPath, ...check], {}).exited;
+  assert.deepEqual([code, err], [1, `gateway: ${address}/healthz could not be asked (ECONNREFUSED)\n`]);
+});
+
+test('the Deployment asks for paths that there are, sets what is a setting, and leaves time to drain and memory beside the heap', async (t) => {
+  const deployment = recipe('yaml', 'kind: Deployment');
+  const { address } = await start(t, {});
+  const paths = [...deployment.matchAll(/httpGet: \{path: ([^,]+), port: 8080\}/g)].map(([, path = '']) => path);
+  assert.deepEqual(paths, ['/readyz', '/healthz']);
+  for (const path of paths) assert.equal((await fetch(address + path)).status, 200);
+  const known: readonly string[] = [...SETTINGS.map(({ variable }) => variable), ...PROVIDER_ROWS.flatMap(({ keyVariables }) => keyVariables)];
+  const variables = [...deployment.matchAll(/\{name: ([A-Z_]+),/g)].map(([, name = '']) => name);
+  assert.deepEqual(variables.filter((name) => !known.includes(name.replace(/_FILE$/, ''))), []);
+  assert.ok(variables.includes('GATEWAY_AUTH_TOKEN_FILE'));
+  const settled = (variable: string): number => parseDuration(SETTINGS.find((row) => row.variable === variable)?.default ?? '') ?? NaN;
+  const graceMs = 1000 * Number(/terminationGracePeriodSeconds: (\d+)/.exec(deployment)?.[1]);
+  assert.ok(graceMs > settled('GATEWAY_DRAIN_DELAY') + settled('GATEWAY_SHUTDOWN_GRACE'));
+  const heapMiB = Number(/--max-old-space-size=(\d+)/.exec(recipe('dockerfile', 'ENTRYPOINT'))?.[1]);
+  assert.ok(Number(/limits: \{memory: (\d+)Mi\}/.exec(deployment)?.[1]) > heapMiB);
 });

@@ -1,42 +1,21 @@
 /** The way to providers as an operator sets it up: proxies, and authorities of one's own. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import tls from 'node:tls';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox } from '../../src/sandbox/index.ts';
 import { sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { createCertificate } from '../upstream/certificate.ts';
 import { startConnectProxy } from '../upstream/connect-proxy.ts';
+import { startTlsFront } from '../upstream/tls-front.ts';
 import { buildProgram, makeFolder } from './built-program.ts';
 import { RunningProcess } from './running-process.ts';
 
 const GATEWAY: readonly string[] = [process.execPath, join(buildProgram(), 'dist/main.js')];
 const CERTIFICATE = createCertificate('provider.test');
-
-/** TLS in front of the sandbox; its port. */
-async function startTlsFront(t: TestContext, sandbox: Sandbox, { key, cert }: { key: string; cert: string }): Promise<string> {
-  const { hostname, port } = new URL(sandbox.origin);
-  const sockets = new Set<net.Socket>();
-  const server = tls.createServer({ key, cert }, (socket) => {
-    const inner = net.connect(Number(port), hostname);
-    for (const end of [socket, inner]) sockets.add(end.on('error', () => end.destroy()));
-    socket.pipe(inner).pipe(socket);
-  });
-  server.on('tlsClientError', () => undefined);
-  server.listen(0);
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return String((server.address() as net.AddressInfo).port);
-}
 
 async function startSandboxFor(t: TestContext): Promise<Sandbox> {
   const sandbox = await startSandbox({});
@@ -65,7 +44,7 @@ function caFile(t: TestContext, cert: string): string {
 test('NODE_EXTRA_CA_CERTS makes a provider with a private certificate trusted; without it, it is refused once and says why', async (t) => {
   const sandbox = await startSandboxFor(t);
   const certificate = createCertificate();
-  const port = await startTlsFront(t, sandbox, certificate);
+  const port = await startTlsFront(t, sandbox.baseUrls.openai, certificate);
   const environment = { ...sandboxEnvironment(sandbox), OPENAI_BASE_URL: `https://localhost:${port}/openai/v1` };
   const trusting = new RunningProcess(t, GATEWAY, { ...environment, NODE_EXTRA_CA_CERTS: caFile(t, certificate.cert) });
   assert.equal((await chat(await trusting.address(), 'openai')).status, 200);
@@ -88,8 +67,8 @@ test('NODE_TLS_REJECT_UNAUTHORIZED=0 is refused at start and under --check, whic
 
 test('providers are reached through the proxies of the environment, but for the hosts of NO_PROXY', async (t) => {
   const sandbox = await startSandboxFor(t);
-  const tlsPort = await startTlsFront(t, sandbox, CERTIFICATE);
-  const { port } = new URL(sandbox.origin);
+  const tlsPort = await startTlsFront(t, sandbox.baseUrls.openai, CERTIFICATE);
+  const { port } = new URL(sandbox.url);
   const [secure, plain] = [await startConnectProxy(t), await startConnectProxy(t)];
   const proxyFile = join(makeFolder(t), 'proxy');
   writeFileSync(proxyFile, secure.url.href.replace('//', '//someone:canary-password@'));

@@ -6,7 +6,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { createCertificate } from '../upstream/certificate.ts';
 import { buildProgram, makeFolder } from './built-program.ts';
@@ -86,6 +86,21 @@ test('a certificate whose key is another is a problem at start and under --check
     assert.equal(code, 1);
     assert.match(err, /^GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE\n/);
   }
+});
+
+test('--doctor, --probe, --dashboard and --alerts answer as a process, with their exit codes', async (t) => {
+  const environment = await environmentOf(t);
+  const runs = [['--doctor', '--json'], ['--probe', `${environment['OPENAI_BASE_URL']}/models`], ['--dashboard'], ['--alerts'], ['--alerts', '--doctor']];
+  const ended = await Promise.all(runs.map((words) => new RunningProcess(t, [...GATEWAY, ...words], { ...environment, ANTHROPIC_BASE_URL: 'http://127.0.0.1:1' }).exited));
+  const [doctor, probe, dashboard, alerts, wrong] = ended;
+  assert.deepEqual(ended.map(({ code }) => code), [1, 1, 0, 0, 2]);
+  const { ok, providers } = JSON.parse(doctor?.out ?? '') as { ok: boolean; providers: { provider: string; ok: boolean }[] };
+  assert.deepEqual([ok, ...providers.filter((provider) => !provider.ok).map(({ provider }) => provider)], [false, 'anthropic']);
+  assert.match(probe?.err ?? '', /^gateway: http.* answered 401, expected 200\n$/);
+  assert.equal((JSON.parse(dashboard?.out ?? '') as { title: string }).title, 'Chat Completion Gateway');
+  assert.match(alerts?.out ?? '', /^groups:\n/);
+  assert.match(wrong?.err ?? '', /unknown argument "--doctor"/);
+  for (const { out, err } of ended) for (const secret of [TOKEN, PROVIDER_KEY]) assert.ok(!(out + err).includes(secret));
 });
 
 test('a second argument is refused like an unknown one', async (t) => {

@@ -1,14 +1,18 @@
 /** The gateway as its own process: start-up, refusal to start, signals, the built program alone. */
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { RawCaller } from '../http/raw-caller.ts';
 import { framesOf, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { Caller } from '../streams/caller.ts';
 import { until } from '../streams/wires.ts';
 import { buildProgram } from './built-program.ts';
-import { MAIN, RunningProcess } from './running-process.ts';
+import { RunningProcess } from './running-process.ts';
+
+const FOLDER = buildProgram();
+const MAIN = join(FOLDER, 'dist/main.js');
 
 function chat(address: string, body: object): Promise<Response> {
   return fetch(`${address}/v1/chat`, {
@@ -19,7 +23,7 @@ function chat(address: string, body: object): Promise<Response> {
 }
 
 test('with nothing configured it does not start, and names every problem on a line of its own', async (t) => {
-  const { code, out, err } = await new RunningProcess(t, [process.execPath, ...MAIN], { GATEWAY_MAX_RETRIES: 'many', GATEWAY_ADDR: 'nowhere' }).exited;
+  const { code, out, err } = await new RunningProcess(t, [process.execPath, MAIN], { GATEWAY_MAX_RETRIES: 'many', GATEWAY_ADDR: 'nowhere' }).exited;
   assert.equal(code, 1);
   assert.equal(out, '');
   for (const variable of ['GATEWAY_AUTH_TOKEN', 'GATEWAY_MAX_RETRIES', 'GATEWAY_ADDR', 'ANTHROPIC_API_KEY']) {
@@ -29,19 +33,19 @@ test('with nothing configured it does not start, and names every problem on a li
 
 test('--check says whether the configuration is good, --help and --version answer, an unknown argument is refused', async (t) => {
   const good = { GATEWAY_AUTH_TOKEN: TOKEN, ANTHROPIC_API_KEY: 'k'.repeat(20) };
-  assert.deepEqual((await new RunningProcess(t, [process.execPath, ...MAIN, '--check'], good).exited).code, 0);
-  const typing = await new RunningProcess(t, [process.execPath, ...MAIN, '--check'], { ...good, GATEWAY_MAX_RETRYS: '1' }).exited;
+  assert.deepEqual((await new RunningProcess(t, [process.execPath, MAIN, '--check'], good).exited).code, 0);
+  const typing = await new RunningProcess(t, [process.execPath, MAIN, '--check'], { ...good, GATEWAY_MAX_RETRYS: '1' }).exited;
   assert.equal(typing.code, 1);
   assert.match(typing.err, /GATEWAY_MAX_RETRYS.*GATEWAY_MAX_RETRIES/);
-  assert.match((await new RunningProcess(t, [process.execPath, ...MAIN, '--help'], {}).exited).out, /GATEWAY_AUTH_TOKEN/);
-  assert.match((await new RunningProcess(t, [process.execPath, ...MAIN, '--version'], {}).exited).out, /^\d+\.\d+\.\d+\n$/);
-  assert.equal((await new RunningProcess(t, [process.execPath, ...MAIN, '--frobnicate'], {}).exited).code, 2);
+  assert.match((await new RunningProcess(t, [process.execPath, MAIN, '--help'], {}).exited).out, /GATEWAY_AUTH_TOKEN/);
+  assert.match((await new RunningProcess(t, [process.execPath, MAIN, '--version'], {}).exited).out, /^\d+\.\d+\.\d+\n$/);
+  assert.equal((await new RunningProcess(t, [process.execPath, MAIN, '--frobnicate'], {}).exited).code, 2);
 });
 
 test('SIGTERM: unready, the request in flight finishes, exit 0', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '200ms' });
+  const running = new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '200ms' });
   const address = await running.address();
   const slow = chat(address, { model: 'fake-late-500', messages: [user('x')] });
   while (sandbox.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -57,7 +61,7 @@ test('SIGTERM: unready, the request in flight finishes, exit 0', async (t) => {
 test('a second signal stops it at once', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
+  const running = new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
   await running.address();
   running.child.kill('SIGINT');
   while (!running.out.includes('draining')) await new Promise((resolve) => running.child.stdout?.once('data', resolve));
@@ -68,7 +72,7 @@ test('a second signal stops it at once', async (t) => {
 test('a second signal ends open streams with an error frame and logs every request in flight', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
+  const running = new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
   const address = await running.address();
   const streamed = fetch(`${address}/v1/chat/stream`, {
     method: 'POST',
@@ -92,7 +96,7 @@ test('a second signal ends open streams with an error frame and logs every reque
 test('a second signal logs also the request whose caller takes nothing', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
+  const running = new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
   const caller = new Caller(t, await running.address()).ask({ model: 'fake-flood', messages: [user('x')] });
   await caller.until(({ receivedBytes }) => receivedBytes > 0);
   caller.socket.pause();
@@ -106,7 +110,7 @@ test('idle callers leave descriptors for providers: whoever is connected is serv
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
   const environment = { ...sandboxEnvironment(sandbox), GATEWAY_LOG_LEVEL: 'info' };
-  const running = new RunningProcess(t, ['/bin/sh', '-c', 'ulimit -n 200 && exec "$@"', 'sh', process.execPath, ...MAIN], environment);
+  const running = new RunningProcess(t, ['/bin/sh', '-c', 'ulimit -n 200 && exec "$@"', 'sh', process.execPath, MAIN], environment);
   const address = await running.address();
   const connected = new RawCaller(t, address);
   connected.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -128,8 +132,8 @@ test('idle callers leave descriptors for providers: whoever is connected is serv
 test('an address that is taken is said in one line', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const taken = new URL(sandbox.origin).host;
-  const { code, out } = await new RunningProcess(t, [process.execPath, ...MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_ADDR: taken }).exited;
+  const taken = new URL(sandbox.url).host;
+  const { code, out } = await new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_ADDR: taken }).exited;
   assert.equal(code, 1);
   assert.match(out, /GATEWAY_ADDR: cannot listen there \(EADDRINUSE\)/);
 });
@@ -137,7 +141,7 @@ test('an address that is taken is said in one line', async (t) => {
 test('the built program runs with dist and package.json alone', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [process.execPath, 'dist/main.js'], sandboxEnvironment(sandbox), buildProgram());
+  const running = new RunningProcess(t, [process.execPath, 'dist/main.js'], sandboxEnvironment(sandbox), FOLDER);
   const response = await chat(await running.address(), { model: 'fake-chat', messages: [user('built')] });
   assert.equal(response.status, 200);
   assert.match(await response.text(), /built/);

@@ -2,12 +2,10 @@
 
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-export const MAIN: readonly string[] = ['--import', 'tsx', join(ROOT, 'src/main.ts')];
 
 export type Exit = { readonly code: number | null; readonly out: string; readonly err: string };
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { makeFolder } from './built-program.ts';
 import { ROOT, RunningProcess } from './running-process.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { valueOf } from '../metrics-page.ts';
 import { sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { buildProgram } from './built-program.ts';

@@ -140,7 +140,9 @@ test('a redirect goes nowhere, whatever its status and wherever it points', asyn
   for (const [transport, statuses] of [['http', [300, 301, 302, 303, 305, 307, 308]], ['fetch', [302, 307]]] as const) {
     const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0', GATEWAY_TRANSPORT: transport });
     for (const status of statuses) {
-      for (const at of locations.keys()) assertAll(await askAll(gateway, `redirect ${status} ${at}`), 502, 'server');
+      // Every place for those that clients follow with a body, the first few for the others.
+      const places = status === 302 || status === 307 ? locations.length : 3;
+      for (let at = 0; at < places; at += 1) assertAll(await askAll(gateway, `redirect ${status} ${at}`), 502, 'server');
     }
   }
   assert.equal(other.connections(), 0);

@@ -86,3 +86,17 @@ test('a model list without end is a failure', async (t) => {
   assert.deepEqual([response.status, ((await response.json()) as { kind: string }).kind], [502, 'server']);
   assert.equal(upstream.calls(), 50);
 });
+
+test('an answer that its provider could not match to the schema is asked for once more, and no more', async (t) => {
+  const upstream = await startUpstream(t, (response) => {
+    answerJson(response, 400, '{"error":{"message":"Failed to generate JSON.","type":"invalid_request_error","code":"json_validate_failed","failed_generation":"{"}}');
+  });
+  const gateway = await startGateway(t, { GROQ_BASE_URL: upstream.origin, GROQ_API_KEY: 'key-of-groq', GATEWAY_MAX_RETRIES: '3', GATEWAY_RETRY_BASE_DELAY: '1ms' });
+  for (const path of PATHS) {
+    const before = upstream.calls();
+    const response = await gateway.post(path, { provider: 'groq', model: 'openai/gpt-oss-20b', messages: [user('x')], output: { type: 'json', schema: {} } });
+    const { kind, error } = (await response.json()) as { kind: string; error: string };
+    assert.deepEqual([response.status, kind, upstream.calls() - before], [502, 'server', 2]);
+    assert.match(error, /code json_validate_failed/);
+  }
+});

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FAULTS } from '../../src/sandbox/sandbox.ts';
+import { FAULTS } from '../../src/sandbox/index.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { PATHS, PROVIDERS, samplesOf } from './upstream.ts';

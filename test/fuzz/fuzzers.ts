@@ -19,6 +19,7 @@ import { encodeState } from '../../src/core/provider-state.ts';
 import { outboundPath } from '../../src/upstream/outbound.ts';
 import type { Random } from '../base/random.ts';
 import { messagesRequests, messagesStreams } from '../callers/anthropic/fuzzers.ts';
+import { dialectRelays, dialectRequests } from '../callers/fuzzers.ts';
 import { decodeChunks, endOf } from '../decode-stream.ts';
 import { providerAt } from '../upstream/attempts.ts';
 import { mutateJson, mutateText, randomJson } from './mutate.ts';
@@ -28,6 +29,8 @@ import type { RequestBody, Seed } from './seeds.ts';
 export type Fuzzer = (random: Random, seeds: readonly Seed[]) => void;
 
 export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
+  dialectRelays,
+  dialectRequests,
   messagesRequests,
   messagesStreams,
 

@@ -5,7 +5,7 @@ import type { Adapter, ProviderRow } from '../../src/core/adapter.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 
 export type Seed = {
   readonly provider: string;

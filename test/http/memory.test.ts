@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Admission } from '../../src/http/admission.ts';
 import { containerBytes, heapShare, MemoryHealth, watchMemory } from '../../src/http/memory.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { buildProgram } from '../e2e/built-program.ts';
 import { RunningProcess } from '../e2e/running-process.ts';
 import { sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';

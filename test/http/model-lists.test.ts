@@ -18,7 +18,7 @@ const B = providerOf('b');
 const DOWN = new Failure('server', 'down');
 
 function model(id: string, displayName?: string): ModelInfo {
-  return { id, displayName, contextWindow: undefined, outputTokensMax: undefined };
+  return { id, displayName, contextWindow: undefined, outputTokensMax: undefined, inputTokensMax: undefined, input: undefined, deprecatedAt: undefined };
 }
 
 type Call = { readonly provider: string; readonly context: CallContext; answer(outcome: ModelsOutcome): void };
@@ -160,9 +160,11 @@ test('no more than 5,000 models are kept, none with a name that is too long to b
   const { lists, calls } = startLists();
   const outcomes = lists.of([A, B], asker());
   calls[0]?.answer(Array.from({ length: 5001 }, (_, index) => model(`m${index}`)));
-  calls[1]?.answer([model('x'.repeat(257)), model('y'.repeat(256), 'z'.repeat(257))]);
+  const long = 'z'.repeat(257);
+  const shortened = `${'z'.repeat(255)}…`;
+  calls[1]?.answer([model('x'.repeat(257)), { ...model('y'.repeat(256), long), input: Array.from({ length: 17 }, () => long), deprecatedAt: long }]);
   const [tooMany, cut] = (await outcomes) ?? [];
   assert.ok(tooMany instanceof Failure);
   assert.equal(tooMany.message, "a answered 200, but its model list has more than 5000 models, which is the gateway's limit");
-  assert.deepEqual(cut, [model('y'.repeat(256), `${'z'.repeat(255)}…`)]);
+  assert.deepEqual(cut, [{ ...model('y'.repeat(256), shortened), input: Array.from({ length: 16 }, () => shortened), deprecatedAt: shortened }]);
 });

@@ -153,7 +153,7 @@ test('a list of models takes a place', async (t) => {
   await until(() => server.admission.count === 0);
 });
 
-test('a caller that takes nothing of a whole reply is cut off', { timeout: 60_000 }, async (t) => {
+test('a caller that takes nothing of a whole reply is cut off', { timeout: 120_000 }, async (t) => {
   const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '200ms' } });
   const deaf = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
   deaf.socket.pause();
@@ -183,7 +183,7 @@ test('a long answer of characters that take two bytes each comes whole', async (
   assert.equal(body.text, text);
 });
 
-test('a caller that takes its answer for longer than a request may take is cut off', { timeout: 60_000 }, async (t) => {
+test('a caller that takes its answer for longer than a request may take is cut off', { timeout: 120_000 }, async (t) => {
   const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_REQUEST_TIMEOUT: '300ms' } });
   const slow = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
   slow.socket.pause();
@@ -226,7 +226,7 @@ test('limitStall ends nothing once it was stopped', (t) => {
   assert.equal(scope.ended, undefined);
 });
 
-test('a caller that takes nothing but goes on sending is cut off too', { timeout: 60_000 }, async (t) => {
+test('a caller that takes nothing but goes on sending is cut off too', { timeout: 120_000 }, async (t) => {
   const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '400ms' } });
   const caller = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
   caller.socket.pause();

@@ -34,7 +34,7 @@ async function isRefused(url: string): Promise<boolean> {
 }
 
 for (const path of ['/v1/chat', '/v1/chat/stream']) {
-  test(`a drain waits for a caller that is still taking its answer (${path})`, { timeout: 60_000 }, async (t) => {
+  test(`a drain waits for a caller that is still taking its answer (${path})`, { timeout: 120_000 }, async (t) => {
     const message = { id: 'c', model: 'm', choices: [{ index: 0, message: { content: LONG_TEXT }, finish_reason: 'stop' }] };
     const answer = path === '/v1/chat' ? JSON.stringify(message) : chunkFrame({ content: LONG_TEXT }) + GOOD_END;
     const type = path === '/v1/chat' ? 'application/json' : 'text/event-stream';
@@ -55,7 +55,7 @@ for (const path of ['/v1/chat', '/v1/chat/stream']) {
   });
 }
 
-test('a CONNECT behind a stream does not stop it where its caller reads slowly', { timeout: 60_000 }, async (t) => {
+test('a CONNECT behind a stream does not stop it where its caller reads slowly', { timeout: 120_000 }, async (t) => {
   const frame = chunkFrame({ content: 'x'.repeat(1024 * 1024) });
   const answer = frame.repeat(16) + GOOD_END;
   const { gateway } = await startRawGateway(
@@ -75,7 +75,7 @@ test('a CONNECT behind a stream does not stop it where its caller reads slowly',
   assert.match(caller.received.slice(-1000), /HTTP\/1\.1 400 /);
 });
 
-test('bytesLeft falls while a caller takes one long write over TLS', { timeout: 60_000 }, async (t) => {
+test('bytesLeft falls while a caller takes one long write over TLS', { timeout: 120_000 }, async (t) => {
   const server = createServer(createCertificate(), (_request, response) => void response.end(LONG_TEXT));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -51,7 +51,7 @@ export function requestOf(fields: Partial<ChatRequest>): ChatRequest {
   return {
     provider: undefined, model: 'some-model', system: undefined, turns: [user('Go')], maxTokens: undefined,
     temperature: undefined, topP: undefined, stop: [], tools: [], toolChoice: undefined, thinking: undefined,
-    providerOptions: undefined, ...fields,
+    output: undefined, cache: undefined, user: undefined, providerOptions: undefined, ...fields,
   };
 }
 
@@ -90,11 +90,16 @@ export function piecesOf(dialect: string, body: string): string[] {
   return pieces;
 }
 
-/** A message's text; by paragraphs for a user's of Chat Completions, to which some hosts' codecs add the next turn's. */
+/** A message's text; a user's of Chat Completions, to which some hosts' codecs add the next turn's, by paragraphs or parts. */
 function growingTexts(dialect: string, message: unknown): string[] {
   const content = entryOf(message, ['content']);
-  const canGrow = dialect === 'openai-chat' && entryOf(message, ['role']) === 'user' && typeof content === 'string';
-  return canGrow ? content.split('\n\n').map((paragraph) => `user ${paragraph}`) : [textOf(message)];
+  if (dialect !== 'openai-chat' || entryOf(message, ['role']) !== 'user') return [textOf(message)];
+  const parts = typeof content === 'string' ? [content] : listOf(content);
+  return parts.flatMap((part) => {
+    // A text that becomes the first part of a list is the same to a model.
+    const text = typeof part === 'string' ? part : entryOf(part, ['text']);
+    return typeof text === 'string' ? text.split('\n\n').map((paragraph) => `user ${paragraph}`) : [`user ${textOf(part)}`];
+  });
 }
 
 function entryOf(value: unknown, names: readonly string[]): unknown {

@@ -68,7 +68,7 @@ async function statusOf(gateway: RunningGateway, payload: unknown): Promise<numb
   const call = gateway.sandbox.calls.at(-1);
   assert.ok(call !== undefined);
   const { 'content-length': _length, host: _host, connection: _connection, 'transfer-encoding': _encoding, ...headers } = call.headers;
-  const response = await fetch(gateway.sandbox.origin + call.path, { method: 'POST', headers: headers as Record<string, string>, body: JSON.stringify(payload) });
+  const response = await fetch(gateway.sandbox.url + call.path, { method: 'POST', headers: headers as Record<string, string>, body: JSON.stringify(payload) });
   await response.text();
   return response.status;
 }

@@ -2,6 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseJson } from '../../src/base/json/parse.ts';
+import { RawJson } from '../../src/base/json/value.ts';
+import type { JsonObject } from '../../src/base/json/value.ts';
 import type { Adapter, TokenCounting } from '../../src/core/adapter.ts';
 import type { ChatRequest } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
@@ -20,10 +23,10 @@ const REQUEST: ChatRequest = {
   temperature: 0.5,
   topP: 0.9,
   stop: ['END'],
-  tools: [{ name: 'f', description: undefined, parameters: undefined }],
-  toolChoice: { mode: 'required' },
+  tools: [{ name: 'f', description: undefined, parameters: undefined, strict: undefined }],
+  toolChoice: { mode: 'required', parallel: undefined },
   thinking: undefined,
-  providerOptions: undefined,
+  output: undefined, cache: undefined, user: undefined, providerOptions: undefined,
 };
 
 function countingOf({ counting }: Adapter): TokenCounting {
@@ -57,6 +60,25 @@ test("Anthropic's count has the fields of a message that count", () => {
   assert.deepEqual([(thinking as Record<string, unknown>)['thinking'], (thinking as Record<string, unknown>)['output_config']], [{ type: 'adaptive', display: 'summarized' }, { effort: 'high' }]);
 });
 
+test("Anthropic's count has the schema, the hint and what provider_options change of what counts, and none of the rest", () => {
+  const [, body] = asked(createAnthropicAdapter('acme'), {
+    ...REQUEST,
+    tools: [],
+    toolChoice: undefined,
+    output: { schema: new RawJson('{"type":"array"}'), name: 'output', strict: true },
+    cache: { key: 'k', ttl: 'long' },
+    user: 'u',
+    providerOptions: parseJson('{"top_k":3,"system":null,"mcp_servers":[{"name":"m"}]}') as JsonObject,
+  });
+  assert.deepEqual(body, {
+    model: 'some-model',
+    cache_control: { type: 'ephemeral', ttl: '1h' },
+    output_config: { format: { type: 'json_schema', schema: { type: 'array' } } },
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+    mcp_servers: [{ name: 'm' }],
+  });
+});
+
 test("OpenAI's count has the fields of a response that count, stop sequences or not", () => {
   for (const adapter of [createResponsesAdapter('acme'), OPENAI_ROW.createAdapter('acme')]) {
     const [path, body] = asked(adapter);
@@ -65,6 +87,26 @@ test("OpenAI's count has the fields of a response that count, stop sequences or 
     const [, thinking] = asked(adapter, { ...REQUEST, model: 'gpt-5.6', thinking: { enabled: true, effort: 'low' } });
     assert.deepEqual(Object.keys(thinking as object), ['model', 'instructions', 'input', 'tools', 'tool_choice', 'reasoning']);
   }
+});
+
+test("OpenAI's count has the schema and what provider_options change of what counts, and none of the rest", () => {
+  const [, body] = asked(createResponsesAdapter('acme'), {
+    ...REQUEST,
+    system: undefined,
+    toolChoice: { mode: 'auto', parallel: false },
+    output: { schema: new RawJson('{"type":"array"}'), name: 'output', strict: true },
+    cache: { key: 'k', ttl: 'long' },
+    user: 'u',
+    providerOptions: parseJson('{"store":true,"tools":[{"type":"web_search"}]}') as JsonObject,
+  });
+  assert.deepEqual(body, {
+    model: 'some-model',
+    input: [{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
+    tools: [{ type: 'web_search' }],
+    tool_choice: 'auto',
+    parallel_tool_calls: false,
+    text: { format: { type: 'json_schema', name: 'output', strict: true, schema: { type: 'array' } } },
+  });
 });
 
 test("Gemini's count holds the whole request, which names its model by its path", () => {
@@ -88,6 +130,25 @@ test("Gemini's count holds the whole request, which names its model by its path"
     const [tunedPath, tuned] = asked(createGeminiAdapter('acme'), { ...REQUEST, model });
     assert.deepEqual([tunedPath, (tuned as { generateContentRequest: { model: string } }).generateContentRequest.model], [expected, named]);
   }
+});
+
+test("Gemini's count has the schema, and what provider_options change", () => {
+  const [, body] = asked(createGeminiAdapter('acme'), {
+    ...REQUEST,
+    system: undefined,
+    tools: [],
+    toolChoice: undefined,
+    output: { schema: new RawJson('{"type":"array"}'), name: 'output', strict: true },
+    providerOptions: parseJson('{"tools":[{"googleSearch":{}}],"generationConfig":{"topP":null}}') as JsonObject,
+  });
+  assert.deepEqual(body, {
+    generateContentRequest: {
+      model: 'models/some-model',
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      generationConfig: { maxOutputTokens: 10, temperature: 0.5, stopSequences: ['END'], responseMimeType: 'application/json', responseJsonSchema: { type: 'array' } },
+      tools: [{ googleSearch: {} }],
+    },
+  });
 });
 
 test('what a provider cannot be sent cannot be counted there', () => {

@@ -49,7 +49,7 @@ test('keys travel as a bearer token, to Azure in api-key', () => {
 test('no address gets a version added, names and variables come once', () => {
   assert.ok(ROWS.every((row) => row.versionSegment === undefined));
   assert.equal(new Set(ROWS.map((row) => row.name)).size, ROWS.length);
-  assert.equal(new Set(ROWS.flatMap((row) => [...row.keyVariables, row.baseUrlVariable])).size, 2 * ROWS.length);
+  assert.equal(new Set(ROWS.flatMap((row) => [...row.keyVariables, row.baseUrlVariable, row.structuredOutputVariable ?? ''])).size, 3 * ROWS.length);
   assert.ok(ROWS.every((row) => /^[a-z0-9_-]{1,64}$/.test(row.name)));
 });
 
@@ -59,15 +59,75 @@ test('the operator\'s own host has the name that the operator gave it', () => {
   assert.match(row.createAdapter('lab').decodeFailure(500, '').message, /^lab failed on its side/);
 });
 
-test('every host\'s matrix has a word for every feature and refuses none', () => {
+const NO_OUTPUT = ['output', 'output.schema', 'output.strict false', 'tools strict'];
+const NO_PDF = ['user document (pdf inline)', 'user document (pdf url)', 'tool_result document'];
+/** What each host is not asked. */
+const REFUSED: Readonly<Record<string, readonly string[]>> = {
+  openai: ['user document (pdf url)'],
+  azure: ['user document (pdf url)'],
+  cerebras: NO_PDF,
+  deepseek: ['output.schema', 'output.strict false', 'tools strict', 'tool_choice.parallel false', ...NO_PDF],
+  fireworks: ['tools strict', 'tool_choice.parallel false', ...NO_PDF],
+  groq: ['output.strict false', ...NO_PDF],
+  huggingface: [...NO_OUTPUT, 'tool_choice.parallel false', ...NO_PDF],
+  llamacpp: ['tools strict', ...NO_PDF],
+  mistral: ['tool_result image', 'tool_result document'],
+  moonshot: ['output.schema', 'output.strict false', 'tools strict', 'tool_choice.parallel false', ...NO_PDF],
+  nvidia: [...NO_OUTPUT, 'tool_choice.parallel false', ...NO_PDF],
+  ollama: ['tools strict', 'tool_choice.parallel false', ...NO_PDF],
+  openrouter: ['tools strict'],
+  perplexity: [...NO_OUTPUT, 'tool_choice.parallel false', ...NO_PDF],
+  together: NO_PDF,
+  vercel: [...NO_OUTPUT, 'tool_choice.parallel false', ...NO_PDF],
+  vllm: ['tools strict', ...NO_PDF],
+  xai: NO_PDF,
+  zai: [...NO_OUTPUT, 'tool_choice.parallel false', ...NO_PDF],
+  compat: ['user document (pdf url)'],
+};
+
+test('every host\'s matrix has a word for every feature, and refuses only what it is not known to do', () => {
   for (const { name } of ROWS) {
     const { support } = adapterOf(name);
     assert.deepEqual(Object.keys(support).sort(), [...REQUEST_FEATURES].sort());
     for (const feature of REQUEST_FEATURES) {
-      assert.notEqual(support[feature].is, 'refused');
       assert.ok(support[feature].as.length > 3 && !support[feature].as.includes('undefined'), `${name} ${feature}`);
     }
+    assert.deepEqual(REQUEST_FEATURES.filter((feature) => support[feature].is === 'refused').sort(), [...(REFUSED[name] ?? [])].sort(), name);
   }
+});
+
+test('each host is told who asks, and which beginning to keep, in the field that it has', () => {
+  const fieldsOf = (name: string): unknown => {
+    const { user, cache } = adapterOf(name).support;
+    return [user.is === 'ignored' ? '' : user.as, cache.is === 'ignored' ? '' : cache.as];
+  };
+  const told: Readonly<Record<string, readonly [string, string]>> = {
+    openai: ['`safety_identifier`', '`prompt_cache_key`'],
+    azure: ['`user`', '`prompt_cache_key`'],
+    cerebras: ['`user`', '`prompt_cache_key`'],
+    deepseek: ['`user_id`', ''],
+    fireworks: ['', '`prompt_cache_key`'],
+    groq: ['`user`', ''],
+    mistral: ['', '`prompt_cache_key`'],
+    openrouter: ['`user`', ''],
+    together: ['', '`prompt_cache_key`'],
+    xai: ['`user`', '`x-grok-conv-id`'],
+  };
+  for (const { name } of ROWS) assert.deepEqual(fieldsOf(name), told[name] ?? ['', ''], name);
+});
+
+test('what an operator says of a host\'s answers replaces what is known of them', () => {
+  const stands = (name: string, structuredOutput: 'schema' | 'json_object' | 'none'): string => {
+    const row = ROWS.find((candidate) => candidate.name === name);
+    const support = row?.createAdapter(name, { openAiApi: 'auto', structuredOutput }).support;
+    return NO_OUTPUT.map((feature) => support?.[feature as 'output'].is).join(' ');
+  };
+  for (const name of ['groq', 'deepseek', 'perplexity', 'compat']) {
+    assert.equal(stands(name, 'schema'), 'sent sent sent sent', name);
+    assert.equal(stands(name, 'json_object'), 'sent refused refused refused', name);
+    assert.equal(stands(name, 'none'), 'refused refused refused refused', name);
+  }
+  assert.deepEqual(ROWS.map((row) => row.structuredOutputVariable?.replace(/_STRUCTURED_OUTPUT$/, '_BASE_URL')), ROWS.map((row) => (row.name === 'openai' ? undefined : row.baseUrlVariable)));
 });
 
 test('the matrix says what is translated', () => {
@@ -119,6 +179,24 @@ test('models are read with whatever a host tells of them', () => {
     }),
     [['gpt-5', undefined, undefined, undefined], ['a/b', 'A: B', 1000, 100], ['v', undefined, 2000, undefined], ['g', undefined, 3000, 300], ['m', 'M', 4000, undefined]],
   );
+});
+
+test('what a model takes, and when it is deprecated, is read where a host says it', () => {
+  const page = adapterOf('mistral').decodeModels(JSON.stringify({
+    data: [
+      { id: 'r', architecture: { input_modalities: ['text', 'image', 'file', 7] } },
+      { id: 's', capabilities: { vision: true }, deprecation: '2026-12-01T00:00:00Z' },
+      { id: 't', capabilities: { vision: false }, deprecation: null },
+      { id: 'u', architecture: { input_modalities: [] }, capabilities: {} },
+    ],
+  }));
+  assert.ok(!(page instanceof Failure));
+  assert.deepEqual(page.models.map(({ id, input, deprecatedAt }) => [id, input, deprecatedAt]), [
+    ['r', ['text', 'image', 'pdf'], undefined],
+    ['s', ['text', 'image'], '2026-12-01T00:00:00Z'],
+    ['t', ['text'], undefined],
+    ['u', undefined, undefined],
+  ]);
 });
 
 test('a bare list of models is a list of models', () => {

@@ -33,9 +33,9 @@ test('no two rows share a name or a variable', () => {
 });
 
 test("compatRow's variables are in the table of settings", () => {
-  const { keyVariables, baseUrlVariable } = compatRow('any');
+  const { keyVariables, baseUrlVariable, structuredOutputVariable } = compatRow('any');
   const variables = SETTINGS.filter(({ field }) => field === 'providers').map(({ variable }) => variable);
-  deepEqual([...keyVariables, baseUrlVariable].sort(), [...variables].sort());
+  deepEqual([...keyVariables, baseUrlVariable, structuredOutputVariable].sort(), [...variables].sort());
 });
 
 for (const row of ALL_ROWS) {

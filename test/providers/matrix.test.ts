@@ -12,7 +12,7 @@ import { parseJson } from '../../src/base/json/parse.ts';
 import { JsonObject, RawJson } from '../../src/base/json/value.ts';
 import { REQUEST_FEATURES } from '../../src/core/adapter.ts';
 import type { Adapter, RequestFeature, Support } from '../../src/core/adapter.ts';
-import type { AssistantPart, ChatRequest, Effort, ToolChoice, Turn } from '../../src/core/chat.ts';
+import type { AssistantPart, ChatRequest, ContentPart, DocumentPart, Effort, ToolChoice, Turn } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { isForResponses } from '../../src/providers/openai/api-choice.ts';
 import { CODECS, assistant, call, codecOf, replyOf, requestOf, result, text, thoughtfulBody, user } from '../loops/codecs.ts';
@@ -21,7 +21,12 @@ import { CODECS, assistant, call, codecOf, replyOf, requestOf, result, text, tho
 type Probe = { readonly having: Partial<ChatRequest>; readonly lacking: Partial<ChatRequest>; readonly value?: string | number };
 
 const SCHEMA = '{"type":"object","properties":{"2":{"$ref":"#/$defs/x"},"1":{}},"$defs":{"x":{"const":1.0}}}';
-const TOOLS = [{ name: 'look-here', description: 'Looks.', parameters: new RawJson(SCHEMA) }, { name: 'other', description: undefined, parameters: undefined }];
+const TOOLS = [{ name: 'look-here', description: 'Looks.', parameters: new RawJson(SCHEMA), strict: undefined }, { name: 'other', description: undefined, parameters: undefined, strict: undefined }];
+const PDF: DocumentPart = { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' };
+const said = (part: ContentPart): Partial<ChatRequest> => ({ turns: [{ role: 'user', parts: [{ type: 'text', text: 'Go', state: undefined }, part] }] });
+const shown = (part: ContentPart): Partial<ChatRequest> => ({
+  turns: [user('Go'), assistant(call('call_a')), { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'call_a', content: [{ type: 'text', text: '21 degrees', state: undefined }, part], isError: false }] }],
+});
 const image = (source: Extract<Turn, { role: 'user' }>['parts'][number] & { type: 'image' }): Turn => ({ role: 'user', parts: [{ type: 'text', text: 'Go', state: undefined }, source] });
 const past = (...turns: Turn[]): Turn[] => [user('Go'), ...turns, user('On')];
 const looped = (content: string, isError = false): Turn[] => [user('Go'), assistant(call('call_a')), result('call_a', content, isError)];
@@ -44,6 +49,9 @@ const PROBES: Readonly<Record<Exclude<RequestFeature, 'assistant provider_state'
     lacking: {},
     value: 'https://example.com/a.png',
   },
+  'user document (pdf inline)': { having: said(PDF), lacking: {}, value: 'JVBERi0=' },
+  'user document (pdf url)': { having: said({ ...PDF, source: { type: 'url', url: 'https://example.com/a.pdf' } }), lacking: {}, value: 'https://example.com/a.pdf' },
+  'user document (text)': { having: said({ type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64: btoa('Some words.') }, name: 'a.txt' }), lacking: {}, value: 'Some words.' },
   'assistant text': { having: { turns: past(assistant(text('An answer.'))) }, lacking: { turns: past() }, value: 'An answer.' },
   'assistant tool_call': {
     having: { turns: past(assistant(call('call_a', '{"2":1.0,"1":1e-7}')), result('call_a')) },
@@ -52,22 +60,39 @@ const PROBES: Readonly<Record<Exclude<RequestFeature, 'assistant provider_state'
   },
   tool_result: { having: { turns: looped('21 degrees') }, lacking: {}, value: '21 degrees' },
   'tool_result.is_error': { having: { turns: looped('too cold', true) }, lacking: { turns: looped('too cold') }, value: 'too cold' },
+  'tool_result image': {
+    having: shown({ type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: 'iVBORw==' } }),
+    lacking: { turns: looped('21 degrees') },
+    value: 'iVBORw==',
+  },
+  'tool_result document': { having: shown(PDF), lacking: { turns: looped('21 degrees') }, value: 'JVBERi0=' },
   max_tokens: { having: { maxTokens: 1234 }, lacking: {}, value: 1234 },
   temperature: { having: { temperature: 0.125 }, lacking: {}, value: 0.125 },
   top_p: { having: { topP: 0.375 }, lacking: {}, value: 0.375 },
   stop: { having: { stop: ['THE END'] }, lacking: {}, value: 'THE END' },
   tools: { having: { tools: TOOLS }, lacking: {}, value: SCHEMA },
   'tools without parameters': { having: { tools: TOOLS.slice(1) }, lacking: {}, value: '{"type":"object","properties":{}}' },
-  'tool_choice auto': choosing({ mode: 'auto' }),
-  'tool_choice none': choosing({ mode: 'none' }),
-  'tool_choice required': choosing({ mode: 'required' }),
-  'tool_choice tool': { ...choosing({ mode: 'tool', name: 'look-here' }), value: 'look-here' },
+  'tools strict': { having: { tools: TOOLS.map((tool) => ({ ...tool, strict: true })) }, lacking: { tools: TOOLS } },
+  'tool_choice auto': choosing({ mode: 'auto', parallel: undefined }),
+  'tool_choice none': choosing({ mode: 'none', parallel: undefined }),
+  'tool_choice required': choosing({ mode: 'required', parallel: undefined }),
+  'tool_choice tool': { ...choosing({ mode: 'tool', name: 'look-here', parallel: undefined }), value: 'look-here' },
+  'tool_choice.parallel false': {
+    having: { tools: TOOLS, toolChoice: { mode: 'auto', parallel: false } },
+    lacking: { tools: TOOLS, toolChoice: { mode: 'auto', parallel: undefined } },
+  },
   'thinking on': { having: { thinking: { enabled: true, effort: undefined } }, lacking: {} },
   'thinking off': { having: { thinking: { enabled: false, effort: undefined } }, lacking: {} },
   'thinking.effort low': thinking('low'),
   'thinking.effort medium': thinking('medium'),
   'thinking.effort high': thinking('high'),
   'thinking.effort max': thinking('max'),
+  output: { having: { output: { schema: undefined, name: 'output', strict: true } }, lacking: {} },
+  'output.schema': { having: { output: { schema: new RawJson(SCHEMA), name: 'an-answer', strict: true } }, lacking: {}, value: SCHEMA },
+  'output.strict false': { having: { output: { schema: new RawJson(SCHEMA), name: 'an-answer', strict: false } }, lacking: {}, value: SCHEMA },
+  cache: { having: { cache: { key: 'a-digest', ttl: undefined } }, lacking: {} },
+  'cache.ttl long': { having: { cache: { key: 'a-digest', ttl: 'long' } }, lacking: { cache: { key: 'a-digest', ttl: undefined } } },
+  user: { having: { user: 'another-digest' }, lacking: {}, value: 'another-digest' },
   provider_options: {
     having: { providerOptions: parseJson('{"further_field":{"a":12345678901234567890}}') as JsonObject },
     lacking: {},
@@ -92,6 +117,13 @@ function cellOf(support: Support, isByResponses: boolean): string {
   return (isByResponses ? (second ?? first) : first).split(';')[0] ?? '';
 }
 
+/** Where a refusal says the part is; elsewhere in the field of that name. */
+const PLACES: readonly (readonly [words: string, place: RegExp])[] = [
+  ['user image', /^messages\[0\]\.content\[1\]\.url: /],
+  ['user document', /^messages\[0\]\.content\[1\]\S*: /],
+  ['tool_result ', /^messages\[2\]\.content\[0\]\.content\S*: /],
+];
+
 /** Throws when what the codec does with a feature is not what its table says. */
 function checkCell(adapter: Adapter, dialect: string, model: string, feature: RequestFeature): void {
   const support = adapter.support[feature];
@@ -101,24 +133,27 @@ function checkCell(adapter: Adapter, dialect: string, model: string, feature: Re
   if (support.is === 'refused') {
     assert.ok(sent instanceof Failure, 'declared as refused, but sent');
     assert.equal(sent.kind, 'unsupported');
-    assert.match(sent.message, feature.startsWith('user image') ? /^messages\[0\]\.content\[1\]\.url: / : new RegExp(`^${feature.split(/[ .]/)[0]}\\S*: `));
+    assert.match(sent.message, PLACES.find(([words]) => feature.startsWith(words))?.[1] ?? new RegExp(`^${feature.split(/[ .]/)[0]}\\S*: `));
     return;
   }
   const plain = adapter.encodeChat(requestOf({ model, ...lacking }), false);
   assert.ok(!(sent instanceof Failure) && !(plain instanceof Failure), 'declared as accepted, but refused');
   const cell = cellOf(support, sent.path === '/responses');
-  if (cell === 'nothing has to travel') {
-    assert.equal(sent.body, plain.body);
+  if (support.is === 'ignored' || cell === 'nothing has to travel') {
+    assert.deepEqual(sent, plain);
     return;
   }
-  assert.notEqual(sent.path + sent.body, plain.path + plain.body, 'declared as accepted, but dropped');
+  const headers = Object.keys(sent.headers);
+  assert.notDeepEqual(sent, plain, 'declared as accepted, but dropped');
   const json: unknown = JSON.parse(sent.body ?? '');
   for (const [, claim = ''] of cell.matchAll(/`([^`]+)`/g)) {
-    assert.ok(holds(json, claim) || sent.path.includes(claim), `\`${claim}\` is not in ${sent.body}`);
+    assert.ok(holds(json, claim) || sent.path.includes(claim) || headers.includes(claim), `\`${claim}\` is not in ${sent.body}`);
   }
   // Gemini spells its levels in capitals.
   const isLevel = feature.startsWith('thinking.effort') && sent.body?.includes(`"${String(value).toUpperCase()}"`) === true;
-  const isThere = value === undefined || isLevel || sent.body?.includes(String(value)) === true || sent.body?.includes(JSON.stringify(String(value))) === true;
+  // Text may travel as a file does.
+  const isFile = sent.body?.includes(btoa(String(value))) === true;
+  const isThere = isFile || value === undefined || isLevel || sent.body?.includes(String(value)) === true || sent.body?.includes(JSON.stringify(String(value))) === true;
   if (support.is === 'sent') assert.ok(isThere, `${value} is not in ${sent.body}`);
   else if (feature.startsWith('thinking.effort') && !support.as.includes('; by Responses: ')) assert.ok(!holds(json, String(value)), `declared as translated, but ${value} is in ${sent.body}`);
 }
@@ -180,6 +215,10 @@ describe('a table that is not true is found out', () => {
 
   test('when it says that a field is refused, which is sent', () => {
     assert.throws(() => check(saying('stop', { is: 'refused', as: 'no' }), 'stop'), /but sent/);
+  });
+
+  test('when it says that a hint is ignored, which is sent', () => {
+    assert.throws(() => check(saying('stop', { is: 'ignored', as: 'no' }), 'stop'));
   });
 
   test('when it says that a level is translated, which is sent', () => {

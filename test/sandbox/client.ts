@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TestContext } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox, SandboxSettings } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
+import type { Sandbox, SandboxSettings } from '../../src/sandbox/index.ts';
 
 export const KEY = 'sandbox-key';
 

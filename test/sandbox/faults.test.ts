@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { FAULTS } from '../../src/sandbox/sandbox.ts';
+import { FAULTS } from '../../src/sandbox/index.ts';
 import { PROTOCOL_NAMES, at, chat, events, observe, open, until } from './client.ts';
 
 const HALF = /Hello.*from/s;
@@ -241,7 +241,7 @@ test('fake-redirect points to another origin', async (t) => {
   const { status, headers } = await observe(sandbox, 'fake-redirect');
   assert.equal(status, 307);
   const target = new URL(headers.location ?? '');
-  assert.notEqual(target.origin, new URL(sandbox.origin).origin);
+  assert.notEqual(target.origin, new URL(sandbox.url).origin);
   assert.equal(target.pathname, '/elsewhere');
 });
 

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { test } from 'node:test';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../src/sandbox/index.ts';
 import { HEADERS, KEY, PROTOCOL_NAMES, at, chat, chatBody, chatUrl, open, request, until } from './client.ts';
 
-test('base URLs lie on the origin, which is the loopback', async (t) => {
-  const { origin, baseUrls } = await open(t);
-  assert.match(origin, /^http:\/\/127\.0\.0\.1:\d+$/);
-  assert.deepEqual(baseUrls, { anthropic: `${origin}/anthropic`, openai: `${origin}/openai/v1`, gemini: `${origin}/gemini`, compat: `${origin}/compat/v1` });
+test('base URLs lie on the URL, which is the loopback', async (t) => {
+  const { url, baseUrls } = await open(t);
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.deepEqual(baseUrls, { anthropic: `${url}/anthropic`, openai: `${url}/openai/v1`, gemini: `${url}/gemini`, compat: `${url}/compat/v1` });
 });
 
 test('a sandbox takes the host and port it is given, and rejects when the port is taken', async (t) => {
   const first = await open(t, { host: '::1' });
-  const { port } = new URL(first.origin);
-  assert.match(first.origin, /^http:\/\/\[::1\]:\d+$/);
+  const { port } = new URL(first.url);
+  assert.match(first.url, /^http:\/\/\[::1\]:\d+$/);
   await assert.rejects(startSandbox({ host: '::1', port: Number(port) }), { code: 'EADDRINUSE' });
 });
 
@@ -26,7 +26,7 @@ test('a call is recorded as it came', async (t) => {
 
 test('the last 200 calls are kept', async (t) => {
   const sandbox = await open(t);
-  for (let index = 0; index < 205; index += 1) await fetch(`${sandbox.origin}/call-${index}`);
+  for (let index = 0; index < 205; index += 1) await fetch(`${sandbox.url}/call-${index}`);
   assert.equal(sandbox.calls.length, 200);
   assert.equal(sandbox.calls[0]?.path, '/call-5');
 });
@@ -82,7 +82,7 @@ test('Anthropic takes a bearer token as well, Gemini a key in the query', async 
 
 test('an unknown path is 404, in the words of the protocol where there is one', async (t) => {
   const sandbox = await open(t);
-  assert.equal((await fetch(`${sandbox.origin}/nowhere`)).status, 404);
+  assert.equal((await fetch(`${sandbox.url}/nowhere`)).status, 404);
   for (const protocol of PROTOCOL_NAMES) {
     const answer = await request(`${sandbox.baseUrls[protocol]}/nowhere`, {}, HEADERS[protocol]);
     assert.equal(answer.status, 404);
@@ -103,7 +103,7 @@ test('a body over 32 MiB is 413', async (t) => {
 
 test('a request that is cut is not recorded', async (t) => {
   const sandbox = await open(t);
-  const socket = net.connect(Number(new URL(sandbox.origin).port), '127.0.0.1');
+  const socket = net.connect(Number(new URL(sandbox.url).port), '127.0.0.1');
   socket.write('POST /openai/v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{');
   await until(() => sandbox.openConnections() === 1);
   socket.destroy();

@@ -4,7 +4,7 @@ import { conversationFacts, piecesOf, slicesOf } from '../../src/sandbox/protoco
 import type { Ask, Tool } from '../../src/sandbox/protocol.ts';
 import { MODELS, matchName, writeScript } from '../../src/sandbox/script.ts';
 
-const FACTS = conversationFacts('', [{ by: 'user', text: 'Go', imageCount: 0, results: [] }], []);
+const FACTS = conversationFacts('', [{ by: 'user', text: 'Go', imageCount: 0, documents: [], results: [] }], []);
 
 function ask(model: string, more: Partial<Ask> = {}): Ask {
   return {
@@ -98,13 +98,13 @@ test('a refusal stays one under a limit', () => {
 
 test('a round is a turn with calls since the user last said something', () => {
   const turns = [
-    { by: 'user', text: 'a', imageCount: 0, results: [] },
+    { by: 'user', text: 'a', imageCount: 0, documents: [], results: [] },
     { by: 'assistant', text: '', calls: ['{}'] },
-    { by: 'user', text: '', imageCount: 0, results: ['r1'] },
+    { by: 'user', text: '', imageCount: 0, documents: [], results: ['r1'] },
     { by: 'assistant', text: 'x', calls: [] },
   ] as const;
   assert.deepEqual([conversationFacts('', turns, []).round, conversationFacts('', turns, []).results], [1, ['r1']]);
-  const later = [...turns, { by: 'user', text: 'b', imageCount: 0, results: [] }] as const;
+  const later = [...turns, { by: 'user', text: 'b', imageCount: 0, documents: [], results: [] }] as const;
   assert.deepEqual([conversationFacts('', later, []).round, conversationFacts('', later, []).userText], [0, 'b']);
 });
 

@@ -71,6 +71,13 @@ describe('retryWaitMs', () => {
     assert.equal(retryWaitMs(SERVER, 0, { ...POLICY, retriesMax: 0 }, FAR_MS, half), 'exhausted');
   });
 
+  test('refuses once the retries are done that the failure is worth', () => {
+    const once = new Failure('server', 'x', { retriesMax: 1 });
+    assert.equal(retryWaitMs(once, 0, POLICY, FAR_MS, half), 250);
+    assert.equal(retryWaitMs(once, 1, POLICY, FAR_MS, half), 'exhausted');
+    assert.equal(retryWaitMs(once, 0, { ...POLICY, retriesMax: 0 }, FAR_MS, half), 'exhausted');
+  });
+
   test('refuses a wait that would reach the deadline', () => {
     assert.equal(retryWaitMs(SERVER, 0, POLICY, 250, half), 'deadline');
     assert.equal(retryWaitMs(SERVER, 0, POLICY, 251, half), 250);

@@ -50,8 +50,14 @@ describe('connectionFailure', () => {
       assert.equal(failure.isRetried, isRetried);
       assert.equal(failure.message, message);
       assert.equal(failure.detail, undefined);
+      assert.deepEqual([failure.code, failure.isAtProxy], [code, false]);
     });
   }
+
+  test('tells the proxy from the provider behind it', () => {
+    const failures = [new ProxyError(undefined, errorWith('ECONNREFUSED')), new ProxyError(407), new ProxyError(502)].map((error) => connectionFailure('acme', error));
+    assert.deepEqual(failures.map(({ kind, code, isAtProxy }) => [kind, code, isAtProxy]), [['unknown', 'ECONNREFUSED', true], ['auth', undefined, true], ['unknown', undefined, true]]);
+  });
 
   test('finds the code in the cause of an error', () => {
     const error = new TypeError('fetch failed', { cause: errorWith('ECONNREFUSED') });

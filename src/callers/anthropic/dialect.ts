@@ -23,6 +23,8 @@ export const ANTHROPIC: CallerDialect = {
   counting: {
     route: { name: 'count_tokens', path: '/v1/messages/count_tokens', stream: 'never' },
     relayPath: '/messages/count_tokens',
+    // Its clients then estimate by themselves.
+    missing: 'not_found',
     render: (inputTokens) => renderJson({ input_tokens: inputTokens }),
   },
   decodeRequest: decodeMessages,

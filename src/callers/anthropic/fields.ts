@@ -23,7 +23,8 @@ export const MESSAGES_FIELDS = {
     is: 'mapped',
     as: '`thinking`; a budget up to 5120 tokens is effort low, to 12288 medium, to 20480 high, beyond it max, where `output_config` says nothing',
   },
-  output_config: { is: 'mapped', as: 'effort of `thinking`, `xhigh` is max; a `format` is refused' },
+  output_config: { is: 'mapped', as: 'effort of `thinking`, `xhigh` is max; a `format` is `output`' },
+  output_format: { is: 'mapped', as: '`output`, the older name of `output_config.format`' },
   metadata: { is: 'tolerated', as: "tells the maker's own end users apart" },
   user_profile_id: { is: 'tolerated', as: "tells the maker's own end users apart" },
   workspace_id: { is: 'tolerated', as: "part of the maker's own accounts" },
@@ -39,7 +40,6 @@ export const MESSAGES_FIELDS = {
   container: { is: 'refused', as: "it belongs to the maker's own tools" },
   mcp_servers: { is: 'refused', as: "they belong to the maker's own tools", unless: isEmptyList },
   inference_geo: { is: 'refused', as: 'where the model runs cannot be promised', unless: isValue('global') },
-  output_format: { is: 'refused', as: 'only plain text can be asked for' },
 } as const satisfies FieldTable;
 
 function isEmptyList(value: JsonValue): boolean {

@@ -10,14 +10,16 @@ import { Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { JsonArray, RawJson } from '../../base/json/value.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import type { AssistantPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
+import type { AssistantPart, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
+import { inlineDocument, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl, inlineImage } from '../image.ts';
+import type { Places } from '../places.ts';
 import { givenCallId } from './call-id.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
@@ -26,7 +28,7 @@ export type Conversation = { readonly system: string | undefined; readonly turns
 const PARAGRAPH = '\n\n';
 
 /** System messages before the first turn are system text, too; a later one stays in its place, as text of the user. */
-export function readConversation(fields: Fields, ignored: Ignored): Conversation {
+export function readConversation(fields: Fields, ignored: Ignored, places: Places): Conversation {
   const messages = fields.list('messages', Fields.from);
   if (messages === undefined) throw fields.problem('messages', 'required');
   const system = fields.has('system') ? [readText(fields, 'system', PARAGRAPH, ignored)] : [];
@@ -37,14 +39,14 @@ export function readConversation(fields: Fields, ignored: Ignored): Conversation
     const role = message.requiredOneOf('role', ['user', 'assistant', 'system']);
     if (role === 'assistant') {
       if (spoken === undefined) {
-        spoken = new SpokenTurn();
+        spoken = new SpokenTurn(places);
         turns.push({ role, parts: spoken.parts });
       }
       readAssistantMessage(message, spoken, ignored, budget);
     } else {
       spoken?.finish();
       spoken = undefined;
-      if (role === 'user') readUserMessage(message, turns, ignored);
+      if (role === 'user') readUserMessage(message, turns, ignored, places);
       else readSystemMessage(message, turns, system, ignored);
     }
     ignored.addUnread(message);
@@ -91,22 +93,22 @@ function readBlocks(fields: Fields, name: string, value: JsonValue | undefined):
 }
 
 /** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. */
-function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored): void {
+function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored, places: Places): void {
   const value = message.any('content');
   if (typeof value === 'string') {
-    turns.push({ role: 'user', parts: [plainText(message.requiredText('content'))] });
+    turns.push({ role: 'user', parts: [places.put(plainText(message.requiredText('content')), message.at('content'))] });
     return;
   }
   const results: ToolResultPart[] = [];
-  const parts: (TextPart | ImagePart)[] = [];
+  const parts: ContentPart[] = [];
   const blocks = readBlocks(message, 'content', value);
   if (blocks.length === 0) throw message.problem('content', 'must not be empty');
-  for (const { block, type } of blocks) {
+  for (const { block, type, path } of blocks) {
     if (type === 'tool_result') {
       if (parts.length > 0) throw block.problem('type', 'tool_result blocks must come first in a message');
-      results.push(readToolResult(block, ignored));
+      results.push(places.put(readToolResult(block, ignored), path));
     } else {
-      parts.push(readUserPart(block, type));
+      parts.push(places.put(readContent(block, type, ignored), path));
     }
     ignored.addUnread(block);
   }
@@ -114,10 +116,32 @@ function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored): void
   if (parts.length > 0) turns.push({ role: 'user', parts });
 }
 
-function readUserPart(block: Fields, type: string): TextPart | ImagePart {
+/** What a user or a tool says. */
+function readContent(block: Fields, type: string, ignored: Ignored): ContentPart {
   if (type === 'text') return plainText(block.requiredText('text'));
   if (type === 'image') return readImage(block);
-  throw unsupported(block.at('type'), 'only text, image and tool_result are taken in a message of the user');
+  if (type === 'document') return readDocument(block, ignored);
+  throw unsupported(block.at('type'), 'only text, image, document and, from a user, tool_result are taken');
+}
+
+function readDocument(block: Fields, ignored: Ignored): DocumentPart {
+  const source = block.object('source');
+  if (source === undefined) throw block.problem('source', 'required');
+  if (block.object('citations')?.boolean('enabled') === true) throw unsupported(block.at('citations'), 'answers do not quote documents');
+  if (block.string('context') !== undefined) throw unsupported(block.at('context'), 'say it in a text beside the document');
+  const name = block.string('title') || undefined;
+  const decoded = readDocumentSource(source, source.requiredString('type'), name);
+  ignored.addUnread(source);
+  return decoded;
+}
+
+function readDocumentSource(source: Fields, type: string, name: string | undefined): DocumentPart {
+  if (type === 'url') return pdfAt(source.requiredText('url'), name, source.at('url'));
+  if (type === 'base64') return inlineDocument(source.requiredString('media_type'), source.requiredString('data'), name, source.at('data'));
+  if (type !== 'text') throw unsupported(source.at('type'), 'only base64, url and text are taken');
+  source.oneOf('media_type', ['text/plain']);
+  const base64 = Buffer.from(source.requiredText('data')).toString('base64');
+  return { type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64 }, name };
 }
 
 function readImage(block: Fields): ImagePart {
@@ -134,20 +158,36 @@ function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
   return {
     type: 'tool_result',
     toolCallId: givenCallId(block.requiredText('tool_use_id')),
-    content: block.has('content') ? readText(block, 'content', '\n', ignored) : '',
+    content: readResultContent(block, ignored),
     isError: block.boolean('is_error') ?? false,
   };
+}
+
+/** A text, or parts where not all of them are texts. */
+function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['content'] {
+  const value = block.any('content');
+  if (value === undefined) return '';
+  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', '\n', ignored);
+  return readBlocks(block, 'content', value).map(({ block: inner, type }) => {
+    const part = readContent(inner, type, ignored);
+    ignored.addUnread(inner);
+    return part;
+  });
+}
+
+function isText(block: JsonValue): boolean {
+  return block instanceof JsonObject && block.entries.get('type') === 'text';
 }
 
 function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignored, budget: JsonBudget): void {
   const value = message.any('content');
   if (typeof value === 'string') {
-    turn.addText(value);
+    turn.addText(value, message.at('content'));
     return;
   }
   for (const { block, type, path } of readBlocks(message, 'content', value)) {
     if (type === 'text') {
-      turn.addText(block.requiredString('text'));
+      turn.addText(block.requiredString('text'), path);
     } else if (type === 'tool_use') {
       turn.addCall(block);
     } else if (type === 'thinking' || type === 'redacted_thinking') {
@@ -175,14 +215,20 @@ function readReasoning(block: Fields, place: 'signature' | 'data', budget: JsonB
 
 /** An assistant's turn in the making, with what was carried for its parts. */
 class SpokenTurn {
+  readonly #places: Places;
   readonly parts: AssistantPart[] = [];
   /** For the part that comes next. */
   #own: string | undefined;
   readonly #ofTexts: string[] = [];
+  readonly #ofCalls: string[] = [];
+
+  constructor(places: Places) {
+    this.#places = places;
+  }
 
   carry({ owner, state }: CarriedState): void {
-    if (owner === 'text') {
-      this.#ofTexts.push(state);
+    if (owner === 'text' || owner === 'call') {
+      (owner === 'text' ? this.#ofTexts : this.#ofCalls).push(state);
       return;
     }
     this.#settle();
@@ -191,29 +237,33 @@ class SpokenTurn {
   }
 
   /** An empty text says nothing. */
-  addText(text: string): void {
-    if (text !== '') this.parts.push({ type: 'text', text, state: this.#takeOwn() });
+  addText(text: string, path: Path): void {
+    if (text !== '') this.parts.push(this.#places.put({ type: 'text', text, state: this.#takeOwn() }, path));
   }
 
   addCall(block: Fields): void {
-    this.parts.push({
+    // With a state of the call's own, one that waits is of a part that the client did not keep.
+    if (this.#ofCalls.length > 0) this.#settle();
+    const call: AssistantPart = {
       type: 'tool_call',
       id: givenCallId(block.requiredText('id')),
       name: block.requiredText('name'),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
-      state: this.#takeOwn(),
-    });
+      state: this.#ofCalls.shift() ?? this.#takeOwn(),
+    };
+    this.parts.push(this.#places.put(call, block.path));
   }
 
   /** Call once, when no block will follow. */
   finish(): void {
     this.#settle();
+    this.parts.push(...this.#ofCalls.splice(0).map((state): TextPart => ({ type: 'text', text: '', state })));
     let next = 0;
     let afterTexts = 0;
     for (const [index, part] of this.parts.entries()) {
       if (part.type !== 'text') continue;
       afterTexts = index + 1;
-      if (part.state === undefined && next < this.#ofTexts.length) this.parts[index] = { ...part, state: this.#ofTexts[next++] };
+      if (part.state === undefined && next < this.#ofTexts.length) this.parts[index] = this.#places.move(part, { ...part, state: this.#ofTexts[next++] });
     }
     // What belongs to texts that were one text with others, or that the client did not keep.
     const rest = this.#ofTexts.slice(next).map((state): TextPart => ({ type: 'text', text: '', state }));

@@ -45,7 +45,7 @@ function modelFrom({ name, info }: ListedModel): JsonOutObject {
     id: name,
     display_name: info.displayName ?? name,
     created_at: CREATED_UNKNOWN,
-    max_input_tokens: info.contextWindow,
+    max_input_tokens: info.inputTokensMax,
     max_tokens: info.outputTokensMax,
   };
 }

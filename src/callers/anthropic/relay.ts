@@ -11,9 +11,10 @@ import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
+import { hashedName } from '../../core/tenant.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, hashedName, memberOf, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, memberOf, sourceOf, withMembers } from '../relay.ts';
 import { echoed } from './echo.ts';
 import { MessageEvents } from './stream.ts';
 

@@ -76,7 +76,7 @@ function contentFrom(reply: ChatReply): readonly JsonOutObject[] {
   };
   for (const part of reply.parts) {
     const isSilent = isSilentText(part);
-    if (part.state !== undefined) states.push({ owner: isSilent ? 'empty' : 'own', state: part.state });
+    if (part.state !== undefined) states.push({ owner: isSilent ? 'empty' : part.type === 'text' ? 'own' : 'call', state: part.state });
     if (isSilent) continue;
     addReasoning();
     content.push(part.type === 'text' ? { type: 'text', text: part.text } : { ...callBlock(part), input: part.arguments });

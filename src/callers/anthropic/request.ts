@@ -6,12 +6,13 @@
  */
 
 import { Fields, textItem } from '../../base/fields.ts';
-import type { ChatRequest, Effort, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
+import type { ChatRequest, Effort, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
+import { Places } from '../places.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
 
@@ -30,8 +31,11 @@ export function decodeMessages(body: Buffer): DecodedRequest | Failure {
 
 function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
-  const { system, turns } = readConversation(fields, ignored);
+  const places = new Places();
+  const { system, turns } = readConversation(fields, ignored, places);
   const tools = readTools(fields, ignored);
+  const toolChoice = readToolChoice(fields, tools, ignored);
+  const config = readConfig(fields, ignored);
   const request: ChatRequest = {
     provider: undefined,
     model,
@@ -42,13 +46,23 @@ function translate(fields: Fields, model: string): Translation {
     topP: fields.finiteNumber('top_p'),
     stop: fields.list('stop_sequences', textItem) ?? [],
     tools: tools.taken,
-    toolChoice: readToolChoice(fields, tools, ignored),
-    thinking: readThinking(fields, ignored),
+    toolChoice,
+    thinking: readThinking(fields, config.effort, ignored),
+    output: config.output ?? readFormat(fields, 'output_format', ignored),
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   };
   applyTable(MESSAGES_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
 }
+
+/** What fields of a chat that a provider may refuse are called here. */
+const NAMES = {
+  output: 'output_config.format',
+  'tool_choice.parallel': 'tool_choice.disable_parallel_tool_use',
+  stop: 'stop_sequences',
+};
 
 type Tools = {
   readonly taken: Tool[];
@@ -74,6 +88,7 @@ function readTools(fields: Fields, ignored: Ignored): Tools {
       name: tool.requiredText('name'),
       description: tool.string('description') || undefined,
       parameters: tool.opaqueObject('input_schema')?.raw,
+      strict: tool.boolean('strict'),
     });
     ignored.addUnread(tool);
   });
@@ -85,18 +100,16 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
   if (choice === undefined) return undefined;
   const type = choice.requiredOneOf('type', ['auto', 'any', 'tool', 'none']);
   const name = type === 'tool' ? choice.requiredText('name') : undefined;
-  if (choice.boolean('disable_parallel_tool_use') === true) {
-    throw unsupported(choice.at('disable_parallel_tool_use'), 'at most one call a turn cannot be asked for');
-  }
+  const parallel = choice.boolean('disable_parallel_tool_use') === true ? false : undefined;
   ignored.addUnread(choice);
   if (name !== undefined) {
     const isTaken = taken.some((tool) => tool.name === name);
     if (!isTaken && leftOut.has(name)) throw unsupported(choice.at('name'), "it is a tool of the maker's own");
-    return { mode: 'tool', name };
+    return { mode: 'tool', name, parallel };
   }
-  if (type !== 'any') return { mode: type === 'none' ? 'none' : 'auto' };
+  if (type !== 'any') return { mode: type === 'none' ? 'none' : 'auto', parallel };
   if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), "all tools are the maker's own");
-  return { mode: 'required' };
+  return { mode: 'required', parallel };
 }
 
 const EFFORTS: Readonly<Record<string, Effort>> = { low: 'low', medium: 'medium', high: 'high', xhigh: 'max', max: 'max' };
@@ -110,8 +123,7 @@ const EFFORT_BY_BUDGET: readonly (readonly [budgetTokensMax: number, effort: Eff
 ];
 
 /** An effort alone is for models that think unasked, as the newest do. Beside thinking that is off it means nothing here. */
-function readThinking(fields: Fields, ignored: Ignored): Thinking | undefined {
-  const effort = readEffort(fields, ignored);
+function readThinking(fields: Fields, effort: Effort | undefined, ignored: Ignored): Thinking | undefined {
   const thinking = fields.object('thinking');
   if (thinking === undefined) return effort === undefined ? undefined : { enabled: true, effort };
   const type = thinking.requiredOneOf('type', ['adaptive', 'enabled', 'disabled', 'between_tools']);
@@ -124,14 +136,26 @@ function readThinking(fields: Fields, ignored: Ignored): Thinking | undefined {
   return { enabled: false, effort: undefined };
 }
 
-/** What `output_config` says, which is the effort alone: a format of the answer has no equal in a chat. */
-function readEffort(fields: Fields, ignored: Ignored): Effort | undefined {
+type OutputConfig = { readonly effort: Effort | undefined; readonly output: OutputFormat | undefined };
+
+function readConfig(fields: Fields, ignored: Ignored): OutputConfig {
   const config = fields.object('output_config');
-  if (config === undefined) return undefined;
-  if (config.any('format') !== undefined) throw unsupported(config.at('format'), 'only plain text can be asked for');
+  if (config === undefined) return { effort: undefined, output: undefined };
   const effort = config.oneOf('effort', Object.keys(EFFORTS));
+  const output = readFormat(config, 'format', ignored);
   ignored.addUnread(config);
-  return effort === undefined ? undefined : EFFORTS[effort];
+  return { effort: effort === undefined ? undefined : EFFORTS[effort], output };
+}
+
+/** The form of the answer (Anthropic, structured outputs), which is always kept to there. */
+function readFormat(owner: Fields, name: string, ignored: Ignored): OutputFormat | undefined {
+  const format = owner.object(name);
+  if (format === undefined) return undefined;
+  if (format.requiredString('type') !== 'json_schema') throw unsupported(format.at('type'), 'only json_schema is taken');
+  const schema = format.opaqueObject('schema')?.raw;
+  if (schema === undefined) throw format.missing('schema');
+  ignored.addUnread(format);
+  return { schema, name: 'output', strict: true };
 }
 
 function effortFrom(budgetTokens: number): Effort | undefined {

@@ -108,7 +108,7 @@ export class MessageEvents implements RelayedFrames {
         if (part.state !== undefined && isSilentText(part)) states.push({ owner: 'empty', state: part.state });
         continue;
       }
-      if (part.state !== undefined) states.push({ owner: 'own', state: part.state });
+      if (part.state !== undefined) states.push({ owner: 'call', state: part.state });
       events += this.#close(states) + this.#call(part);
       states = [];
     }

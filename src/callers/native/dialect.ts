@@ -1,5 +1,6 @@
-/** The gateway's own format: POST /v1/chat and POST /v1/chat/stream. */
+/** The gateway's own format: POST /v1/chat, POST /v1/chat/stream and POST /v1/count_tokens. */
 
+import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect, DecodedRequest, DialectRoute } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { NATIVE_MODELS } from './models.ts';
@@ -21,7 +22,12 @@ export const NATIVE: CallerDialect = {
     { name: 'chat_stream', path: '/v1/chat/stream', stream: 'always' },
   ],
   relay: undefined,
-  counting: undefined,
+  counting: {
+    route: { name: 'chat_count_tokens', path: '/v1/count_tokens', stream: 'never' },
+    relayPath: undefined,
+    missing: 'unsupported',
+    render: (inputTokens, { provider, model }) => renderJson({ provider, model, input_tokens: inputTokens }),
+  },
   decodeRequest,
   renderReply: (reply, { provider }, raw) => renderChatReply(provider, reply, raw),
   createFrames: ({ provider }) => ({

@@ -18,7 +18,10 @@ function modelFrom(model: ModelInfo): JsonOutObject {
   return {
     id: model.id,
     display_name: model.displayName,
-    context_window: model.contextWindow,
+    max_input_tokens: model.inputTokensMax,
     max_output_tokens: model.outputTokensMax,
+    context_window: model.contextWindow,
+    input: model.input,
+    deprecated_at: model.deprecatedAt,
   };
 }

@@ -10,25 +10,16 @@
 
 import { FieldProblem, Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
-import { EFFORTS, unreachable } from '../../core/chat.ts';
-import type {
-  AssistantPart,
-  ChatRequest,
-  ImagePart,
-  TextPart,
-  Thinking,
-  Tool,
-  ToolChoice,
-  ToolResultPart,
-  Turn,
-  UserTurn,
-} from '../../core/chat.ts';
+import { JsonObject } from '../../base/json/value.ts';
+import type { JsonValue, RawJson } from '../../base/json/value.ts';
+import { CACHE_TTLS, EFFORTS } from '../../core/chat.ts';
+import type { CacheHint, ChatRequest, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { parseBody } from '../body.ts';
-import { isBase64, isImageType, isWebUrl } from '../image.ts';
 import { readModel } from '../model.ts';
+import { isSchemaName } from '../schema-name.ts';
+import { objectsAt, openTurns, readTurns } from './turns.ts';
+import type * as Wire from './wire.ts';
 
 const REQUEST_FIELDS = [
   'provider',
@@ -42,21 +33,16 @@ const REQUEST_FIELDS = [
   'tools',
   'tool_choice',
   'thinking',
+  'output',
+  'cache',
+  'user',
   'provider_options',
-];
-const TURN_FIELDS = ['role', 'text', 'content'];
-const TOOL_FIELDS = ['name', 'description', 'parameters'];
-const TOOL_CHOICE_FIELDS = ['mode', 'name'];
-const THINKING_FIELDS = ['enabled', 'effort'];
-
-const TEXT_FIELDS = ['type', 'text'];
-/** The fields of a part by the role of its turn and its type. */
-const PARTS = {
-  user: { text: TEXT_FIELDS, image: ['type', 'media_type', 'data', 'url'] },
-  assistant: { text: [...TEXT_FIELDS, 'provider_state'], tool_call: ['type', 'id', 'name', 'arguments', 'provider_state'] },
-  tool: { tool_result: ['type', 'tool_call_id', 'content', 'is_error'] },
-} as const;
-const PART_FIELDS: readonly string[] = [...new Set(Object.values(PARTS).flatMap((types) => Object.values(types).flat()))];
+] satisfies readonly (keyof Wire.ChatRequest)[];
+const TOOL_FIELDS = ['name', 'description', 'parameters', 'strict'] satisfies readonly (keyof Wire.Tool)[];
+const TOOL_CHOICE_FIELDS = ['mode', 'name', 'parallel'] satisfies readonly (keyof Wire.ToolChoice)[];
+const THINKING_FIELDS = ['enabled', 'effort'] satisfies readonly (keyof Wire.Thinking)[];
+const OUTPUT_FIELDS = ['type', 'schema', 'name', 'strict'] satisfies readonly (keyof Wire.Output)[];
+const CACHE_FIELDS = ['key', 'ttl'] satisfies readonly (keyof Wire.CacheHint)[];
 
 /** Decodes one body. Every failure is a bad_request (400). Never throws, whatever the bytes. */
 // hot: per request
@@ -84,34 +70,14 @@ function failureFrom(problem: FieldProblem, body: JsonObject): Failure {
 }
 
 /** Opens every object of the vocabulary, which throws for the first unknown field. What has another shape is passed over. */
-function openAll(body: JsonObject): undefined {
+function openAll(body: JsonObject): void {
   new Fields(body, undefined, REQUEST_FIELDS);
   for (const [choice, path] of objectsAt(body, undefined, 'tool_choice')) new Fields(choice, path, TOOL_CHOICE_FIELDS);
   for (const [thinking, path] of objectsAt(body, undefined, 'thinking')) new Fields(thinking, path, THINKING_FIELDS);
   for (const [tool, path] of objectsAt(body, undefined, 'tools')) new Fields(tool, path, TOOL_FIELDS);
-  for (const [turn, path] of objectsAt(body, undefined, 'messages')) {
-    new Fields(turn, path, TURN_FIELDS);
-    for (const [part, partPath] of objectsAt(turn, path, 'content')) {
-      new Fields(part, partPath, PART_FIELDS).only(partFields(turn.entries.get('role'), part.entries.get('type')));
-    }
-  }
-}
-
-/** Of a part whose role or type is none, every field that any part has. */
-function partFields(role: JsonValue | undefined, type: JsonValue | undefined): readonly string[] {
-  for (const [name, types] of Object.entries(PARTS)) {
-    if (name === role) return Object.entries(types).find(([candidate]) => candidate === type)?.[1] ?? PART_FIELDS;
-  }
-  return PART_FIELDS;
-}
-
-/** The object that a field holds, or the objects of the array that it holds, each with its path. */
-function objectsAt(object: JsonObject, parent: Path | undefined, key: string): [JsonObject, Path][] {
-  const value = object.entries.get(key);
-  const path = { parent, key };
-  if (value instanceof JsonObject) return [[value, path]];
-  if (!(value instanceof JsonArray)) return [];
-  return value.items.flatMap((item, index): [JsonObject, Path][] => (item instanceof JsonObject ? [[item, { parent: path, key: index }]] : []));
+  for (const [output, path] of objectsAt(body, undefined, 'output')) new Fields(output, path, OUTPUT_FIELDS);
+  for (const [cache, path] of objectsAt(body, undefined, 'cache')) new Fields(cache, path, CACHE_FIELDS);
+  openTurns(body);
 }
 
 function readRequest(fields: Fields): ChatRequest {
@@ -127,6 +93,9 @@ function readRequest(fields: Fields): ChatRequest {
     tools: readTools(fields),
     toolChoice: readToolChoice(fields),
     thinking: readThinking(fields),
+    output: readOutput(fields),
+    cache: readCache(fields),
+    user: fields.string('user') || undefined,
     providerOptions: readProviderOptions(fields),
   };
 }
@@ -135,137 +104,6 @@ function readProvider(fields: Fields): string | undefined {
   const name = fields.string('provider');
   if (name === '') throw fields.problem('provider', 'must not be empty');
   return name;
-}
-
-function readTurns(fields: Fields): readonly Turn[] {
-  const turns = fields.list('messages', decodeTurn);
-  if (turns === undefined) throw fields.missing('messages');
-  if (turns.length === 0) throw fields.problem('messages', 'must not be empty');
-  return turns;
-}
-
-function decodeTurn(item: JsonValue, path: Path): Turn {
-  const fields = Fields.from(item, path, TURN_FIELDS);
-  return readTurn(fields, fields.requiredOneOf('role', ['user', 'assistant', 'tool']));
-}
-
-function readTurn(fields: Fields, role: Turn['role']): Turn {
-  switch (role) {
-    case 'user':
-      return { role, parts: atLeastOne(fields, readSpokenParts(fields, decodeUserPart)) };
-    case 'assistant':
-      // May be empty: a model can produce an empty turn, and it has to replay.
-      return { role, parts: readSpokenParts(fields, decodeAssistantPart) };
-    case 'tool':
-      return { role, parts: atLeastOne(fields, readToolResults(fields)) };
-    default:
-      return unreachable(role);
-  }
-}
-
-/** The parts of a message that may use the shorthand `text`, which stands for one text part. */
-function readSpokenParts<T>(fields: Fields, decodePart: (item: JsonValue, path: Path) => T): readonly (T | TextPart)[] {
-  const text = fields.string('text');
-  const parts = fields.list('content', decodePart, '; use `text` for plain text');
-  if (parts !== undefined) {
-    if (text === undefined) return parts;
-    throw new FieldProblem(fields.path, 'set either text or content, not both');
-  }
-  if (text === undefined) throw new FieldProblem(fields.path, 'set either text or content', { isMissing: true });
-  if (text === '') throw fields.problem('text', 'must not be empty');
-  return [{ type: 'text', text, state: undefined }];
-}
-
-function readToolResults(fields: Fields): readonly ToolResultPart[] {
-  if (fields.string('text') !== undefined) {
-    throw fields.problem('text', 'a tool message takes only tool_result parts, in content');
-  }
-  const parts = fields.list('content', decodeToolPart, ' (a tool message takes tool_result parts, not `text`)');
-  if (parts === undefined) throw fields.missing('content');
-  return parts;
-}
-
-function atLeastOne<T>(fields: Fields, parts: readonly T[]): readonly T[] {
-  if (parts.length === 0) throw fields.problem('content', 'must not be empty');
-  return parts;
-}
-
-function decodeUserPart(item: JsonValue, path: Path): UserTurn['parts'][number] {
-  const fields = Fields.from(item, path, PART_FIELDS);
-  return openPart(fields, 'user', PARTS.user) === 'text' ? readUserText(fields) : readImage(fields);
-}
-
-function decodeAssistantPart(item: JsonValue, path: Path): AssistantPart {
-  const fields = Fields.from(item, path, PART_FIELDS);
-  return openPart(fields, 'assistant', PARTS.assistant) === 'text' ? readAssistantText(fields) : readToolCall(fields);
-}
-
-function decodeToolPart(item: JsonValue, path: Path): ToolResultPart {
-  const fields = Fields.from(item, path, PART_FIELDS);
-  openPart(fields, 'tool', PARTS.tool);
-  return readToolResult(fields);
-}
-
-/** The type of a part, one of those that its turn may have, once it has no field of another type. */
-function openPart<T extends string>(fields: Fields, role: Turn['role'], types: Readonly<Record<T, readonly string[]>>): T {
-  const type = fields.requiredString('type');
-  for (const candidate in types) {
-    if (candidate !== type) continue;
-    fields.only(types[candidate]);
-    return candidate;
-  }
-  throw fields.problem('type', `must be ${Object.keys(types).join(' or ')} in a message of role ${role}`);
-}
-
-function readUserText(fields: Fields): TextPart {
-  return { type: 'text', text: fields.requiredText('text'), state: undefined };
-}
-
-function readAssistantText(fields: Fields): TextPart {
-  const state = readState(fields);
-  const text = state === undefined ? fields.requiredText('text') : fields.requiredString('text');
-  return { type: 'text', text, state };
-}
-
-function readState(fields: Fields): string | undefined {
-  const state = fields.string('provider_state');
-  if (state === '') throw fields.problem('provider_state', 'must not be empty');
-  return state;
-}
-
-function readImage(fields: Fields): ImagePart {
-  const mediaType = fields.string('media_type');
-  const base64 = fields.string('data');
-  const url = fields.string('url');
-  if (mediaType !== undefined && base64 !== undefined && url === undefined) {
-    if (!isImageType(mediaType)) throw fields.problem('media_type', 'must have the form image/<subtype>');
-    if (!isBase64(base64)) throw fields.problem('data', 'must be canonical base64 (RFC 4648 section 4, padded)');
-    return { type: 'image', source: { type: 'inline', mediaType, base64 } };
-  }
-  if (url !== undefined && mediaType === undefined && base64 === undefined) {
-    if (!isWebUrl(url)) throw fields.problem('url', 'must be an absolute http or https URL');
-    return { type: 'image', source: { type: 'url', url } };
-  }
-  throw new FieldProblem(fields.path, 'an image needs either media_type and data, or url', { isMissing: true });
-}
-
-function readToolCall(fields: Fields): AssistantPart {
-  return {
-    type: 'tool_call',
-    id: fields.requiredText('id'),
-    name: fields.requiredText('name'),
-    arguments: fields.opaqueObject('arguments')?.raw ?? new RawJson('{}'),
-    state: readState(fields),
-  };
-}
-
-function readToolResult(fields: Fields): ToolResultPart {
-  return {
-    type: 'tool_result',
-    toolCallId: fields.requiredText('tool_call_id'),
-    content: fields.string('content') ?? '',
-    isError: fields.boolean('is_error') ?? false,
-  };
 }
 
 function readTools(fields: Fields): readonly Tool[] {
@@ -279,7 +117,7 @@ function decodeTool(item: JsonValue, path: Path, names: Set<string>): Tool {
   const name = fields.requiredText('name');
   if (names.has(name)) throw fields.problem('name', 'another tool has this name');
   names.add(name);
-  return { name, description: fields.string('description'), parameters: readParameters(fields) };
+  return { name, description: fields.string('description'), parameters: readParameters(fields), strict: fields.boolean('strict') };
 }
 
 function readParameters(fields: Fields): RawJson | undefined {
@@ -292,14 +130,16 @@ function readParameters(fields: Fields): RawJson | undefined {
 function readToolChoice(fields: Fields): ToolChoice | undefined {
   const choice = fields.object('tool_choice', TOOL_CHOICE_FIELDS);
   if (choice === undefined) return undefined;
-  const mode = choice.requiredOneOf('mode', ['auto', 'none', 'required', 'tool']);
+  const parallel = choice.boolean('parallel');
+  const mode = choice.oneOf('mode', ['auto', 'none', 'required', 'tool']) ?? (parallel === undefined ? undefined : 'auto');
+  if (mode === undefined) throw choice.missing('mode', 'required (one of auto, none, required, tool)');
   const name = choice.string('name') || undefined;
   if (mode === 'tool') {
     if (name === undefined) throw choice.missing('name', 'required with mode tool');
-    return { mode, name };
+    return { mode, name, parallel };
   }
   if (name !== undefined) throw choice.problem('name', `only mode tool takes a name, not ${mode}`);
-  return { mode };
+  return { mode, parallel };
 }
 
 function readThinking(fields: Fields): Thinking | undefined {
@@ -309,6 +149,25 @@ function readThinking(fields: Fields): Thinking | undefined {
   if (enabled === undefined) throw thinking.missing('enabled');
   const effort = thinking.oneOf('effort', EFFORTS);
   return { enabled, effort };
+}
+
+function readOutput(fields: Fields): OutputFormat | undefined {
+  const output = fields.object('output', OUTPUT_FIELDS);
+  if (output === undefined) return undefined;
+  output.requiredOneOf('type', ['json']);
+  const schema = output.opaqueObject('schema')?.raw;
+  const name = output.string('name');
+  const strict = output.boolean('strict');
+  if (schema === undefined && name !== undefined) throw output.problem('name', 'only a schema takes a name');
+  if (schema === undefined && strict !== undefined) throw output.problem('strict', 'only a schema can be strict');
+  if (name !== undefined && !isSchemaName(name)) throw output.problem('name', 'must be 1 to 64 letters, digits, _ or -');
+  return { schema, name: name ?? 'output', strict: strict ?? true };
+}
+
+function readCache(fields: Fields): CacheHint | undefined {
+  const cache = fields.object('cache', CACHE_FIELDS);
+  if (cache === undefined) return undefined;
+  return { key: cache.string('key') || undefined, ttl: cache.oneOf('ttl', CACHE_TTLS) };
 }
 
 function readProviderOptions(fields: Fields): JsonObject | undefined {

@@ -16,6 +16,10 @@ export type ChatRequest = {
   readonly tools?: readonly Tool[] | undefined;
   readonly tool_choice?: ToolChoice | undefined;
   readonly thinking?: Thinking | undefined;
+  readonly output?: Output | undefined;
+  readonly cache?: CacheHint | undefined;
+  /** An opaque id of an end user; providers are sent a hash of it. */
+  readonly user?: string | undefined;
   /** Merged over what the provider is sent (RFC 7396). */
   readonly provider_options?: JsonObject | undefined;
 };
@@ -29,7 +33,7 @@ export type Message = UserMessage | AssistantMessage | ToolMessage;
 export type UserMessage = {
   readonly role: 'user';
   readonly text?: string | undefined;
-  readonly content?: readonly (TextPart | ImagePart)[] | undefined;
+  readonly content?: readonly ContentPart[] | undefined;
 };
 
 export type AssistantMessage = {
@@ -41,7 +45,10 @@ export type AssistantMessage = {
 /** Answers calls of the assistant's message before it, all of them. */
 export type ToolMessage = { readonly role: 'tool'; readonly content: readonly ToolResultPart[] };
 
-export type Part = TextPart | ImagePart | ToolCallPart | ToolResultPart;
+export type Part = ContentPart | ToolCallPart | ToolResultPart;
+
+/** What people and tools say. */
+export type ContentPart = TextPart | ImagePart | DocumentPart;
 
 export type TextPart = {
   readonly type: 'text';
@@ -58,6 +65,15 @@ export type ImagePart = {
   readonly url?: string | undefined;
 };
 
+/** Either `data` (base64) or `url`. */
+export type DocumentPart = {
+  readonly type: 'document';
+  readonly media_type: 'application/pdf' | 'text/plain';
+  readonly data?: string | undefined;
+  readonly url?: string | undefined;
+  readonly name?: string | undefined;
+};
+
 export type ToolCall = {
   readonly id: string;
   readonly name: string;
@@ -71,7 +87,7 @@ export type ToolCallPart = ToolCall & { readonly type: 'tool_call' };
 export type ToolResultPart = {
   readonly type: 'tool_result';
   readonly tool_call_id: string;
-  readonly content?: string | undefined;
+  readonly content?: string | readonly ContentPart[] | undefined;
   readonly is_error?: boolean | undefined;
 };
 
@@ -80,10 +96,30 @@ export type Tool = {
   readonly description?: string | undefined;
   /** A JSON schema of an object; absent = no arguments. */
   readonly parameters?: JsonObject | undefined;
+  /** Calls are held to the parameters. */
+  readonly strict?: boolean | undefined;
 };
 
-/** `name` belongs to mode `tool`, which needs it. */
-export type ToolChoice = { readonly mode: 'auto' | 'none' | 'required' | 'tool'; readonly name?: string | undefined };
+export type ToolChoice = {
+  /** `auto` where absent, which it may be beside `parallel`. */
+  readonly mode?: 'auto' | 'none' | 'required' | 'tool' | undefined;
+  /** Belongs to mode `tool`, which needs it. */
+  readonly name?: string | undefined;
+  /** False = at most one call a turn. */
+  readonly parallel?: boolean | undefined;
+};
+
+/** The answer is JSON, of this schema where there is one. */
+export type Output = {
+  readonly type: 'json';
+  readonly schema?: JsonObject | undefined;
+  readonly name?: string | undefined;
+  /** True where absent. */
+  readonly strict?: boolean | undefined;
+};
+
+/** A hint, never an error. */
+export type CacheHint = { readonly key?: string | undefined; readonly ttl?: 'short' | 'long' | undefined };
 
 export type Thinking = { readonly enabled: boolean; readonly effort?: 'low' | 'medium' | 'high' | 'max' | undefined };
 
@@ -136,10 +172,13 @@ export type ModelList = { readonly provider: string; readonly models: readonly M
 export type Model = {
   readonly id: string;
   readonly display_name?: string;
-  /** Tokens. */
-  readonly context_window?: number;
-  /** Tokens. */
+  /** Tokens, as all that follow. */
+  readonly max_input_tokens?: number;
   readonly max_output_tokens?: number;
+  readonly context_window?: number;
+  /** What it takes besides text. */
+  readonly input?: readonly string[];
+  readonly deprecated_at?: string;
 };
 
 /** What went wrong, for programs to branch on. */

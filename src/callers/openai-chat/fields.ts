@@ -20,6 +20,8 @@ export const CHAT_FIELDS = {
   stream_options: { is: 'mapped', as: '`include_usage`: a last chunk with the usage' },
   tools: { is: 'mapped', as: '`tools`' },
   tool_choice: { is: 'mapped', as: '`tool_choice`' },
+  parallel_tool_calls: { is: 'mapped', as: '`tool_choice.parallel`' },
+  response_format: { is: 'mapped', as: '`output`' },
   reasoning_effort: { is: 'mapped', as: '`thinking`: `none` is off, `minimal` is low, `xhigh` is max' },
   store: { is: 'tolerated', as: 'nothing is stored' },
   metadata: { is: 'tolerated', as: 'goes with what is stored' },
@@ -32,14 +34,12 @@ export const CHAT_FIELDS = {
   seed: { is: 'tolerated', as: 'the maker promises no effect' },
   verbosity: { is: 'tolerated', as: 'a wish' },
   prediction: { is: 'tolerated', as: 'a hint' },
-  parallel_tool_calls: { is: 'refused', as: 'at most one call a turn cannot be asked for', unless: isValue(true) },
   n: { is: 'refused', as: 'one answer a request', unless: isValue(1) },
   logprobs: { is: 'refused', as: 'probabilities are not in the answer', unless: isValue(false) },
   top_logprobs: { is: 'refused', as: 'probabilities are not in the answer', unless: isValue(0) },
   logit_bias: { is: 'refused', as: 'tokens cannot be weighted' },
   frequency_penalty: { is: 'refused', as: 'penalties cannot be asked for', unless: isValue(0) },
   presence_penalty: { is: 'refused', as: 'penalties cannot be asked for', unless: isValue(0) },
-  response_format: { is: 'refused', as: 'only plain text can be asked for', unless: isPlainText },
   modalities: { is: 'refused', as: 'the answer is text', unless: isTextAlone },
   audio: { is: 'refused', as: 'the answer is text' },
   web_search_options: { is: 'refused', as: "it is a tool of the maker's own" },
@@ -47,10 +47,6 @@ export const CHAT_FIELDS = {
   function_call: { is: 'refused', as: 'use `tool_choice`' },
   moderation: { is: 'refused', as: "it is the maker's own" },
 } as const satisfies FieldTable;
-
-function isPlainText(value: JsonValue): boolean {
-  return typeof value === 'object' && value !== null && 'entries' in value && value.entries.get('type') === 'text';
-}
 
 function isTextAlone(value: JsonValue): boolean {
   return value instanceof JsonArray && value.items.length === 1 && value.items[0] === 'text';

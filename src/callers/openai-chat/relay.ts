@@ -1,8 +1,9 @@
 /**
  * Chat Completions passed on to a provider that speaks them as their maker does.
  *
- * Changed are only: the model's name where a prefix was cut off, the names of end users and caches, and what the gateway
- * itself put into the history for another provider.
+ * Changed are only: the model's name where a prefix was cut off, the names of end users and caches, what the gateway
+ * itself put into the history for another provider, and that a stream tells its usage, which is counted here whether the
+ * caller wants to see it or not.
  */
 
 import { outFrom } from '../../base/json/merge.ts';
@@ -33,6 +34,7 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const source = sourceOf(request);
   const changes = commonChanges(request, source, model, rules, FIELDS);
   if (changes instanceof Failure) return changes;
+  if (request.isStream && !request.wantsUsage) changes.set('stream_options', withUsage(source.entries.get('stream_options')));
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
   if (messages instanceof JsonArray) {
@@ -40,6 +42,12 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
     if (ignored.paths.length > 0) changes.set('messages', cleaned);
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
+}
+
+function withUsage(options: JsonValue | undefined): JsonOut {
+  const members = new Map<string, JsonOut>();
+  if (options instanceof JsonObject) for (const [name, value] of options.entries) members.set(name, outFrom(value));
+  return members.set('include_usage', true);
 }
 
 /** The message without what the gateway carried for another provider: on itself, or on its calls. */

@@ -97,6 +97,11 @@ function usageFrom(usage: Usage | undefined): JsonOutObject | undefined {
 
 const DONE = 'data: [DONE]\n\n';
 
+/** The members cannot stand so in a text: its quotes are escaped. */
+function isUsageChunk(data: string): boolean {
+  return data.includes('"choices":[]') && data.includes('"usage":{');
+}
+
 /** One stream of chunks. Calls are sent when all of the turn is known, because the first carries what belongs to the texts. */
 export class CompletionChunks implements RelayedFrames {
   /** Every chunk up to its choices, so that a token is one concatenation. */
@@ -120,6 +125,8 @@ export class CompletionChunks implements RelayedFrames {
   // hot: per token
   relay(event: string, data: string): string {
     this.#isRelayed = true;
+    // The chunk that the gateway alone asked for.
+    if (!this.#includesUsage && isUsageChunk(data)) return '';
     return renderEvent(event, data);
   }
 

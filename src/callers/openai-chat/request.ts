@@ -7,19 +7,27 @@
 
 import { Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
+import { createJsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import type { AssistantPart, ChatRequest, ImagePart, TextPart, Tool, ToolChoice, ToolResultPart, Turn } from '../../core/chat.ts';
+import type {
+  AssistantPart, ChatRequest, ContentPart, DocumentPart, ImagePart, OutputFormat, TextPart, Tool, ToolChoice, ToolResultPart, Turn,
+} from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
+import { documentFromData } from '../document.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { readModel } from '../model.ts';
 import { laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+import { readFormat } from '../openai-common/output.ts';
+import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
+import { Places } from '../places.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
@@ -44,7 +52,9 @@ function readStreamOptions(fields: Fields, ignored: Ignored): boolean {
 
 function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
-  const { system, turns } = readMessages(fields, ignored);
+  const places = new Places();
+  const { system, turns } = readMessages(fields, ignored, places);
+  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
   const maxCompletionTokens = fields.count('max_completion_tokens');
   const request: ChatRequest = {
     provider: undefined,
@@ -55,34 +65,51 @@ function translate(fields: Fields, model: string): Translation {
     temperature: fields.finiteNumber('temperature'),
     topP: fields.finiteNumber('top_p'),
     stop: readStop(fields),
-    tools: fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [],
-    toolChoice: readToolChoice(fields, ignored),
+    tools,
+    toolChoice: withParallel(readToolChoice(fields, ignored), fields, tools.length, ignored),
     thinking: readEffort(fields, 'reasoning_effort'),
+    output: readOutput(fields, ignored),
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   };
   if (maxCompletionTokens !== undefined) fields.any('max_tokens');
   readStreamOptions(fields, ignored);
   applyTable(CHAT_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+}
+
+/** What fields of a chat that a provider may refuse are called here. */
+const NAMES = {
+  output: 'response_format',
+  thinking: 'reasoning_effort',
+  'tool_choice.parallel': 'parallel_tool_calls',
+  'tools.strict': 'tools[N].function.strict',
+};
+
+function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined {
+  const format = fields.object('response_format');
+  return format === undefined ? undefined : readFormat(format, 'json_schema', ignored);
 }
 
 type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
 /** System and developer messages before the first turn are the system text; a later one stays in its place. */
-function readMessages(fields: Fields, ignored: Ignored): Conversation {
+function readMessages(fields: Fields, ignored: Ignored, places: Places): Conversation {
   const system: string[] = [];
   const turns: Turn[] = [];
   /** The results of the last turn, while it is one of results: those in a row are one turn. */
   let results: ToolResultPart[] | undefined;
+  const budget = createJsonBudget();
   const messages = fields.list('messages', (item, path) => {
     const message = Fields.from(item, path);
     const role = message.requiredOneOf('role', ['system', 'developer', 'user', 'assistant', 'tool']);
     if (role === 'tool') {
       if (results === undefined) turns.push({ role, parts: (results = []) });
-      results.push(readResult(message, ignored));
+      results.push(places.put(readResult(message, ignored), path));
     } else if (role === 'user' || role === 'assistant') {
       results = undefined;
-      turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored) } : { role, parts: readAssistantParts(message, ignored) });
+      turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored, places) } : { role, parts: readAssistantParts(message, ignored, places, budget) });
     } else {
       const text = readText(message, ignored);
       if (turns.length === 0) system.push(text);
@@ -117,20 +144,37 @@ function readTextPart(item: JsonValue, path: Path, ignored: Ignored): string {
   return text;
 }
 
-function readUserParts(message: Fields, ignored: Ignored): readonly (TextPart | ImagePart)[] {
+function readUserParts(message: Fields, ignored: Ignored, places: Places): readonly ContentPart[] {
   const value = message.any('content');
-  if (typeof value === 'string') return [plainText(message.requiredText('content'))];
+  if (typeof value === 'string') return [places.put(plainText(message.requiredText('content')), message.at('content'))];
   if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of parts');
   if (value.items.length === 0) throw message.problem('content', 'must not be empty');
-  return value.items.map((item, index) => readUserPart(item, { parent: message.at('content'), key: index }, ignored));
+  return value.items.map((item, index) => {
+    const path = { parent: message.at('content'), key: index };
+    return places.put(readUserPart(item, path, ignored), path);
+  });
 }
 
-function readUserPart(item: JsonValue, path: Path, ignored: Ignored): TextPart | ImagePart {
+function readUserPart(item: JsonValue, path: Path, ignored: Ignored): ContentPart {
   const part = Fields.from(item, path);
-  const type = part.requiredString('type');
-  if (type !== 'text' && type !== 'image_url') throw unsupported(part.at('type'), 'only text and image_url are taken');
-  const decoded = type === 'text' ? plainText(part.requiredText('text')) : readImage(part, ignored);
+  const decoded = readContent(part, part.requiredString('type'), ignored);
   ignored.addUnreadOfItem(part);
+  return decoded;
+}
+
+function readContent(part: Fields, type: string, ignored: Ignored): ContentPart {
+  if (type === 'text') return plainText(part.requiredText('text'));
+  if (type === 'image_url') return readImage(part, ignored);
+  if (type === 'file') return readFile(part, ignored);
+  throw unsupported(part.at('type'), 'only text, image_url and file are taken');
+}
+
+function readFile(part: Fields, ignored: Ignored): DocumentPart {
+  const file = part.object('file');
+  if (file === undefined) throw part.problem('file', 'required');
+  if (file.has('file_id')) throw unsupported(file.at('file_id'), 'no files are stored here: send the file itself');
+  const decoded = documentFromData(file.requiredText('file_data'), file.string('filename') || undefined, file.at('file_data'));
+  ignored.addUnreadOfItem(file);
   return decoded;
 }
 
@@ -143,14 +187,15 @@ function readImage(part: Fields, ignored: Ignored): ImagePart {
 }
 
 /** The text first, then the calls: the order of this format. */
-function readAssistantParts(message: Fields, ignored: Ignored): readonly AssistantPart[] {
+function readAssistantParts(message: Fields, ignored: Ignored, places: Places, budget: JsonBudget): readonly AssistantPart[] {
   const text = readSpokenText(message, ignored);
-  const states: CarriedState[] = [...readStates(message, ignored)];
-  const calls = message.list('tool_calls', (item, path) => readToolCall(item, path, states, ignored)) ?? [];
+  const states: CarriedState[] = [...readStates(message, ignored, budget)];
+  const calls = message.list('tool_calls', (item, path) => places.put(readToolCall(item, path, states, ignored, budget), path)) ?? [];
   const ofTexts = states.filter(({ owner }) => owner === 'text').map(({ state }) => state);
   const texts: TextPart[] = text === '' ? [] : [{ type: 'text', text, state: ofTexts.shift() }];
   // What belongs to texts that said nothing, or were one text with others.
   for (const state of ofTexts) texts.push({ type: 'text', text: '', state });
+  for (const part of texts) places.put(part, message.path);
   return [...texts, ...calls];
 }
 
@@ -172,12 +217,12 @@ function readSpokenPart(item: JsonValue, path: Path, ignored: Ignored): string {
   return refusal;
 }
 
-function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored): AssistantPart {
+function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored, budget: JsonBudget): AssistantPart {
   const call = Fields.from(item, path);
   if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of functions are taken');
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
-  const carried = readStates(call, ignored);
+  const carried = readStates(call, ignored, budget);
   states.push(...carried.filter(({ owner }) => owner === 'text'));
   const part: AssistantPart = {
     type: 'tool_call',
@@ -194,10 +239,10 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
 }
 
 /** What the gateway itself put into `extra_content.google.thought_signature`; a signature of another maker is left out. */
-function readStates(owner: Fields, ignored: Ignored): readonly CarriedState[] {
+function readStates(owner: Fields, ignored: Ignored, budget: JsonBudget): readonly CarriedState[] {
   const extra = owner.object('extra_content');
   const signature = extra?.object('google')?.string('thought_signature');
-  const states = signature === undefined ? undefined : carriedStates(signature);
+  const states = signature === undefined ? undefined : carriedStates(signature, budget);
   if (states === DAMAGED) throw owner.problem('extra_content', 'damaged, or not made by this gateway');
   if (extra !== undefined && states === undefined) ignored.addOnce(owner.at('extra_content'));
   return states ?? [];
@@ -219,6 +264,7 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
     name,
     description: named.string('description') || undefined,
     parameters: named.opaqueObject('parameters')?.raw,
+    strict: named.boolean('strict'),
   };
   ignored.addUnreadOfItem(named);
   ignored.addUnreadOfItem(tool);
@@ -228,11 +274,11 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
 function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefined {
   const value = fields.any('tool_choice');
   if (value === undefined) return undefined;
-  if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']) };
+  if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']), parallel: undefined };
   const choice = Fields.from(value, fields.at('tool_choice'));
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
   const name = choice.object('function')?.requiredText('name');
   if (name === undefined) throw choice.problem('function', 'required');
   ignored.addUnread(choice);
-  return { mode: 'tool', name };
+  return { mode: 'tool', name, parallel: undefined };
 }

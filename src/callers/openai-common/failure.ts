@@ -16,8 +16,11 @@ const NAMES: Readonly<Record<FailureKind, Names>> = {
   unknown: { type: 'api_error', code: 'provider_unreachable' },
 };
 
-/** A caller's own token that was refused, which the kind alone does not tell from a provider's key. */
-const WRONG_TOKEN: Names = { type: 'invalid_request_error', code: 'invalid_api_key' };
+/**
+ * A caller's own token that was refused, which the kind alone does not tell from a provider's key. LiteLLM believes the type
+ * before the status: with OpenAI's own `invalid_request_error` it would say that the request is malformed.
+ */
+const WRONG_TOKEN: Names = { type: 'authentication_error', code: 'invalid_api_key' };
 
 /** The object `error` of a failed answer, and of a stream's frame that says that it failed. */
 export function errorObject(failure: Failure): JsonOutObject {

@@ -9,25 +9,27 @@
 import { FieldProblem, Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/parse.ts';
-import { JsonArray } from '../../base/json/value.ts';
+import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import type { AssistantPart, ImagePart, TextPart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
+import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
+import { documentFromData, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+import type { Places } from '../places.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
 /** What `instructions` and `input` say. */
-export function readConversation(fields: Fields, ignored: Ignored): Conversation {
-  const draft = new ConversationDraft();
+export function readConversation(fields: Fields, ignored: Ignored, places: Places): Conversation {
+  const draft = new ConversationDraft(places);
   draft.takeInstructions(fields.string('instructions') ?? '');
   const input = fields.any('input');
   if (input === undefined) throw fields.problem('input', 'required');
-  if (typeof input === 'string') draft.takeUser([plainText(fields.requiredText('input'))]);
+  if (typeof input === 'string') draft.takeUser([places.put(plainText(fields.requiredText('input')), fields.at('input'))]);
   else fields.list('input', (item, path) => readItem(Fields.from(item, path), draft, ignored), '; a string is taken, too');
   const conversation = draft.finish();
   if (conversation.turns.length === 0) throw fields.problem('input', 'must hold at least one message of a user');
@@ -37,9 +39,9 @@ export function readConversation(fields: Fields, ignored: Ignored): Conversation
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
-  else if (type === 'function_call') draft.takePart(readCall(item));
+  else if (type === 'function_call') draft.takePart(readCall(item), item.path);
   else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', ignored)}`);
-  else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored));
+  else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
   else if (type === 'item_reference') {
     throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
@@ -49,25 +51,40 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
 
 function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const role = item.requiredOneOf('role', ['user', 'assistant', 'system', 'developer']);
-  if (role === 'user') draft.takeUser(readUserParts(item, ignored));
-  else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', ignored)));
+  if (role === 'user') draft.takeUser(readUserParts(item, draft.places, ignored));
+  else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', ignored)), item.path);
   else draft.takeInstructions(readText(item, 'content', ignored));
 }
 
-function readUserParts(item: Fields, ignored: Ignored): UserTurn['parts'] {
-  if (typeof item.any('content') === 'string') return [plainText(item.requiredText('content'))];
-  const parts = item.list('content', (part, path) => readUserPart(Fields.from(part, path), ignored), '; a string is taken, too');
+function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn['parts'] {
+  if (typeof item.any('content') === 'string') return [places.put(plainText(item.requiredText('content')), item.at('content'))];
+  const parts = item.list('content', (part, path) => places.put(readContent(Fields.from(part, path), ignored), path), '; a string is taken, too');
   if (parts === undefined) throw item.problem('content', 'required');
   if (parts.length === 0) throw item.problem('content', 'must not be empty');
   return parts;
 }
 
-function readUserPart(part: Fields, ignored: Ignored): TextPart | ImagePart {
+/** What a user or a tool says. */
+function readContent(part: Fields, ignored: Ignored): ContentPart {
   const type = part.requiredString('type');
-  if (type !== 'input_image' && type !== 'input_text') throw unsupported(part.at('type'), 'only input_text and input_image are taken');
-  const decoded = type === 'input_text' ? plainText(part.requiredText('text')) : readImage(part);
+  const decoded = type === 'input_text' ? plainText(part.requiredText('text')) : readMedia(part, type);
   ignored.addUnreadOfItem(part);
   return decoded;
+}
+
+function readMedia(part: Fields, type: string): ContentPart {
+  if (type === 'input_image') return readImage(part);
+  if (type === 'input_file') return readFile(part);
+  throw unsupported(part.at('type'), 'only input_text, input_image and input_file are taken');
+}
+
+/** A file at an address is taken for a PDF, which is what providers read there. */
+function readFile(part: Fields): DocumentPart {
+  if (part.has('file_id')) throw unsupported(part.at('file_id'), 'no files are stored here: send the file itself');
+  const name = part.string('filename') || undefined;
+  const url = part.string('file_url');
+  if (url !== undefined) return pdfAt(url, name, part.at('file_url'));
+  return documentFromData(part.requiredText('file_data'), name, part.at('file_data'));
 }
 
 function readImage(part: Fields): ImagePart {
@@ -104,7 +121,15 @@ function isUnasked(item: Fields): boolean {
 
 function readResult(item: Fields, ignored: Ignored): ToolResultPart {
   const toolCallId = item.requiredText('call_id');
-  return { type: 'tool_result', toolCallId, content: readText(item, 'output', ignored), isError: false };
+  return { type: 'tool_result', toolCallId, content: readOutput(item, ignored), isError: false };
+}
+
+/** A text, or parts where not all of them are texts. */
+function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
+  const value = item.any('output');
+  const isMedia = (part: JsonValue): boolean => part instanceof JsonObject && (part.entries.get('type') === 'input_image' || part.entries.get('type') === 'input_file');
+  if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(item, 'output', ignored);
+  return value.items.map((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
 }
 
 /** What may be read of reasoning goes back in the states, if at all. */
@@ -119,6 +144,7 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
 
 /** A conversation while it is put together from items, in their order. */
 class ConversationDraft {
+  readonly places: Places;
   /** Shared by all that the items carry. */
   readonly stateBudget = createJsonBudget();
   readonly #system: string[] = [];
@@ -131,6 +157,10 @@ class ConversationDraft {
   #waiting: string | undefined;
   /** The results of the last turn, as long as items add to it. */
   #results: ToolResultPart[] | undefined;
+
+  constructor(places: Places) {
+    this.places = places;
+  }
 
   /** Before the first turn they are the system text; later ones stay in their place. */
   takeInstructions(text: string): void {
@@ -145,17 +175,17 @@ class ConversationDraft {
     this.#turns.push({ role: 'user', parts });
   }
 
-  takeResult(result: ToolResultPart): void {
+  takeResult(result: ToolResultPart, path: Path | undefined): void {
     if (this.#results === undefined) {
       this.#endTurn();
       this.#results = [];
       this.#turns.push({ role: 'tool', parts: this.#results });
     }
-    this.#results.push(result);
+    this.#results.push(this.places.put(result, path));
   }
 
   /** Takes a text without its state, or a call. An empty text counts for the state that waits for it. */
-  takePart(part: AssistantPart): void {
+  takePart(part: AssistantPart, path: Path | undefined): void {
     const spoken = this.#open();
     const state = this.#waiting;
     this.#waiting = undefined;
@@ -163,7 +193,7 @@ class ConversationDraft {
       if (part.text === '') return;
       this.#stateless.push(spoken.length);
     }
-    spoken.push({ ...part, state });
+    spoken.push(this.places.put({ ...part, state }, path));
   }
 
   takeStates(states: readonly CarriedState[]): void {
@@ -183,7 +213,7 @@ class ConversationDraft {
     for (const [index, state] of states.entries()) {
       const at = owners[index];
       const owner = at === undefined ? undefined : spoken[at];
-      if (at !== undefined && owner !== undefined) spoken[at] = { ...owner, state };
+      if (at !== undefined && owner !== undefined) spoken[at] = this.places.move(owner, { ...owner, state });
       // What belongs to texts that said nothing, or were one text with others.
       else spoken.push({ type: 'text', text: '', state });
     }

@@ -7,13 +7,16 @@
 
 import { textItem } from '../../base/fields.ts';
 import type { Fields } from '../../base/fields.ts';
-import type { ChatRequest, Thinking } from '../../core/chat.ts';
+import type { ChatRequest, OutputFormat, Thinking } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
+import { readFormat } from '../openai-common/output.ts';
+import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
+import { Places } from '../places.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readConversation } from './items.ts';
 import { readTools } from './tools.ts';
@@ -32,23 +35,38 @@ export function decodeResponses(body: Buffer): DecodedRequest | Failure {
 
 function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
+  const places = new Places();
+  const { system, turns } = readConversation(fields, ignored, places);
+  const { tools, toolChoice } = readTools(fields, ignored);
   const request: ChatRequest = {
     provider: undefined,
     model,
-    ...readConversation(fields, ignored),
+    system,
+    turns,
     maxTokens: fields.count('max_output_tokens') || undefined,
     temperature: fields.finiteNumber('temperature'),
     topP: fields.finiteNumber('top_p'),
     stop: [],
-    ...readTools(fields, ignored),
+    tools,
+    toolChoice: withParallel(toolChoice, fields, tools.length, ignored),
     thinking: readThinking(fields, ignored),
+    output: readOutput(fields, ignored),
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   };
-  checkText(fields, ignored);
   checkInclude(fields, ignored);
   applyTable(RESPONSES_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
 }
+
+/** What fields of a chat that a provider may refuse are called here. */
+const NAMES = {
+  output: 'text.format',
+  thinking: 'reasoning.effort',
+  max_tokens: 'max_output_tokens',
+  'tool_choice.parallel': 'parallel_tool_calls',
+};
 
 function readThinking(fields: Fields, ignored: Ignored): Thinking | undefined {
   const reasoning = fields.object('reasoning');
@@ -58,14 +76,12 @@ function readThinking(fields: Fields, ignored: Ignored): Thinking | undefined {
   return thinking;
 }
 
-function checkText(fields: Fields, ignored: Ignored): void {
+function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined {
   const text = fields.object('text');
-  if (text === undefined) return;
-  const format = text.object('format');
-  if (format !== undefined && format.requiredString('type') !== 'text') {
-    throw unsupported(format.at('type'), 'only plain text can be asked for');
-  }
-  ignored.addUnread(text);
+  const format = text?.object('format');
+  const output = format === undefined ? undefined : readFormat(format, undefined, ignored);
+  if (text !== undefined) ignored.addUnread(text);
+  return output;
 }
 
 /** What is asked for in addition: sealed reasoning is always there, other things belong to tools that nobody runs. */

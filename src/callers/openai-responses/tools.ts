@@ -51,6 +51,7 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool | undefin
     name: fields.requiredText('name'),
     description: fields.string('description') || undefined,
     parameters: fields.opaqueObject('parameters')?.raw,
+    strict: fields.boolean('strict'),
   };
   ignored.addUnreadOfItem(fields);
   return tool;
@@ -62,11 +63,11 @@ function readToolChoice(fields: Fields, listedCount: number, takenCount: number,
   if (value === undefined) return undefined;
   if (typeof value !== 'string') return readForcedTool(Fields.from(value, fields.at('tool_choice')), ignored);
   const mode = fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']);
-  if (takenCount > 0) return { mode };
+  if (takenCount > 0) return { mode, parallel: undefined };
   if (mode === 'required' && listedCount > 0) {
     throw unsupported(fields.at('tool_choice'), 'none of the tools can be called, since only their maker runs them');
   }
-  if (mode === 'required') return { mode };
+  if (mode === 'required') return { mode, parallel: undefined };
   // Providers refuse a choice where there is nothing to choose from; clients send one all the same.
   ignored.add(fields.at('tool_choice'));
   return undefined;
@@ -76,5 +77,5 @@ function readForcedTool(choice: Fields, ignored: Ignored): ToolChoice {
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
   const name = choice.requiredText('name');
   ignored.addUnread(choice);
-  return { mode: 'tool', name };
+  return { mode: 'tool', name, parallel: undefined };
 }

@@ -15,14 +15,15 @@ import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, ChatRequest, Tool, ToolChoice, ToolTurn, Turn, UserTurn } from '../../core/chat.ts';
+import type { AssistantTurn, CacheHint, ChatRequest, OutputFormat, Tool, ToolChoice, ToolTurn, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
+import { encodeContent, encodeResult } from './content.ts';
 import { modelFields } from './model-rules.ts';
 import { decodePartState } from './state.ts';
 
-/** The payload as JSON text. Failures: bad_request, for a damaged state. */
+/** The payload as JSON text. Failures: bad_request, for a damaged state; unsupported. */
 // hot: per request
 export function encodePayload(provider: string, request: ChatRequest, isStream: boolean): string | Failure {
   const payload = payloadOf(provider, request, isStream);
@@ -30,21 +31,32 @@ export function encodePayload(provider: string, request: ChatRequest, isStream: 
   return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
 }
 
-/** The payload that has its tokens counted (Anthropic, count tokens in a message): what is not counted is refused there. */
+/** What the count of tokens takes (Anthropic, count tokens in a message): anything else is refused there. */
+const COUNTED = ['model', 'cache_control', 'thinking', 'output_config', 'system', 'messages', 'tools', 'tool_choice', 'context_management', 'mcp_servers'];
+
+/** The payload that has its tokens counted. */
 export function encodeCountPayload(provider: string, request: ChatRequest): string | Failure {
   const payload = payloadOf(provider, request, false);
   if (payload instanceof Failure) return payload;
-  const { model, thinking, output_config, system, messages, tools, tool_choice } = payload;
-  return renderJson({ model, thinking, output_config, system, messages, tools, tool_choice });
+  const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
+  const counted: Record<string, JsonOut | undefined> = {};
+  for (const name of COUNTED) counted[name] = whole.get(name);
+  return renderJson(counted);
 }
 
 function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
+  const format = encodeFormat(request.output);
+  if (format instanceof Failure) return format;
   const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
   const messages = encodeMessages(past, request.turns);
   if (messages instanceof Failure) return messages;
+  const { output_config, ...fields } = modelFields(request, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
   return {
     model: request.model,
-    ...modelFields(request, () => !isForced(request.toolChoice) && !lacksReasoning(messages)),
+    ...fields,
+    output_config: format === undefined ? output_config : { ...output_config, format },
+    cache_control: encodeCache(request.cache),
+    metadata: request.user === undefined ? undefined : { user_id: request.user },
     system: request.system,
     messages,
     tools: request.tools.length === 0 ? undefined : request.tools.map(encodeTool),
@@ -92,24 +104,14 @@ function append(messages: Message[], role: Message['role'], blocks: readonly Jso
 function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
   switch (turn.role) {
     case 'user':
-      return encodeUserTurn(turn);
+      return encodeContent(turn.parts, `messages[${index}].content`);
     case 'assistant':
       return encodeAssistantTurn(past, turn, index);
     case 'tool':
-      return encodeToolTurn(past, turn);
+      return encodeToolTurn(past, turn, index);
     default:
       return unreachable(turn);
   }
-}
-
-function encodeUserTurn(turn: UserTurn): JsonOut[] {
-  return turn.parts.map((part) => {
-    if (part.type === 'text') return { type: 'text', text: part.text };
-    const { source } = part;
-    return source.type === 'url'
-      ? { type: 'image', source: { type: 'url', url: source.url } }
-      : { type: 'image', source: { type: 'base64', media_type: source.mediaType, data: source.base64 } };
-  });
 }
 
 function encodeAssistantTurn(past: Past, turn: AssistantTurn, index: number): JsonOut[] | Failure {
@@ -132,14 +134,14 @@ function blockOf(block: JsonOutObject, own: ReadonlyMap<string, JsonOut>): JsonO
   return own.size === 0 ? block : { ...block, ...Object.fromEntries(own) };
 }
 
-function encodeToolTurn(past: Past, turn: ToolTurn): JsonOut[] {
-  return turn.parts.map((part) => ({
-    type: 'tool_result',
-    tool_use_id: past.ids.ofResult(part.toolCallId),
-    // An error without a word is refused.
-    content: part.isError && part.content === '' ? 'Error' : part.content,
-    is_error: part.isError ? true : undefined,
-  }));
+function encodeToolTurn(past: Past, turn: ToolTurn, index: number): JsonOut[] | Failure {
+  const blocks: JsonOut[] = [];
+  for (const [partIndex, part] of turn.parts.entries()) {
+    const result = encodeResult(part, `messages[${index}].content[${partIndex}]`);
+    if (result instanceof Failure) return result;
+    blocks.push({ type: 'tool_result', tool_use_id: past.ids.ofResult(part.toolCallId), ...result });
+  }
+  return blocks;
 }
 
 /**
@@ -165,22 +167,38 @@ function isReasoning(block: JsonOut | undefined): boolean {
   return block instanceof RawJson && /^\{"type":"(?:redacted_)?thinking"/.test(block.text);
 }
 
-function encodeTool(tool: Tool): JsonOut {
-  return { name: tool.name, description: tool.description, input_schema: schemaWith(tool.parameters, ['type']) };
+/** Whether asked for by `strict` or not, what comes back matches the schema. */
+function encodeFormat(output: OutputFormat | undefined): JsonOutObject | undefined | Failure {
+  if (output === undefined) return undefined;
+  if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic answers in JSON only by a schema');
+  return { type: 'json_schema', schema: output.schema };
+}
+
+/** The prefix up to the last block that can be cached; kept for five minutes unless told otherwise. */
+function encodeCache(cache: CacheHint | undefined): JsonOutObject | undefined {
+  if (cache === undefined) return undefined;
+  return { type: 'ephemeral', ttl: cache.ttl === 'long' ? '1h' : undefined };
+}
+
+function encodeTool({ name, description, parameters, strict }: Tool): JsonOut {
+  return { name, description, input_schema: schemaWith(parameters, ['type']), strict };
 }
 
 /** Without tools, `auto` and `none` say nothing and would be refused; a forced choice is the provider's to refuse. */
 function encodeToolChoice(request: ChatRequest): JsonOut | undefined {
   const { toolChoice } = request;
   if (toolChoice === undefined || (request.tools.length === 0 && !isForced(toolChoice))) return undefined;
+  const disable_parallel_tool_use = toolChoice.parallel === false ? true : undefined;
   switch (toolChoice.mode) {
     case 'auto':
+      return { type: 'auto', disable_parallel_tool_use };
     case 'none':
-      return { type: toolChoice.mode };
+      // Of no call there is at most one, and the field is not taken here.
+      return { type: 'none' };
     case 'required':
-      return { type: 'any' };
+      return { type: 'any', disable_parallel_tool_use };
     case 'tool':
-      return { type: 'tool', name: toolChoice.name };
+      return { type: 'tool', name: toolChoice.name, disable_parallel_tool_use };
     default:
       return unreachable(toolChoice);
   }

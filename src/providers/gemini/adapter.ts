@@ -47,6 +47,9 @@ const SUPPORT: SupportTable = {
   'user text': { is: 'sent', as: '`text`' },
   'user image (inline)': { is: 'sent', as: '`inlineData`' },
   'user image (url)': { is: 'refused', as: 'images go inline only' },
+  'user document (pdf inline)': { is: 'sent', as: '`inlineData`, its name as text before it' },
+  'user document (pdf url)': { is: 'sent', as: '`fileData`, its name as text before it; by https only, and not before 2.5' },
+  'user document (text)': { is: 'sent', as: '`inlineData`, its name as text before it; by URL refused' },
   'assistant text': { is: 'sent', as: '`text`' },
   'assistant tool_call': { is: 'sent', as: '`functionCall`; an id that the gateway made stays at home' },
   'assistant provider_state': {
@@ -55,16 +58,20 @@ const SUPPORT: SupportTable = {
   },
   tool_result: { is: 'sent', as: '`functionResponse.response.output`, named after its call' },
   'tool_result.is_error': { is: 'translated', as: '`functionResponse.response.error`; an empty one says `Error`' },
+  'tool_result image': { is: 'sent', as: '`functionResponse.parts`; before 3 behind the responses, as the user\'s' },
+  'tool_result document': { is: 'sent', as: '`functionResponse.parts`, its name as text; before 3 behind the responses, as the user\'s' },
   max_tokens: { is: 'sent', as: '`generationConfig.maxOutputTokens`' },
   temperature: { is: 'sent', as: '`generationConfig.temperature`' },
   top_p: { is: 'sent', as: '`generationConfig.topP`' },
   stop: { is: 'sent', as: '`generationConfig.stopSequences`' },
   tools: { is: 'sent', as: '`functionDeclarations`, schema as `parametersJsonSchema`' },
   'tools without parameters': { is: 'translated', as: '`parametersJsonSchema` of an object without properties' },
+  'tools strict': { is: 'translated', as: '`functionCallingConfig.mode: VALIDATED`; a forced call matches anyway; beside tools that are not strict refused' },
   'tool_choice auto': { is: 'sent', as: '`functionCallingConfig.mode: AUTO`; nothing without tools' },
   'tool_choice none': { is: 'sent', as: '`functionCallingConfig.mode: NONE`; nothing without tools' },
   'tool_choice required': { is: 'sent', as: '`functionCallingConfig.mode: ANY`' },
   'tool_choice tool': { is: 'sent', as: '`functionCallingConfig.mode: ANY` and `allowedFunctionNames`' },
+  'tool_choice.parallel false': { is: 'refused', as: 'calls cannot be kept to one at a time' },
   'thinking on': { is: 'sent', as: '`thinkingConfig.includeThoughts: true`; nothing for models that cannot think' },
   'thinking off': {
     is: 'translated',
@@ -77,6 +84,12 @@ const SUPPORT: SupportTable = {
     is: 'translated',
     as: '`thinkingLevel: HIGH`; 4 Hydrogen: `XHIGH`; 2.5: the highest `thinkingBudget`',
   },
+  output: { is: 'sent', as: '`generationConfig.responseMimeType: application/json`; before 3 refused beside tools' },
+  'output.schema': { is: 'sent', as: '`generationConfig.responseJsonSchema`, without a name; before 3 refused beside tools' },
+  'output.strict false': { is: 'translated', as: '`generationConfig.responseJsonSchema`, always enforced' },
+  cache: { is: 'ignored', as: 'it caches by itself' },
+  'cache.ttl long': { is: 'ignored', as: 'it caches by itself' },
+  user: { is: 'ignored', as: 'no field for it' },
   provider_options: { is: 'sent', as: 'merged over the payload' },
 };
 
@@ -127,8 +140,11 @@ function decodeModels(provider: string, body: string): ModelsPage | Failure {
     models.push({
       id: name.startsWith('models/') ? name.slice('models/'.length) : name,
       displayName: stringField(entry, 'displayName'),
-      contextWindow: countField(entry, 'inputTokenLimit'),
+      contextWindow: undefined,
+      inputTokensMax: countField(entry, 'inputTokenLimit'),
       outputTokensMax: countField(entry, 'outputTokenLimit'),
+      input: undefined,
+      deprecatedAt: undefined,
     });
   }
   return { models, nextCursor: textField(page, 'nextPageToken') };

@@ -3,7 +3,8 @@
  *
  * The newest behaviour is the default and the table names the older exceptions, so that a model nobody
  * here has heard of works. Knows nothing of payloads beyond `thinkingConfig`.
- * Source: Gemini API, thinking; thought signatures; image generation; Gemma on the Gemini API.
+ * Source: Gemini API, thinking; thought signatures; image generation; structured output; function calling; file input
+ * methods; Gemma on the Gemini API.
  */
 
 import type { JsonOutObject } from '../../base/json/value.ts';
@@ -34,24 +35,38 @@ type ModelRule = {
   /** Whether it refuses function calls of the current turn that lack a thought signature. */
   readonly demandsSignatures: boolean;
   readonly hasSystemInstruction: boolean;
+  /** Whether it can be kept to JSON while it has tools. */
+  readonly mixesToolsWithJson: boolean;
+  /** Whether a function's response may hold files. */
+  readonly takesFilesInResponses: boolean;
+  /** Whether it takes a file by its URL. */
+  readonly fetchesFiles: boolean;
 };
 
-const NEWEST: ModelRule = { thinking: LEVEL, demandsSignatures: true, hasSystemInstruction: true };
-const GEMINI_2: ModelRule = { ...NEWEST, thinking: NO_THINKING, demandsSignatures: false };
-const GEMMA: ModelRule = { ...NEWEST, demandsSignatures: false, hasSystemInstruction: false };
+const NEWEST: ModelRule = {
+  thinking: LEVEL,
+  demandsSignatures: true,
+  hasSystemInstruction: true,
+  mixesToolsWithJson: true,
+  takesFilesInResponses: true,
+  fetchesFiles: true,
+};
+const GEMINI_2_5: ModelRule = { ...NEWEST, thinking: NO_THINKING, demandsSignatures: false, mixesToolsWithJson: false, takesFilesInResponses: false };
+const GEMINI_2: ModelRule = { ...GEMINI_2_5, fetchesFiles: false };
+const GEMMA: ModelRule = { ...NEWEST, demandsSignatures: false, hasSystemInstruction: false, takesFilesInResponses: false };
 
 /** The first row whose words begin the name counts. */
 const RULES: readonly (readonly [words: string, rule: ModelRule])[] = [
   ['gemini-1.0', GEMINI_2],
   ['gemini-1.5', GEMINI_2],
   ['gemini-2.0', GEMINI_2],
-  ['gemini-2.5-flash-image', GEMINI_2],
-  ['gemini-2.5-flash-preview-tts', GEMINI_2],
-  ['gemini-2.5-pro-preview-tts', GEMINI_2],
-  ['gemini-2.5-flash', { ...GEMINI_2, thinking: BUDGET_FROM_0 }],
-  ['gemini-robotics-er-1.5', { ...GEMINI_2, thinking: BUDGET_FROM_0 }],
+  ['gemini-2.5-flash-image', GEMINI_2_5],
+  ['gemini-2.5-flash-preview-tts', GEMINI_2_5],
+  ['gemini-2.5-pro-preview-tts', GEMINI_2_5],
+  ['gemini-2.5-flash', { ...GEMINI_2_5, thinking: BUDGET_FROM_0 }],
+  ['gemini-robotics-er-1.5', { ...GEMINI_2_5, thinking: BUDGET_FROM_0 }],
   // Also `gemini-2.5-computer-use-preview`, which is a Pro.
-  ['gemini-2.5', { ...GEMINI_2, thinking: BUDGET_FROM_128 }],
+  ['gemini-2.5', { ...GEMINI_2_5, thinking: BUDGET_FROM_128 }],
   ['gemini-3-pro-image', { ...NEWEST, thinking: UNLED_THINKING }],
   ['gemini-3-pro', { ...NEWEST, thinking: { ...LEVEL, levels: { ...LEVELS, medium: 'HIGH' } } }],
   ['gemini-3-flash', { ...NEWEST, thinking: LEVEL_FROM_MINIMAL }],
@@ -105,4 +120,19 @@ export function hasSystemInstruction(model: string): boolean {
 /** True when the model refuses function calls of the current turn that lack a thought signature: Gemini 3 and later. */
 export function demandsSignatures(model: string): boolean {
   return ruleFor(model).demandsSignatures;
+}
+
+/** False where JSON as the answer's form is refused beside tools: before Gemini 3. */
+export function mixesToolsWithJson(model: string): boolean {
+  return ruleFor(model).mixesToolsWithJson;
+}
+
+/** False where only text may be a function's response: before Gemini 3. */
+export function takesFilesInResponses(model: string): boolean {
+  return ruleFor(model).takesFilesInResponses;
+}
+
+/** False where files by URL are refused: before Gemini 2.5. */
+export function fetchesFiles(model: string): boolean {
+  return ruleFor(model).fetchesFiles;
 }

@@ -14,15 +14,16 @@ import { renderJson } from '../../base/json/render.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { isMadeCallId } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn, UserTurn } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
-import { demandsSignatures, hasSystemInstruction, thinkingConfig } from './model-rules.ts';
+import { encodeContent, encodeResult } from './content.ts';
+import { demandsSignatures, hasSystemInstruction, mixesToolsWithJson, thinkingConfig } from './model-rules.ts';
 import { NO_STATE, decodePartState } from './state.ts';
 import type { PartState } from './state.ts';
 
-/** The payload as JSON text. Failures: unsupported (image by URL), bad_request (a damaged state, an answer to no call). */
+/** The payload as JSON text. Failures: unsupported, bad_request (a damaged state, an answer to no call). */
 export function encodePayload(provider: string, request: ChatRequest): string | Failure {
   const payload = payloadOf(provider, request);
   if (payload instanceof Failure) return payload;
@@ -35,10 +36,14 @@ export function encodePayload(provider: string, request: ChatRequest): string | 
  */
 export function encodeCountPayload(provider: string, request: ChatRequest, modelPath: string): string | Failure {
   const payload = payloadOf(provider, request);
-  return payload instanceof Failure ? payload : renderJson({ generateContentRequest: { model: modelPath, ...payload } });
+  if (payload instanceof Failure) return payload;
+  const whole = { model: modelPath, ...payload };
+  return renderJson({ generateContentRequest: request.providerOptions === undefined ? whole : mergePatch(whole, request.providerOptions) });
 }
 
 function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Failure {
+  const refused = refuseCombination(request);
+  if (refused !== undefined) return refused;
   const contents = encodeContents(provider, request);
   if (contents instanceof Failure) return contents;
   return {
@@ -49,6 +54,17 @@ function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Fail
     toolConfig: encodeToolConfig(request),
     generationConfig: encodeGenerationConfig(request),
   };
+}
+
+/** What would be dropped or refused is said here by its path. */
+function refuseCombination({ model, output, tools, toolChoice }: ChatRequest): Failure | undefined {
+  if (output !== undefined && tools.length > 0 && !mixesToolsWithJson(model)) {
+    return new Failure('unsupported', 'output: Gemini before 3 answers in JSON only without tools');
+  }
+  if (toolChoice?.parallel === false) return new Failure('unsupported', 'tool_choice.parallel: Gemini cannot be kept to one call at a time');
+  const strict = tools.findIndex((tool) => tool.strict === true);
+  if (strict === -1 || areStrict(tools)) return undefined;
+  return new Failure('unsupported', `tools[${strict}].strict: Gemini holds either all calls to their parameters or none`);
 }
 
 /** False also for an empty one, since an empty part is refused. */
@@ -99,30 +115,15 @@ function encodeTurn(past: Past, request: ChatRequest, i: number, calls: CallsByI
   const turn = request.turns[i] as Turn;
   switch (turn.role) {
     case 'user':
-      return encodeUserTurn(turn, i);
+      return encodeContent(request.model, turn.parts, `messages[${i}].content`);
     case 'assistant':
       return encodeAssistantTurn(past, request.model, turn, i);
     case 'tool':
       // Answers to one turn's calls may come as several turns; the first of them encodes all.
-      return request.turns[i - 1]?.role === 'tool' ? [] : encodeAnswers(request.turns, i, calls);
+      return request.turns[i - 1]?.role === 'tool' ? [] : encodeAnswers(request, i, calls);
     default:
       return unreachable(turn);
   }
-}
-
-function encodeUserTurn(turn: UserTurn, i: number): JsonOut[] | Failure {
-  const parts: JsonOut[] = [];
-  for (const [j, part] of turn.parts.entries()) {
-    if (part.type === 'text') {
-      parts.push({ text: part.text });
-    } else if (part.source.type === 'inline') {
-      parts.push({ inlineData: { mimeType: part.source.mediaType, data: part.source.base64 } });
-    } else {
-      const place = `messages[${i}].content[${j}].url`;
-      return new Failure('unsupported', `${place}: Gemini takes images inline only (media_type and data)`);
-    }
-  }
-  return parts;
 }
 
 /** What Google documents for calls whose signature is lost or was never made, e.g. by another provider. */
@@ -167,25 +168,23 @@ function echoedId(id: string): string | undefined {
 }
 
 /** The answers of this and the directly following tool turns, in the order of the calls. */
-function encodeAnswers(turns: readonly Turn[], from: number, calls: CallsById): JsonOut[] | Failure {
-  const answers: { readonly order: number; readonly part: JsonOut }[] = [];
+function encodeAnswers({ model, turns }: ChatRequest, from: number, calls: CallsById): JsonOut[] | Failure {
+  const answers: { readonly order: number; readonly part: JsonOut; readonly behind: readonly JsonOut[] }[] = [];
   for (let i = from; i < turns.length; i += 1) {
     const turn = turns[i] as Turn;
     if (turn.role !== 'tool') break;
     for (const [j, part] of turn.parts.entries()) {
+      const place = `messages[${i}].content[${j}]`;
       const call = calls.get(part.toolCallId);
-      if (call === undefined) {
-        const place = `messages[${i}].content[${j}].tool_call_id`;
-        return new Failure('bad_request', `${place}: answers no call of the assistant turn before it`);
-      }
-      const response = part.isError ? { error: part.content || 'Error' } : { output: part.content };
-      answers.push({
-        order: call.order,
-        part: { functionResponse: { id: echoedId(part.toolCallId), name: call.name, response } },
-      });
+      if (call === undefined) return new Failure('bad_request', `${place}.tool_call_id: answers no call of the assistant turn before it`);
+      const result = encodeResult(model, part, place);
+      if (result instanceof Failure) return result;
+      const { response, parts, behind } = result;
+      answers.push({ order: call.order, part: { functionResponse: { id: echoedId(part.toolCallId), name: call.name, response, parts } }, behind });
     }
   }
-  return answers.sort((a, b) => a.order - b.order).map((answer) => answer.part);
+  answers.sort((a, b) => a.order - b.order);
+  return [...answers.map(({ part }) => part), ...answers.flatMap(({ behind }) => behind)];
 }
 
 /** `parametersJsonSchema` takes any JSON schema as it is; `parameters` would take a subset of OpenAPI's. */
@@ -196,12 +195,17 @@ function encodeTool(tool: Tool): JsonOut {
 const CALLING_MODES: Readonly<Record<ToolChoice['mode'], string>> = { auto: 'AUTO', none: 'NONE', required: 'ANY', tool: 'ANY' };
 
 function encodeToolConfig({ tools, toolChoice }: ChatRequest): JsonOutObject | undefined {
-  if (toolChoice === undefined) return undefined;
-  const isForced = toolChoice.mode === 'required' || toolChoice.mode === 'tool';
+  const mode = areStrict(tools) && (toolChoice === undefined || toolChoice.mode === 'auto') ? 'VALIDATED' : toolChoice && CALLING_MODES[toolChoice.mode];
+  if (mode === undefined) return undefined;
   // Without tools there is nothing to choose; a forced call without any is the caller's error, for the provider to name.
-  if (tools.length === 0 && !isForced) return undefined;
-  const allowedFunctionNames = toolChoice.mode === 'tool' ? [toolChoice.name] : undefined;
-  return { functionCallingConfig: { mode: CALLING_MODES[toolChoice.mode], allowedFunctionNames } };
+  if (tools.length === 0 && mode !== 'ANY') return undefined;
+  const allowedFunctionNames = toolChoice?.mode === 'tool' ? [toolChoice.name] : undefined;
+  return { functionCallingConfig: { mode, allowedFunctionNames } };
+}
+
+/** A forced call matches its parameters by itself; else the mode says so, of all tools. */
+function areStrict(tools: readonly Tool[]): boolean {
+  return tools.length > 0 && tools.every((tool) => tool.strict === true);
 }
 
 function encodeGenerationConfig(request: ChatRequest): JsonOutObject | undefined {
@@ -210,6 +214,8 @@ function encodeGenerationConfig(request: ChatRequest): JsonOutObject | undefined
     temperature: request.temperature,
     topP: request.topP,
     stopSequences: request.stop.length === 0 ? undefined : request.stop,
+    responseMimeType: request.output === undefined ? undefined : 'application/json',
+    responseJsonSchema: request.output?.schema,
     thinkingConfig: request.thinking === undefined ? undefined : thinkingConfig(request.model, request.thinking),
   };
   return Object.values(config).every((value) => value === undefined) ? undefined : config;

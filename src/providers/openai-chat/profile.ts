@@ -6,6 +6,7 @@
  * behind any base URL.
  */
 
+import type { StructuredOutput } from '../../core/adapter.ts';
 import type { CallIdForm } from '../../core/call-id.ts';
 import type { ThinkingStyle } from '../openai-common/thinking.ts';
 
@@ -29,6 +30,27 @@ export type HostProfile = {
   readonly reasoningContent: 'dropped' | 'returned';
   /** What takes its place where the caller lost it, for hosts that refuse such a turn without any. */
   readonly lostReasoning: string | undefined;
+  /**
+   * What an answer can be held to, rather than asked to be. `gpt-oss schema`: a strict schema, without tools and by those
+   * models alone; JSON by all.
+   */
+  readonly output: StructuredOutput | 'gpt-oss schema';
+  /** Whether an answer in JSON is asked only of hosts that say they can give one, of those to which the request may go on. */
+  readonly requiresParameters: boolean;
+  /** `gpt-oss`: only these models hold their calls to a tool's parameters. */
+  readonly strictTools: 'sent' | 'gpt-oss' | 'refused';
+  /** Whether a turn can be held to one call, by `parallel_tool_calls`. */
+  readonly parallelToolCalls: 'sent' | 'refused';
+  /** The part in which a PDF goes out; `file` takes it as data alone, the other two by its URL as well. */
+  readonly pdf: 'file' | 'file or url' | 'document_url' | 'refused';
+  /** What a tool's result holds besides text. `user message`: goes out in one that follows all results of the turn. */
+  readonly resultMedia: 'user message' | 'refused';
+  /** The field for who asks. */
+  readonly userField: 'safety_identifier' | 'user' | 'user_id' | undefined;
+  /** Where the key of a cached beginning goes: a field, or a header. */
+  readonly cacheKey: 'prompt_cache_key' | 'x-grok-conv-id' | undefined;
+  /** Whether the wish to keep it for long is told to models that take it; undefined = to none. */
+  readonly cacheLife: 'by model' | undefined;
   /** Whether `reasoning_details` (OpenRouter's form of signed or encrypted reasoning) goes back. */
   readonly returnsReasoningDetails: boolean;
   /** Whether a call's `extra_content.google.thought_signature` (Gemini's OpenAI layer) goes back. */
@@ -47,6 +69,15 @@ export const PLAIN_HOST: HostProfile = {
   emptyTurns: 'sent',
   reasoningContent: 'dropped',
   lostReasoning: undefined,
+  output: 'none',
+  requiresParameters: false,
+  strictTools: 'refused',
+  parallelToolCalls: 'refused',
+  pdf: 'refused',
+  resultMedia: 'user message',
+  userField: undefined,
+  cacheKey: undefined,
+  cacheLife: undefined,
   returnsReasoningDetails: false,
   returnsThoughtSignature: false,
 };
@@ -58,4 +89,16 @@ export const OPENAI_HOST: HostProfile = {
   systemRole: 'by model',
   thinking: 'openai',
   callIds: { accepted: /^[A-Za-z0-9_-]{1,40}$/, length: 40 },
+  output: 'schema',
+  strictTools: 'sent',
+  parallelToolCalls: 'sent',
+  pdf: 'file',
+  userField: 'safety_identifier',
+  cacheKey: 'prompt_cache_key',
+  cacheLife: 'by model',
 };
+
+/** A host of which the operator says what its answers are held to; calls of its tools are held to their parameters with them. */
+export function withOutput(profile: HostProfile, output: StructuredOutput): HostProfile {
+  return { ...profile, output, strictTools: output === 'schema' ? 'sent' : 'refused' };
+}

@@ -242,7 +242,8 @@ function nestedText(thinking: unknown): string {
 
 /**
  * Usage as reported, or undefined. `prompt_tokens` counts cached tokens, `completion_tokens` reasoning;
- * xAI leaves reasoning out of the latter, which its total shows.
+ * xAI leaves reasoning out of the latter, which its total shows. Tokens read from a cache: DeepSeek and Mistral have names of
+ * their own for them; tokens written to one: LiteLLM, Vercel and Databricks.
  */
 function usageFrom(usage: unknown): Usage | undefined {
   const input = countField(usage, 'prompt_tokens');
@@ -261,8 +262,13 @@ function usageFrom(usage: unknown): Usage | undefined {
       countField(inputDetails, 'cached_tokens') ??
       countField(usage, 'prompt_cache_hit_tokens') ??
       countField(usage, 'cached_tokens') ??
+      countField(usage, 'num_cached_tokens') ??
       0,
-    cacheWriteTokens: countField(inputDetails, 'cache_write_tokens') ?? 0,
+    cacheWriteTokens:
+      countField(inputDetails, 'cache_write_tokens') ??
+      countField(inputDetails, 'cache_creation_tokens') ??
+      countField(usage, 'cache_creation_input_tokens') ??
+      0,
     reasoningTokens: Math.min(reasoning, outputTokens),
   };
 }

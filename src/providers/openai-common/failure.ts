@@ -11,6 +11,9 @@ import { field, isObject, listField, stringField, textField } from '../../base/l
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
 
+/** The model did not manage to match the schema. It may at the second try, and hardly at a third. */
+const UNMATCHED_SCHEMA = 'json_validate_failed';
+
 /** Codes that say more than the status beside them. */
 const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
   ['model_not_found', 'not_found'],
@@ -25,6 +28,8 @@ const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
   ['bio_policy', 'refusal'],
   // The model wrote a malformed call; another attempt may well succeed (Groq).
   ['tool_use_failed', 'server'],
+  // Or an answer that does not match its schema (Groq).
+  [UNMATCHED_SCHEMA, 'server'],
 ]);
 
 /** Exhausted for good, unlike a rate. */
@@ -134,6 +139,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
     param: complaint.param,
     detail: complaint.message,
     ...(isHopeless ? { isRetried: false } : {}),
+    retriesMax: code === UNMATCHED_SCHEMA ? 1 : undefined,
     ...(hint === undefined ? {} : { hint }),
   });
 }

@@ -24,7 +24,7 @@ export function decodeModelsBody(provider: string, body: string): ModelsPage | F
   return { models: items.flatMap(decodeModel), nextCursor: undefined };
 }
 
-/** OpenAI gives nothing but ids. Context: OpenRouter and Together, vLLM, Groq, Mistral. Output: OpenRouter, Groq. */
+/** OpenAI gives nothing but ids. Output: OpenRouter, Groq. */
 function decodeModel(item: unknown): readonly ModelInfo[] {
   const id = isObject(item) ? textField(item, 'id') : undefined;
   if (id === undefined) return [];
@@ -32,13 +32,32 @@ function decodeModel(item: unknown): readonly ModelInfo[] {
     {
       id,
       displayName: textField(item, 'display_name') ?? textField(item, 'name'),
-      contextWindow:
-        countField(item, 'context_length') ??
-        countField(item, 'max_model_len') ??
-        countField(item, 'context_window') ??
-        countField(item, 'max_context_length'),
+      contextWindow: contextWindow(item),
+      inputTokensMax: undefined,
       outputTokensMax:
         countField(field(item, 'top_provider'), 'max_completion_tokens') ?? countField(item, 'max_completion_tokens'),
+      input: inputKinds(item),
+      // Mistral.
+      deprecatedAt: textField(item, 'deprecation'),
     },
   ];
+}
+
+/** OpenRouter and Together, vLLM, Groq, Mistral. */
+function contextWindow(item: unknown): number | undefined {
+  return (
+    countField(item, 'context_length') ??
+    countField(item, 'max_model_len') ??
+    countField(item, 'context_window') ??
+    countField(item, 'max_context_length')
+  );
+}
+
+/** A list of kinds (OpenRouter, Hugging Face), where a PDF is a `file`, or whether it sees (Mistral). */
+function inputKinds(item: unknown): readonly string[] | undefined {
+  const kinds = listField(field(item, 'architecture'), 'input_modalities').filter((kind) => typeof kind === 'string');
+  if (kinds.length > 0) return kinds.map((kind) => (kind === 'file' ? 'pdf' : kind));
+  const vision = field(field(item, 'capabilities'), 'vision');
+  if (typeof vision !== 'boolean') return undefined;
+  return vision ? ['text', 'image'] : ['text'];
 }

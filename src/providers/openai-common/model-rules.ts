@@ -4,7 +4,7 @@
  * Rules by model age in weeks, so the newest behaviour is the default and the rows name the exceptions. Of a table the
  * first row counts whose pattern matches the plain name (`core/model-name.ts`); `provider_options` overrides all of it.
  * Sources: OpenAI, models, endpoints and `reasoning_effort`; Chat Completions, error for `reasoning_effort` with function
- * tools; xAI, reasoning.
+ * tools; prompt caching, cache lifetime and retention; xAI, reasoning.
  */
 
 import { plainModelName } from '../../core/model-name.ts';
@@ -66,6 +66,20 @@ const OTHER: OpenAiRule = { ...RECENT, responses: 'never needed' };
 /** The rule for a model of OpenAI, or of a host that serves OpenAI's. */
 export function openAiRule(model: string): OpenAiRule {
   return firstMatch(OPENAI_RULES, model) ?? OTHER;
+}
+
+/** How a model is told to keep a cached beginning for long: `prompt_cache_options`, `prompt_cache_retention`, or not at all. */
+export type CacheLife = 'options' | 'retention' | 'fixed';
+
+const CACHE_LIVES: readonly (readonly [models: RegExp, life: CacheLife])[] = [
+  [/^gpt-(?:4\.1|5(?:\.[1-5])?(?:-codex(?:-max|-mini)?)?)$/, 'retention'],
+  // The others before gpt-5.6 refuse either field.
+  [/^(?:gpt-(?:[34]|5(?![.\d])|5\.[1-5](?!\d)|oss)|chatgpt-|codex-|computer-use-|o\d)/, 'fixed'],
+];
+
+/** How a model of OpenAI's is told. A field that it does not know would be refused, and a hint with it. */
+export function cacheLife(model: string): CacheLife {
+  return firstMatch(CACHE_LIVES, model) ?? 'options';
 }
 
 const XAI_EFFORTS: readonly (readonly [models: RegExp, efforts: EffortNames])[] = [

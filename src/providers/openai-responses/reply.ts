@@ -2,8 +2,9 @@
  * A reply of the Responses API while it is being put together, from a whole body or from a stream's events.
  *
  * A reply is an ordered list of items. Messages and calls become parts; sealed reasoning, and items that a chat has no
- * name for, travel in the state of the part that follows them. Both ways go through the same code, so a streamed
- * answer and its whole twin come out alike.
+ * name for, travel in the state of the part that follows them. Where the answer is to be JSON, what is said on the way to
+ * it is reasoning to a caller, who would find two texts in one otherwise. Both ways go through the same code, so a
+ * streamed answer and its whole twin come out alike.
  * Source: OpenAI, Responses API, the response object.
  */
 
@@ -20,7 +21,9 @@ import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure 
 import { failureInside } from '../openai-common/failure.ts';
 import { exactOutput, memberOf } from './exact.ts';
 import type { ExactItem } from './exact.ts';
-import { CUSTOM_CALL, carriedReasoning, encodePartState, isCarriedItem, isForCaller, ownFields, textsIn } from './state.ts';
+import {
+  CUSTOM_CALL, carriedAside, carriedReasoning, encodePartState, isAside, isCarriedItem, isForCaller, ownFields, textsIn,
+} from './state.ts';
 import type { OwnFields } from './state.ts';
 
 /** What an item costs beside its text, so that a flood of empty ones is bounded too. */
@@ -43,6 +46,7 @@ export function decodeResponse(provider: string, body: string): ChatReply | Fail
   if (status === 'queued' || status === 'in_progress') return backgroundAnswer(provider, status);
   if (status !== 'completed' && status !== 'incomplete') return malformedReply(provider, 200, 'the answer is not complete');
   const draft = new ResponseDraft(provider);
+  draft.takeHead(json);
   let exactItems: readonly JsonValue[] | Failure | undefined;
   for (const [index, item] of (output as readonly unknown[]).entries()) {
     const exact: ExactItem = () => {
@@ -52,7 +56,6 @@ export function decodeResponse(provider: string, body: string): ChatReply | Fail
     const problem = draft.takeItem(index, item, exact, () => {});
     if (problem !== undefined) return problem;
   }
-  draft.takeHead(json);
   return draft.finish(json, status === 'incomplete');
 }
 
@@ -74,6 +77,10 @@ export class ResponseDraft {
   readonly #budget = createReplyBudget();
   /** Text of messages that are not done, by index; the sink has it already. */
   readonly #streamed = new Map<number, string>();
+  /** Whether the answer is to be JSON. */
+  #isJson = false;
+  /** Messages that have begun and are not the answer, by index. */
+  readonly #asides = new Set<number>();
   /** Items waiting for the next part, in whose state they travel. */
   #before: RawJson[] = [];
   #thinking = '';
@@ -115,11 +122,18 @@ export class ResponseDraft {
     this.#id = textField(response, 'id') ?? this.#id;
     this.model = textField(response, 'model') ?? this.model;
     this.#usage = usageFrom(field(response, 'usage')) ?? this.#usage;
+    if (isJsonAsked(response)) this.#isJson = true;
+  }
+
+  /** Takes notice of an item that has begun. */
+  begin(index: number, item: unknown): void {
+    if (this.#isJson && isAside(item)) this.#asides.add(index);
   }
 
   /** Takes a piece of a message's text. */
   takeText(index: number, text: string, sink: DeltaSink): void {
     if (text === '') return;
+    if (this.#asides.has(index)) return this.takeThought('content', index, 0, text, sink);
     this.#streamed.set(index, (this.#streamed.get(index) ?? '') + text);
     this.#chars += text.length;
     sink({ type: 'text', text });
@@ -168,6 +182,7 @@ export class ResponseDraft {
 
   #takeMessage(index: number, item: unknown, sink: DeltaSink): undefined {
     if (!this.#streamed.has(index)) {
+      if (this.#isJson && isAside(item)) return this.#takeAside(index, item, sink);
       for (const part of listField(item, 'content')) {
         this.takeText(index, stringField(part, 'text') ?? '', sink);
         this.takeRefusal(index, stringField(part, 'refusal') ?? '', sink);
@@ -178,17 +193,29 @@ export class ResponseDraft {
     if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(ownFields('text', item)) });
   }
 
+  #takeAside(index: number, item: unknown, sink: DeltaSink): undefined {
+    const text = textsIn(item, 'content').join('');
+    if (!this.#thoughts.has(index)) this.takeThought('content', index, 0, text, sink);
+    this.#asides.delete(index);
+    this.#endThought(index);
+    if (text !== '') this.#carry(carriedAside(text));
+  }
+
   #takeReasoning(index: number, item: unknown, sink: DeltaSink): undefined {
     if (!this.#thoughts.has(index)) {
       for (const form of ['content', 'summary'] as const) {
         for (const [paragraph, text] of textsIn(item, form).entries()) this.takeThought(form, index, paragraph, text, sink);
       }
     }
-    // Hosts that number nothing give the next item the same index.
-    this.#thoughts.delete(index);
-    this.#thoughtItem = -1;
+    this.#endThought(index);
     const carried = carriedReasoning(item);
     if (carried !== undefined) this.#carry(carried);
+  }
+
+  /** Hosts that number nothing give the next item the same index. */
+  #endThought(index: number): void {
+    this.#thoughts.delete(index);
+    this.#thoughtItem = -1;
   }
 
   #takeOpaque(item: JsonValue | undefined | Failure): Failure | undefined {
@@ -276,6 +303,12 @@ export class ResponseDraft {
     if (this.#isRefused) return 'refusal';
     return isIncomplete ? (INCOMPLETE_REASONS.get(reason) ?? 'unknown') : 'end_turn';
   }
+}
+
+/** A response repeats the form that it was asked for. */
+function isJsonAsked(response: unknown): boolean {
+  const type = stringField(field(field(response, 'text'), 'format'), 'type');
+  return type === 'json_schema' || type === 'json_object';
 }
 
 /** The input of a tool that takes plain text, as the arguments that a chat has for it. */

@@ -14,16 +14,18 @@ import type { JsonOut, JsonOutObject, RawJson } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, ChatRequest, ImagePart, TextPart, Tool, ToolCallPart, ToolResultPart, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, ContentPart, DocumentPart, Tool, ToolCallPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
-import { schemaWith } from '../../core/tool-schema.ts';
-import { imageUrl, resultText } from '../openai-common/content.ts';
+import { encodeCacheLife } from '../openai-common/cache.ts';
+import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.ts';
+import { TEXT_BY_URL, refuseContent } from '../openai-common/refused-content.ts';
 import { encodeReasoning, isReasoningModel } from '../openai-common/thinking.ts';
+import { parametersOf } from '../openai-common/tools.ts';
 import { CUSTOM_CALL, decodePartState } from './state.ts';
 import type { OwnFields } from './state.ts';
 
-/** The call for a request. Failures: unsupported, for stop sequences; bad_request, for a damaged provider_state. */
+/** The call for a request. Failures: unsupported; bad_request, for a damaged provider_state. */
 export function encodeResponsesCall(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${provider} has no stop sequences`);
   const payload = payloadOf(provider, request, isStream);
@@ -37,20 +39,29 @@ export function encodeResponsesCall(provider: string, request: ChatRequest, isSt
   };
 }
 
-/** The call that has a request's tokens counted (OpenAI, get input token counts): what is not counted is refused there. */
+/** What the count of tokens takes (OpenAI, get input token counts): anything else is refused there. */
+const COUNTED = [
+  'model', 'instructions', 'input', 'tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning', 'truncation', 'conversation', 'previous_response_id',
+];
+
+/** The call that has a request's tokens counted. */
 export function encodeCountCall(provider: string, request: ChatRequest): UpstreamCall | Failure {
   const payload = payloadOf(provider, request, false);
   if (payload instanceof Failure) return payload;
-  const { model, instructions, input, tools, tool_choice, reasoning } = payload;
+  const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
+  const counted: Record<string, JsonOut | undefined> = {};
+  for (const name of COUNTED) counted[name] = whole.get(name);
   return {
     method: 'POST',
     path: '/responses/input_tokens',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: renderJson({ model, instructions, input, tools, tool_choice, reasoning }),
+    body: renderJson(counted),
   };
 }
 
 function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
+  const refused = refuseContent(request.turns, (part) => (isTextByUrl(part) ? TEXT_BY_URL : undefined));
+  if (refused !== undefined) return refused;
   const isReasoning = isReasoningModel(request.model);
   const input = encodeInput(provider, isReasoning, request.turns);
   if (input instanceof Failure) return input;
@@ -63,11 +74,19 @@ function payloadOf(provider: string, request: ChatRequest, isStream: boolean): J
     top_p: request.topP,
     ...encodeTools(request),
     reasoning: encodeReasoning(request),
+    text: encodeOutput(request),
     // Without reasoning a model refuses to seal any.
     include: isReasoning ? ['reasoning.encrypted_content'] : undefined,
+    safety_identifier: request.user,
+    prompt_cache_key: request.cache?.key,
+    ...encodeCacheLife(request.model, request.cache, '12h'),
     store: false,
     stream: isStream ? true : undefined,
   };
+}
+
+function isTextByUrl(part: ContentPart): boolean {
+  return part.type === 'document' && part.mediaType === 'text/plain' && part.source.type === 'url';
 }
 
 /** What the turns of one conversation share while they are encoded, in order. */
@@ -98,7 +117,7 @@ function encodeInput(provider: string, isReasoning: boolean, turns: readonly Tur
 function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
   switch (turn.role) {
     case 'user':
-      return [{ role: 'user', content: turn.parts.map(encodeUserPart) }];
+      return [{ role: 'user', content: encodeContent(turn.parts) }];
     case 'assistant':
       return encodeAssistant(past, turn, index);
     case 'tool':
@@ -108,8 +127,26 @@ function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure 
   }
 }
 
-function encodeUserPart(part: TextPart | ImagePart): JsonOut {
-  return part.type === 'text' ? { type: 'input_text', text: part.text } : { type: 'input_image', image_url: imageUrl(part) };
+function encodeContent(parts: readonly ContentPart[]): JsonOut[] {
+  return parts.flatMap((part) => {
+    const text = textOf(part);
+    if (text !== undefined) return inputText(text);
+    if (part.type === 'image') return { type: 'input_image', image_url: imageUrl(part) };
+    return part.type === 'document' ? encodeFile(part) : [];
+  });
+}
+
+/** Data has to have a name; a URL must not have one, so its name is text before it. */
+function encodeFile({ source, mediaType, name }: DocumentPart): JsonOut[] {
+  if (source.type === 'inline') {
+    return [{ type: 'input_file', filename: name ?? 'document.pdf', file_data: dataUrl(mediaType, source.base64) }];
+  }
+  const file = { type: 'input_file', file_url: source.url };
+  return name === undefined ? [file] : [inputText(name), file];
+}
+
+function inputText(text: string): JsonOut {
+  return { type: 'input_text', text };
 }
 
 function encodeAssistant(past: Past, turn: AssistantTurn, index: number): JsonOut[] | Failure {
@@ -152,9 +189,15 @@ function encodeResult(past: Past, part: ToolResultPart): JsonOut {
   return {
     type: own?.type === undefined ? 'function_call_output' : `${own.type}_output`,
     call_id: past.ids.ofResult(part.toolCallId),
-    output: resultText(part),
+    output: encodeOutputOf(part),
     caller: encodeCaller(own),
   };
+}
+
+function encodeOutputOf(part: ToolResultPart): JsonOut {
+  if (typeof part.content === 'string') return resultText(part);
+  const content = encodeContent(part.content);
+  return part.isError ? [inputText('Error'), ...content] : content;
 }
 
 /** The program that called the tool, if one did. */
@@ -162,15 +205,26 @@ function encodeCaller(own: OwnFields | undefined): JsonOut | undefined {
   return own?.program === undefined ? undefined : { type: 'program', caller_id: own.program };
 }
 
-/** `tools` and `tool_choice`. A choice without tools is an error to the API, so only a forced one, which needs tools, is sent alone. */
+/**
+ * `tools`, `tool_choice` and `parallel_tool_calls`. The last two without tools are an error to the API, so only a forced
+ * choice, which needs tools, is sent alone.
+ */
 function encodeTools({ tools, toolChoice }: ChatRequest): JsonOutObject {
   const list = tools.length > 0 ? tools.map(encodeTool) : undefined;
-  if (toolChoice?.mode === 'tool') return { tools: list, tool_choice: { type: 'function', name: toolChoice.name } };
-  const isChoiceSent = tools.length > 0 || toolChoice?.mode === 'required';
-  return { tools: list, tool_choice: isChoiceSent ? toolChoice?.mode : undefined };
+  const parallel = list === undefined ? undefined : toolChoice?.parallel;
+  const isChoiceSent = list !== undefined || toolChoice?.mode === 'required';
+  const choice = toolChoice?.mode === 'tool' ? { type: 'function', name: toolChoice.name } : isChoiceSent ? toolChoice?.mode : undefined;
+  return { tools: list, tool_choice: choice, parallel_tool_calls: parallel };
 }
 
-/** Schemas are strict here unless told otherwise, and few callers' are. */
-function encodeTool({ name, description, parameters }: Tool): JsonOut {
-  return { type: 'function', name, description, parameters: schemaWith(parameters, ['type', 'properties']), strict: false };
+/** Where nothing is said, a tool is strict here when its schema happens to allow it. */
+function encodeTool(tool: Tool): JsonOut {
+  const { name, description, strict } = tool;
+  return { type: 'function', name, description, parameters: parametersOf(tool), strict: strict ?? false };
+}
+
+function encodeOutput({ output }: ChatRequest): JsonOutObject | undefined {
+  if (output === undefined) return undefined;
+  const { name, strict, schema } = output;
+  return { format: schema === undefined ? { type: 'json_object' } : { type: 'json_schema', name, strict, schema } };
 }

@@ -99,7 +99,20 @@ export function carriedReasoning(item: unknown): RawJson | undefined {
   return new RawJson(renderJson({ type: 'reasoning', summary, encrypted_content: sealed }));
 }
 
-/** The paragraphs of a reasoning item, in its own words (`content`) or summarised. */
+/** What `phase` calls a message that is not the answer itself. */
+const ASIDE_PHASE = 'commentary';
+
+/** Whether an item of a reply is a message that the model says on its way to the answer. */
+export function isAside(item: unknown): boolean {
+  return stringField(item, 'type') === 'message' && stringField(item, 'phase') === ASIDE_PHASE;
+}
+
+/** Such a message as it is to go back, where it is no part of its turn's text. */
+export function carriedAside(text: string): RawJson {
+  return new RawJson(renderJson({ type: 'message', role: 'assistant', phase: ASIDE_PHASE, content: text }));
+}
+
+/** The texts of an item: paragraphs of reasoning, in its own words (`content`) or summarised; what a message says. */
 export function textsIn(item: unknown, form: 'content' | 'summary'): string[] {
   return listField(item, form).map((part) => textField(part, 'text') ?? '').filter((text) => text !== '');
 }
@@ -135,13 +148,22 @@ export function isForCaller(type: string, item: unknown): boolean {
   return CALLS_FOR_CALLER.has(type) || (type === 'tool_search_call' && stringField(item, 'execution') === 'client');
 }
 
-/** True for reasoning in exactly the form of `carriedReasoning`, and for the provider's other items, whose content is its business. */
+/**
+ * True for reasoning in exactly the form of `carriedReasoning`, a message in that of `carriedAside`, and for the provider's
+ * other items, whose content is its business.
+ */
 export function isCarriedItem(item: JsonValue | undefined): item is JsonObject {
   if (!(item instanceof JsonObject) || item.duplicateKey !== undefined) return false;
   const type = item.entries.get('type');
+  if (type === 'message') return isCarriedAside(item.entries);
   if (type !== 'reasoning') return typeof type === 'string' && type !== '' && !NEVER_CARRIED.has(type);
   const { size } = item.entries;
   return size === 3 && isText(item.entries.get('encrypted_content')) && isSummary(item.entries.get('summary'));
+}
+
+function isCarriedAside(entries: JsonObject['entries']): boolean {
+  const isOurs = entries.get('role') === 'assistant' && entries.get('phase') === ASIDE_PHASE;
+  return isOurs && entries.size === 4 && isText(entries.get('content'));
 }
 
 function isSummary(value: JsonValue | undefined): boolean {

@@ -76,7 +76,7 @@ export class ResponsesStream implements StreamDecoder {
         this.#draft.takeThought('summary', indexOf(json), countField(json, 'summary_index') ?? 0, stringField(json, 'delta') ?? '', sink);
         return undefined;
       case 'response.output_item.added':
-        this.#begin(indexOf(json));
+        this.#begin(indexOf(json), field(json, 'item'));
         return undefined;
       case 'response.output_item.done':
         return this.#takeDone(indexOf(json), { json, data }, sink);
@@ -94,9 +94,10 @@ export class ResponsesStream implements StreamDecoder {
     }
   }
 
-  #begin(index: number): void {
+  #begin(index: number, item: unknown): void {
     if (this.#begun.has(index)) return;
     this.#begun.set(index, undefined);
+    this.#draft.begin(index, item);
     this.#draft.countHeld(0);
   }
 
@@ -124,13 +125,13 @@ export class ResponsesStream implements StreamDecoder {
     const response = field(json, 'response');
     const failure = failureInside(this.#provider, response);
     if (failure !== undefined) return failure;
+    this.#draft.takeHead(response);
     for (const [index, event] of this.#begun) {
       const held = event === undefined ? undefined : this.#takeItem(index, event, sink);
       if (held !== undefined) return held;
     }
     const problem = this.#takeLateItems(response, data, sink);
     if (problem !== undefined) return problem;
-    this.#draft.takeHead(response);
     const reply = this.#draft.finish(response, type === 'response.incomplete' || stringField(response, 'status') === 'incomplete');
     if (reply instanceof Failure) return reply;
     this.#isOver = true;

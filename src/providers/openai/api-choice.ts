@@ -11,24 +11,33 @@ import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, stringField, textEntry, textField } from '../../base/loose.ts';
 import { REQUEST_FEATURES } from '../../core/adapter.ts';
 import type { Adapter, DeltaSink, RequestFeature, StreamDecoder, Support, SupportTable } from '../../core/adapter.ts';
-import type { ChatRequest } from '../../core/chat.ts';
+import type { ChatRequest, Turn } from '../../core/chat.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { openAiRule } from '../openai-common/model-rules.ts';
 import { isErrorType } from '../openai-responses/stream.ts';
 
 /**
- * True when the model demands Responses, which alone calls tools while reasoning. A wish to see reasoning, which Chat
- * Completions never discloses, is no demand: the operator has `OPENAI_API=responses` for that. Only Chat Completions has
- * stop sequences.
+ * True when the model demands Responses, which alone calls tools while reasoning, or the conversation does, since it alone
+ * takes PDFs by URL, and results of tools that are more than text. A wish to see reasoning, which Chat Completions never
+ * discloses, is no demand: the operator has `OPENAI_API=responses` for that. Only Chat Completions has stop sequences.
  */
 export function isForResponses(request: ChatRequest): boolean {
   const options = request.providerOptions?.entries ?? NO_OPTIONS;
   const { responses } = openAiRule(textEntry(options, 'model') ?? request.model);
-  if (responses !== 'for tools') return responses === 'always';
+  if (responses === 'always') return true;
   const hasStop = request.stop.length > 0 || (options.get('stop') ?? null) !== null;
+  if (hasStop) return false;
+  if (request.turns.some(isResponsesTurn)) return true;
   const tools = options.get('tools');
-  return !hasStop && (tools === undefined ? request.tools.length > 0 : areResponsesTools(tools));
+  return responses === 'for tools' && (tools === undefined ? request.tools.length > 0 : areResponsesTools(tools));
+}
+
+function isResponsesTurn({ parts }: Turn): boolean {
+  return parts.some((part) => {
+    if (part.type === 'tool_result') return typeof part.content !== 'string' && part.content.some(({ type }) => type !== 'text');
+    return part.type === 'document' && part.mediaType === 'application/pdf' && part.source.type === 'url';
+  });
 }
 
 const NO_OPTIONS: JsonObject['entries'] = new Map();
@@ -105,6 +114,7 @@ function jointSupport(chat: SupportTable, responses: SupportTable): SupportTable
 
 function jointRow(chat: Support, responses: Support): Support {
   if (responses.is === 'refused') return { is: chat.is, as: `${chat.as}, by Chat Completions` };
+  if (chat.is === 'refused') return { is: responses.is, as: `${responses.as}, by Responses` };
   const is = chat.is === responses.is ? chat.is : 'translated';
   return { is, as: chat.as === responses.as ? chat.as : `${chat.as}; by Responses: ${responses.as}` };
 }

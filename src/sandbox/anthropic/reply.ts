@@ -60,12 +60,14 @@ function ending({ ending: reason, stopSequence }: Script): JsonOutObject {
   return { stop_reason: STOP_REASONS[reason], stop_sequence: stopSequence ?? null, stop_details: details };
 }
 
-function renderUsage(usage: Usage | undefined, outputTokens: number | undefined): JsonOutObject | undefined {
+function renderUsage(ask: Ask, usage: Usage | undefined, outputTokens: number | undefined): JsonOutObject | undefined {
   if (usage === undefined) return undefined;
+  const { cacheWriteTokens: written } = usage;
   return {
-    input_tokens: usage.inputTokens - usage.cachedTokens,
-    cache_creation_input_tokens: 0,
+    input_tokens: usage.inputTokens - usage.cachedTokens - written,
+    cache_creation_input_tokens: written,
     cache_read_input_tokens: usage.cachedTokens,
+    cache_creation: { ephemeral_5m_input_tokens: ask.isLongCached === true ? 0 : written, ephemeral_1h_input_tokens: ask.isLongCached === true ? written : 0 },
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
     service_tier: 'standard',
@@ -74,7 +76,7 @@ function renderUsage(usage: Usage | undefined, outputTokens: number | undefined)
 
 function renderWhole(ask: Ask, script: Script): Reply {
   const content = contentOf(ask, script).filter((block) => block['type'] !== 'tool_use' || block['input'] !== undefined);
-  const whole = { ...envelope(ask, content, renderUsage(script.usage, script.usage?.outputTokens)), ...ending(script) };
+  const whole = { ...envelope(ask, content, renderUsage(ask, script.usage, script.usage?.outputTokens)), ...ending(script) };
   return jsonReply(200, renderJson(whole), requestId(ask.seed));
 }
 
@@ -85,7 +87,7 @@ function event(data: JsonOutObject, isText = false): Piece {
 const ARGUMENT_CHARS = 12;
 
 function renderStream(ask: Ask, script: Script): Piece[] {
-  const pieces = [event({ type: 'message_start', message: envelope(ask, [], renderUsage(script.usage, 1)) }), event({ type: 'ping' })];
+  const pieces = [event({ type: 'message_start', message: envelope(ask, [], renderUsage(ask, script.usage, 1)) }), event({ type: 'ping' })];
   for (const [index, content] of contentOf(ask, script).entries()) {
     const block = script.blocks[index];
     const delta = (fields: JsonOutObject, isText = false): void => {
@@ -107,6 +109,6 @@ function renderStream(ask: Ask, script: Script): Piece[] {
     }
     pieces.push(event({ type: 'content_block_stop', index }));
   }
-  pieces.push(event({ type: 'message_delta', delta: ending(script), usage: renderUsage(script.usage, script.usage?.outputTokens) }));
+  pieces.push(event({ type: 'message_delta', delta: ending(script), usage: renderUsage(ask, script.usage, script.usage?.outputTokens) }));
   return [...pieces, event({ type: 'message_stop' })];
 }

@@ -9,106 +9,20 @@
 import { parseJson } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { Complaint, conversationFacts, digest, sign } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
-import {
-  anyObject, anything, base64, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
-} from '../shape.ts';
-import type { Mismatch, Shape } from '../shape.ts';
+import { Complaint, conversationFacts, digest, sign, tokenCount, toolTokens, wordCount } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Tool, Turn, TurnDocument } from '../protocol.ts';
+import { first } from '../shape.ts';
+import { cachePlan, checkMarks } from './caching.ts';
+import { invalid } from './complaint.ts';
+import { outputOf } from './output.ts';
 import { SEALED } from './reply.ts';
+import { BETA_REQUESTS, REQUESTS, wording } from './shapes.ts';
+import type { Requests } from './shapes.ts';
 
-const CACHE = nullable(object({ type: oneOf('ephemeral') }, { ttl: oneOf('5m', '1h') }));
-const TEXT = object({ type: string, text: string }, { cache_control: CACHE, citations: nullable(anything) });
-const MEDIA_TYPE = oneOf('image/jpeg', 'image/png', 'image/gif', 'image/webp');
-const IMAGE = object(
-  {
-    type: string,
-    source: tagged('type', {
-      base64: object({ type: string, media_type: MEDIA_TYPE, data: base64 }),
-      url: object({ type: string, url: matching(/^https?:\/\//) }),
-      file: object({ type: string, file_id: string }),
-    }),
-  },
-  { cache_control: CACHE },
-);
-const CALL_ID = matching(/^[a-zA-Z0-9_-]+$/);
-const USER_BLOCKS = {
-  text: TEXT,
-  image: IMAGE,
-  tool_result: object(
-    { type: string, tool_use_id: CALL_ID },
-    { content: stringOr(listOf(tagged('type', { text: TEXT, image: IMAGE }))), is_error: boolean, cache_control: CACHE },
-  ),
-};
-const ASSISTANT_BLOCKS = {
-  text: TEXT,
-  thinking: object({ type: string, thinking: string, signature: string }),
-  redacted_thinking: object({ type: string, data: string }),
-  tool_use: object(
-    { type: string, id: CALL_ID, name: matching(/^[a-zA-Z0-9_-]{1,128}$/), input: anyObject },
-    { caller: openObject({ type: string }), cache_control: CACHE },
-  ),
-};
-const message = (blocks: Readonly<Record<string, Shape>>): Shape =>
-  object({ role: string, content: stringOr(listOf(tagged('type', blocks))) });
-const DISPLAY = { display: nullable(oneOf('summarized', 'omitted')) };
-const PARALLEL = { disable_parallel_tool_use: boolean };
-const ROLES = { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) };
+/** Under a beta of its own the maker holds conversations. */
+const THREAD_BETA = /(^|,) *message-threads-/;
 /** Under betas of their own the maker takes instructions between the messages. */
 const SYSTEM_BETA = /(^|,) *mid-conversation-(system|tool-changes)-/;
-const COUNTED_TOO = {
-  system: stringOr(listOf(TEXT)),
-  tools: listOf(object(
-    { name: matching(/^[a-zA-Z0-9_-]{1,128}$/), input_schema: openObject({ type: oneOf('object') }) },
-    { type: oneOf('custom'), description: string, strict: boolean, cache_control: CACHE, eager_input_streaming: boolean },
-  )),
-  tool_choice: tagged('type', {
-    auto: object({ type: string }, PARALLEL),
-    any: object({ type: string }, PARALLEL),
-    tool: object({ type: string, name: string }, PARALLEL),
-    none: object({ type: string }),
-  }),
-  thinking: tagged('type', {
-    adaptive: object({ type: string }, DISPLAY),
-    enabled: object({ type: string, budget_tokens: count }, DISPLAY),
-    disabled: object({ type: string }),
-    between_tools: object({ type: string }),
-  }),
-  output_config: object({}, { effort: oneOf('low', 'medium', 'high', 'xhigh', 'max'), format: anyObject }),
-  cache_control: CACHE,
-  context_management: anyObject,
-};
-const UNCOUNTED = {
-  metadata: object({}, { user_id: nullable(string) }),
-  stop_sequences: listOf(matching(/\S/)),
-  stream: boolean,
-  temperature: number,
-  top_p: number,
-  top_k: count,
-  service_tier: oneOf('auto', 'standard_only'),
-  container: nullable(string),
-};
-
-/** What is asked for: a message, or the count of its tokens; by roles. */
-type Requests = { readonly message: Shape; readonly count: Shape };
-const requestsWith = (roles: Readonly<Record<string, Shape>>): Requests => {
-  const counted = { model: string, messages: listOf(tagged('role', roles)) };
-  return { message: object({ ...counted, max_tokens: count }, { ...COUNTED_TOO, ...UNCOUNTED }), count: object(counted, COUNTED_TOO) };
-};
-const REQUESTS = requestsWith(ROLES);
-const BETA_REQUESTS = requestsWith({ ...ROLES, system: message({ text: TEXT }) });
-
-function wording({ path, is, expected, allowed, value }: Mismatch): string {
-  // The variant is named where it is one of content, not where it is a role.
-  const steps = path.map((step) => (typeof step === 'object' ? (['user', 'assistant', 'system'].includes(step.tag) ? [] : [step.tag]) : [step])).flat();
-  const place = steps.join('.');
-  if (is === 'unknown') return `${place}: Extra inputs are not permitted`;
-  if (is === 'missing') return `${place}: Field required`;
-  if (allowed.length > 0 && steps.at(-1) === 'type') {
-    return `${steps.slice(0, -1).join('.')}: Input tag '${String(value)}' found using 'type' does not match any of the expected tags: ${expected}`;
-  }
-  return `${place}: Input should be ${expected.replace(/^an? /, 'a valid ')}`;
-}
 
 type Block = Readonly<Record<string, unknown>>;
 type Message = { readonly role: 'user' | 'assistant'; readonly blocks: readonly Block[]; readonly isText: boolean };
@@ -140,9 +54,11 @@ function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const messages = spoken.map(({ value }) => messageFrom(value));
   const allPrefixes = conversationPrefixes(json);
   const prefixes = [...spoken.map(({ index }) => allPrefixes[index] ?? ''), allPrefixes.at(-1) ?? ''];
+  const output = outputOf(body);
+  if (output instanceof Complaint) return output;
   return (
-    checkFields(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
-    ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? askFrom(body, messages, prefixes)
+    checkThread(body, header(headers['anthropic-beta']) ?? '') ?? checkFields(body) ?? checkMarks(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
+    ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? { ...askFrom(body, messages, prefixes), output }
   );
 }
 
@@ -177,8 +93,12 @@ function told(json: string): string {
   return json.replace(/,"cache_control":\{[^{}]*\}/g, '').replace(/"content":\[\{"type":"text","text":("(?:[^"\\]|\\.)*")\}\]/, '"content":$1');
 }
 
-function invalid(message: string): Complaint {
-  return new Complaint(400, message);
+/** No conversation is held, so each is lost by its second turn: clients then send all of it again. */
+function checkThread(body: unknown, betas: string): Complaint | undefined {
+  const thread = field(body, 'thread') ?? undefined;
+  if (thread === undefined) return undefined;
+  if (!THREAD_BETA.test(betas)) return invalid('thread: Extra inputs are not permitted');
+  return field(thread, 'type') === 'continue' ? new Complaint(404, 'thread: the conversation was not found', { code: 'thread_not_found' }) : undefined;
 }
 
 function checkFields(body: unknown): Complaint | undefined {
@@ -193,6 +113,8 @@ function checkFields(body: unknown): Complaint | undefined {
   if (named !== undefined && !tools.includes(named)) return invalid(`tool_choice.tool: Tool '${named}' not found in provided tools`);
   if (budget !== undefined && budget < 1024) return invalid('thinking.enabled.budget_tokens: Input should be greater than or equal to 1024');
   if (budget !== undefined && budget >= (numberField(body, 'max_tokens') ?? Infinity)) return invalid('`max_tokens` must be greater than `thinking.budget_tokens`');
+  const cites = listField(body, 'messages').flatMap((message) => listField(message, 'content')).some((block) => field(field(block, 'citations'), 'enabled') === true);
+  if (cites && field(field(body, 'output_config'), 'format')) return invalid('output_config.format: Structured outputs cannot be used with citations.');
   if (budget !== undefined && isForced) return invalid('Thinking may not be enabled when tool_choice forces tool use.');
   return undefined;
 }
@@ -296,12 +218,19 @@ function hasReasonedLoop(messages: readonly Message[]): boolean {
 }
 
 function askFrom(body: unknown, messages: readonly Message[], prefixes: readonly string[]): Ask {
-  const tools = listField(body, 'tools').map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: field(tool, 'input_schema') }));
+  const tools = listField(body, 'tools').map(toolFrom);
   const system = stringField(body, 'system') ?? textOf(listField(body, 'system'));
+  // Nothing is cached unless it is asked for.
+  const facts = { ...conversationFacts(system, messages.map(turnFrom), tools), cachedTokens: 0 };
+  const costs = {
+    ofTool: (tool: unknown) => toolTokens(toolFrom(tool)),
+    ofText: (block: unknown) => wordCount(textOf([block])),
+    ofBlock: (role: string, block: Block) => tokenCount(turnFrom({ role: role === 'assistant' ? role : 'user', blocks: [block], isText: false })),
+  };
   return {
     model: stringField(body, 'model') ?? '',
     isStream: field(body, 'stream') === true,
-    facts: conversationFacts(system, messages.map(turnFrom), tools),
+    facts,
     tools,
     choice: choiceFrom(field(body, 'tool_choice')),
     maxTokens: numberField(body, 'max_tokens'),
@@ -310,7 +239,13 @@ function askFrom(body: unknown, messages: readonly Message[], prefixes: readonly
     seed: prefixes.at(-1) ?? '',
     isUsageStreamed: true,
     isLines: true,
+    isSerial: field(field(body, 'tool_choice'), 'disable_parallel_tool_use') === true,
+    ...cachePlan(body, costs),
   };
+}
+
+function toolFrom(tool: unknown): Tool {
+  return { name: stringField(tool, 'name') ?? '', schema: field(tool, 'input_schema') };
 }
 
 function textOf(blocks: readonly unknown[]): string {
@@ -322,7 +257,14 @@ function turnFrom({ role, blocks }: Message): Turn {
   const text = textOf(ofType('text'));
   if (role === 'assistant') return { by: 'assistant', text, calls: ofType('tool_use').map((block) => JSON.stringify(block['input'])) };
   const results = ofType('tool_result').map((block) => stringField(block, 'content') ?? textOf(listField(block, 'content')));
-  return { by: 'user', text, imageCount: ofType('image').length, results };
+  const shown = [...blocks, ...ofType('tool_result').flatMap((block) => listField(block, 'content'))];
+  const documents = shown.filter((block) => field(block, 'type') === 'document').map((block) => textOfDocument(field(block, 'source')));
+  return { by: 'user', text, imageCount: shown.filter((block) => field(block, 'type') === 'image').length, documents, results };
+}
+
+function textOfDocument(source: unknown): TurnDocument {
+  if (field(source, 'type') === 'text') return stringField(source, 'data');
+  return field(source, 'type') === 'content' ? (stringField(source, 'content') ?? textOf(listField(source, 'content'))) : undefined;
 }
 
 function choiceFrom(choice: unknown): Choice {

@@ -7,9 +7,9 @@
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { CONTEXT_TOKENS, Complaint, MODELS_PER_PAGE, MODEL_IDS, OUTPUT_TOKENS_MAX, jsonReply } from '../protocol.ts';
-import type { Protocol } from '../protocol.ts';
+import type { Ask, Protocol } from '../protocol.ts';
 import { renderReply } from './reply.ts';
-import { decodeRequest } from './request.ts';
+import { decodeRequest, storeContent, unversioned } from './request.ts';
 
 /** The protocol. */
 export const GEMINI: Protocol = {
@@ -20,8 +20,12 @@ export const GEMINI: Protocol = {
   missingKey: new Complaint(403, "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."),
   wrongKey: new Complaint(400, 'API key not valid. Please pass a valid API key.', { code: 'API_KEY_INVALID' }),
   decode: decodeRequest,
-  models: (incoming) => (incoming.path === '/v1beta/models' && incoming.method === 'GET' ? renderModels(incoming.query) : undefined),
-  render: (ask, script) => (ask.isCount === true ? jsonReply(200, renderJson({ totalTokens: ask.facts.inputTokens })) : renderReply(ask, script)),
+  resource: (incoming) => {
+    const path = unversioned(incoming.path);
+    if (path === '/cachedContents' && incoming.method === 'POST') return storeContent(incoming);
+    return incoming.method === 'GET' ? readModels(path, incoming.query) : undefined;
+  },
+  render: (ask, script) => (ask.isCount === true ? jsonReply(200, renderCount(ask)) : renderReply(ask, script)),
   renderComplaint: (complaint) => jsonReply(complaint.status, renderError(complaint)),
   renderErrorEvent: (complaint) => `data: ${renderError(complaint)}\r\n\r\n`,
   overloaded: new Complaint(503, 'The model is overloaded. Please try again later.'),
@@ -45,14 +49,38 @@ function renderError({ status, message, code, param, retryAfterS }: Complaint): 
   return renderJson({ error });
 }
 
-/** A page of two, whatever `pageSize` says. One of the models cannot chat. */
+function renderCount({ facts }: Ask): string {
+  return renderJson({
+    totalTokens: facts.inputTokens,
+    cachedContentTokenCount: facts.cachedTokens > 0 ? facts.cachedTokens : undefined,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: facts.inputTokens }],
+  });
+}
+
+function readModels(path: string, query: URLSearchParams): string | Complaint | undefined {
+  if (path === '/models') return renderModels(query);
+  const id = /^\/models\/(.+)$/.exec(path)?.[1];
+  if (id === undefined) return undefined;
+  if (ALL_IDS.includes(id)) return renderJson(modelInfo(id));
+  return new Complaint(404, `models/${id} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`);
+}
+
+/** One of the models cannot chat. */
+const EMBEDDING_ID = 'fake-embedding';
+const ALL_IDS = [...MODEL_IDS, EMBEDDING_ID];
+
+/** A page of two, whatever `pageSize` says. */
 function renderModels(query: URLSearchParams): string {
   const from = Number(query.get('pageToken') ?? 0);
-  const all = [...MODEL_IDS, 'fake-embedding'];
-  const models = all.slice(from, from + MODELS_PER_PAGE).map((id) => ({
-    name: `models/${id}`, displayName: `Sandbox ${id}`, inputTokenLimit: CONTEXT_TOKENS, outputTokenLimit: OUTPUT_TOKENS_MAX,
-    supportedGenerationMethods: [id === 'fake-embedding' ? 'embedContent' : 'generateContent'],
-  }));
   const next = from + MODELS_PER_PAGE;
-  return renderJson({ models, nextPageToken: next < all.length ? String(next) : undefined });
+  return renderJson({ models: ALL_IDS.slice(from, next).map(modelInfo), nextPageToken: next < ALL_IDS.length ? String(next) : undefined });
+}
+
+function modelInfo(id: string): JsonOutObject {
+  const isChat = id !== EMBEDDING_ID;
+  return {
+    name: `models/${id}`, baseModelId: id, version: '001', displayName: `Sandbox ${id}`, inputTokenLimit: CONTEXT_TOKENS, outputTokenLimit: OUTPUT_TOKENS_MAX,
+    supportedGenerationMethods: isChat ? ['generateContent', 'countTokens', 'createCachedContent'] : ['embedContent'],
+    ...(isChat ? { thinking: true, temperature: 1, maxTemperature: 2, topP: 0.95, topK: 64 } : {}),
+  };
 }

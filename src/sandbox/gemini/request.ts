@@ -6,97 +6,27 @@
  */
 
 import { parseLenient } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { Complaint, conversationFacts, digest } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Tool, Turn } from '../protocol.ts';
-import {
-  anyObject, anything, base64, boolean, count, first, integer, listOf, mapOf, number, object, oneOf, string,
-} from '../shape.ts';
-import type { Mismatch, Shape } from '../shape.ts';
+import type { Ask, Choice, Incoming, Tool, Turn, TurnDocument } from '../protocol.ts';
+import { first } from '../shape.ts';
+import { complaintOf, invalid } from './complaint.ts';
+import { outputOf } from './output.ts';
 import { signatureOf } from './reply.ts';
-
-const PART = object({}, {
-  text: string,
-  thought: boolean,
-  thoughtSignature: string,
-  inlineData: object({ mimeType: string, data: base64 }),
-  fileData: object({ fileUri: string }, { mimeType: string }),
-  functionCall: object({ name: string }, { id: string, args: anyObject }),
-  functionResponse: object({ response: anyObject }, { name: string, id: string, parts: listOf(anyObject), willContinue: boolean, scheduling: string }),
-  executableCode: anyObject,
-  codeExecutionResult: anyObject,
-  videoMetadata: anyObject,
-});
-const DATA_FIELDS = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'executableCode', 'codeExecutionResult'];
-const CONTENT = object({ parts: listOf(PART) }, { role: string });
-/** The subset of OpenAPI that `parameters` takes. */
-const SCHEMA: Shape = (value, path) => OPENAPI(value, path);
-const OPENAPI = object({}, {
-  type: string, format: string, title: string, description: string, nullable: boolean, enum: listOf(string), example: anything, pattern: string,
-  items: SCHEMA, properties: mapOf(SCHEMA), required: listOf(string), anyOf: listOf(SCHEMA), propertyOrdering: listOf(string),
-  minItems: anything, maxItems: anything, minProperties: anything, maxProperties: anything, minLength: anything, maxLength: anything, minimum: number, maximum: number,
-});
-const DECLARATION = object({ name: string }, {
-  description: string, parameters: SCHEMA, parametersJsonSchema: anything, response: SCHEMA, responseJsonSchema: anything, behavior: string,
-});
-const REQUEST = object({}, {
-  model: string,
-  contents: listOf(CONTENT),
-  systemInstruction: CONTENT,
-  tools: listOf(object({}, { functionDeclarations: listOf(DECLARATION), googleSearch: anyObject, codeExecution: anyObject, urlContext: anyObject })),
-  toolConfig: object({}, {
-    functionCallingConfig: object({}, { mode: oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'), allowedFunctionNames: listOf(string) }),
-    retrievalConfig: anyObject,
-  }),
-  safetySettings: listOf(object({ category: string, threshold: string })),
-  cachedContent: string,
-  serviceTier: string,
-  store: boolean,
-  generationConfig: object({}, {
-    maxOutputTokens: count, temperature: number, topP: number, topK: count, stopSequences: listOf(string), candidateCount: count, seed: integer,
-    responseMimeType: string, responseSchema: SCHEMA, responseJsonSchema: anything, responseModalities: listOf(string),
-    presencePenalty: number, frequencyPenalty: number, responseLogprobs: boolean, logprobs: count, mediaResolution: string,
-    speechConfig: anyObject, imageConfig: anyObject,
-    thinkingConfig: object({}, {
-      includeThoughts: boolean,
-      thinkingBudget: integer,
-      thinkingLevel: oneOf(...['minimal', 'low', 'medium', 'high', 'xhigh'].flatMap((level) => [level, level.toUpperCase()])),
-    }),
-  }),
-});
-
-const COUNT = object({}, { contents: listOf(CONTENT), generateContentRequest: anyObject });
-
-/** A path as the API writes it: `contents[0].parts[1].function_call`. */
-function placeOf(path: Mismatch['path']): string {
-  return path.reduce<string>((place, step) => {
-    if (typeof step === 'object') return place;
-    if (typeof step === 'number') return `${place}[${step}]`;
-    const name = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return place === '' ? name : `${place}.${name}`;
-  }, '');
-}
-
-function complaintOf({ path, is, expected, value }: Mismatch): Complaint {
-  const place = placeOf(path);
-  if (is === 'unknown') {
-    const parent = placeOf(path.slice(0, -1));
-    return invalid(`Invalid JSON payload received. Unknown name "${String(path.at(-1))}"${parent === '' ? '' : ` at '${parent}'`}: Cannot find field.`, parent);
-  }
-  if (is === 'missing') return invalid(`* GenerateContentRequest.${place}: ${String(path.at(-1))} is not specified`, place);
-  return invalid(`Invalid value at '${place}' (expected ${expected}), ${JSON.stringify(value)?.slice(0, 100)}`, place);
-}
-
-function invalid(message: string, param?: string): Complaint {
-  return new Complaint(400, message, param === undefined ? {} : { param });
-}
+import { COUNT, DATA_FIELDS, REQUEST, STORED } from './shapes.ts';
 
 type Part = Readonly<Record<string, unknown>>;
 type Content = { readonly role: string; readonly parts: readonly Part[] };
 
+/** The path without the version, of which there are two. */
+export function unversioned(path: string): string {
+  return path.replace(/^\/v1(beta)?(?=\/)/, '');
+}
+
 /** The request as the fake model sees it, or what the provider would say is wrong with it; undefined for another path. */
 export function decodeRequest(incoming: Incoming): Ask | Complaint | undefined {
-  const match = /^\/v1beta\/(models|tunedModels)\/(.+):(generateContent|streamGenerateContent|countTokens)$/.exec(incoming.path);
+  const match = /^\/(models|tunedModels)\/(.+):(generateContent|streamGenerateContent|countTokens)$/.exec(unversioned(incoming.path));
   if (match === null || incoming.method !== 'POST') return undefined;
   const isLines = incoming.query.get('alt') === 'sse';
   const isCount = match[3] === 'countTokens';
@@ -111,9 +41,11 @@ export function decodeRequest(incoming: Incoming): Ask | Complaint | undefined {
     role: stringField(content, 'role') ?? 'user',
     parts: listField(content, 'parts').filter(isObject),
   }));
+  const output = outputOf(body);
+  if (output instanceof Complaint) return output;
   return (
     checkContents(contents) ?? checkParts(contents) ?? checkCallsAnswered(contents) ?? checkSignatures(contents)
-    ?? checkTools(body) ?? checkConfig(body) ?? askFrom(body, contents, target)
+    ?? checkTools(body) ?? checkConfig(body) ?? { ...askFrom(body, contents, target), output }
   );
 }
 
@@ -124,6 +56,28 @@ function countedIn(json: unknown, model: string): unknown {
   const request = field(json, 'generateContentRequest');
   if (request === undefined || field(request, 'model') === model) return request ?? json;
   return invalid('The model in generate_content_request must be that of the path.', 'generate_content_request.model');
+}
+
+/** What is stored to be used later, as it is confirmed. Its name tells what it costs, so nothing has to be kept. */
+export function storeContent(incoming: Incoming): string | Complaint {
+  const body = parseLenient(incoming.body);
+  if (!isObject(body)) return invalid('Invalid JSON payload received. Unexpected token.');
+  const mismatch = STORED(body, []);
+  if (mismatch !== undefined) return complaintOf(mismatch);
+  const contents = listField(body, 'contents').map((content) => ({ role: stringField(content, 'role') ?? 'user', parts: listField(content, 'parts').filter(isObject) }));
+  const system = listField(field(body, 'systemInstruction'), 'parts').filter(isObject);
+  const { inputTokens } = conversationFacts(textOf(system), contents.map(turnFrom), toolsFrom(body));
+  return renderJson({
+    name: `cachedContents/${digest(incoming.body).slice(0, 16)}-${inputTokens}`, model: stringField(body, 'model'), displayName: stringField(body, 'displayName'),
+    createTime: STORED_AT, updateTime: STORED_AT, expireTime: stringField(body, 'expireTime') ?? '2026-01-01T01:00:00Z', usageMetadata: { totalTokenCount: inputTokens },
+  });
+}
+
+const STORED_AT = '2026-01-01T00:00:00Z';
+
+function cachedTokensOf(name: string): number | undefined {
+  const tokens = /^cachedContents\/[0-9a-f]{16}-(\d{1,9})$/.exec(name)?.[1];
+  return tokens === undefined ? undefined : Number(tokens);
 }
 
 function checkContents(contents: readonly Content[]): Complaint | undefined {
@@ -212,22 +166,26 @@ function checkTools(body: unknown): Complaint | undefined {
 function checkConfig(body: unknown): Complaint | undefined {
   const config = field(body, 'generationConfig');
   const thinking = field(config, 'thinkingConfig');
+  const cached = stringField(body, 'cachedContent');
+  if (cached !== undefined && cachedTokensOf(cached) === undefined) return new Complaint(403, 'CachedContent not found (or permission denied)');
+  if (cached !== undefined && ['systemInstruction', 'tools', 'toolConfig'].some((name) => field(body, name) !== undefined)) {
+    return invalid('CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request.');
+  }
   if (field(thinking, 'thinkingBudget') !== undefined && field(thinking, 'thinkingLevel') !== undefined) return invalid('You can only set one of thinking budget and thinking level.');
   if (listField(config, 'stopSequences').length > 5) return invalid('The number of stop sequences must not exceed 5.');
   return undefined;
 }
 
 function askFrom(body: unknown, contents: readonly Content[], target: { model: string; isStream: boolean; isLines: boolean; isCount: boolean }): Ask {
-  const tools: Tool[] = declarationsOf(body).map((tool) => ({
-    name: stringField(tool, 'name') ?? '',
-    schema: field(tool, 'parametersJsonSchema') ?? field(tool, 'parameters'),
-  }));
+  const tools = toolsFrom(body);
   const config = field(body, 'generationConfig');
   const system = listField(field(body, 'systemInstruction'), 'parts').filter(isObject);
+  const facts = conversationFacts(textOf(system), contents.map(turnFrom), tools);
+  const stored = cachedTokensOf(stringField(body, 'cachedContent') ?? '');
   return {
     model: target.model,
     isStream: target.isStream,
-    facts: conversationFacts(textOf(system), contents.map(turnFrom), tools),
+    facts: stored === undefined ? facts : { ...facts, inputTokens: facts.inputTokens + stored, cachedTokens: stored },
     tools,
     choice: choiceFrom(field(field(body, 'toolConfig'), 'functionCallingConfig')),
     maxTokens: numberField(config, 'maxOutputTokens'),
@@ -238,6 +196,13 @@ function askFrom(body: unknown, contents: readonly Content[], target: { model: s
     isLines: target.isLines,
     isCount: target.isCount,
   };
+}
+
+function toolsFrom(body: unknown): Tool[] {
+  return declarationsOf(body).map((tool) => ({
+    name: stringField(tool, 'name') ?? '',
+    schema: field(tool, 'parametersJsonSchema') ?? field(tool, 'parameters'),
+  }));
 }
 
 function textOf(parts: readonly Part[]): string {
@@ -254,8 +219,16 @@ function turnFrom(content: Content): Turn {
     const response = field(result, 'response');
     return stringField(response, 'output') ?? stringField(response, 'error') ?? JSON.stringify(response);
   });
-  const images = parts.filter((part) => part['inlineData'] !== undefined || part['fileData'] !== undefined);
-  return { by: 'user', text, imageCount: images.length, results };
+  const shown = [...parts, ...partsOf(content, 'functionResponse').flatMap((response) => listField(response, 'parts'))];
+  const media = shown.flatMap((part) => field(part, 'inlineData') ?? field(part, 'fileData') ?? []);
+  const isImage = (item: unknown): boolean => /^image\//.test(stringField(item, 'mimeType') ?? 'image/');
+  const documents = media.filter((item) => !isImage(item)).map(textOfBlob);
+  return { by: 'user', text, imageCount: media.filter(isImage).length, documents, results };
+}
+
+function textOfBlob(blob: unknown): TurnDocument {
+  const isText = stringField(blob, 'mimeType')?.startsWith('text/') === true;
+  return isText ? Buffer.from(stringField(blob, 'data') ?? '', 'base64').toString() : undefined;
 }
 
 function choiceFrom(config: unknown): Choice {

@@ -75,7 +75,7 @@ function renderUsage(usage: Usage | undefined, dialect: Dialect): JsonOutObject 
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: usage.inputTokens + usage.outputTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: dialect.isCompatible ? undefined : usage.cacheWriteTokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
     prompt_cache_hit_tokens: dialect.isCompatible ? usage.cachedTokens : undefined,
     prompt_cache_miss_tokens: dialect.isCompatible ? usage.inputTokens - usage.cachedTokens : undefined,

@@ -8,37 +8,44 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { Complaint, conversationFacts, digest } from '../protocol.ts';
+import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
   anyObject, anything, boolean, count, first, integer, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
-import type { Mismatch, Shape } from '../shape.ts';
+import type { Shape } from '../shape.ts';
+import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, CHAT_CACHE_OPTIONS, cachePlan, checkLengths, isMarked } from './caching.ts';
+import { complaintOf, invalid } from './complaint.ts';
+import { checkFile } from './file.ts';
+import { RESPONSE_FORMAT, chatOutput, parametersProblem } from './output.ts';
 
 /** In what the two differ. */
 export type Dialect = { readonly isCompatible: boolean; readonly request: Shape };
 
 const ID_CHARS_MAX = 40;
 const NAME = matching(/^[a-zA-Z0-9_-]+$/);
-const TEXT = object({ type: string, text: string });
+const TEXT = object({ type: string, text: string }, BREAKPOINT);
 const TEXTS = stringOr(listOf(tagged('type', { text: TEXT })));
 const USER_PARTS = {
   text: TEXT,
   image_url: object({
     type: string,
     image_url: object({ url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/) }, { detail: oneOf('auto', 'low', 'high', 'original') }),
-  }),
+  }, BREAKPOINT),
   input_audio: object({ type: string, input_audio: anyObject }),
-  file: object({ type: string, file: anyObject }),
+  file: object({ type: string, file: object({}, { filename: string, file_data: string, file_id: string }) }, BREAKPOINT),
 };
+/** What one or the other compatible host has besides. */
+const COMPATIBLE_PARTS = { ...USER_PARTS, document_url: object({ type: string, document_url: string }) };
 const CALL = object({ id: string, type: oneOf('function'), function: object({ name: NAME, arguments: string }) });
 const ASSISTANT = { content: nullable(TEXTS), refusal: nullable(string), name: string, tool_calls: listOf(CALL) };
 /** What OpenAI's own clients append to a conversation: their reply objects as they are. */
 const AS_RETURNED = { annotations: anything, audio: anything, function_call: anything, parsed: anything };
 const instructions = object({ role: string, content: TEXTS }, { name: string });
-const roles = (assistant: Readonly<Record<string, Shape>>): Readonly<Record<string, Shape>> => ({
+type Shapes = Readonly<Record<string, Shape>>;
+const roles = (userParts: Shapes, assistant: Shapes): Shapes => ({
   system: instructions,
-  user: object({ role: string, content: stringOr(listOf(tagged('type', USER_PARTS))) }, { name: string }),
+  user: object({ role: string, content: stringOr(listOf(tagged('type', userParts))) }, { name: string }),
   assistant: object({ role: string }, assistant),
   tool: object({ role: string, content: TEXTS, tool_call_id: string }),
 });
@@ -58,10 +65,11 @@ const FIELDS = {
       : object({ type: oneOf('function'), function: object({ name: string }) })(value, path),
   parallel_tool_calls: boolean,
   reasoning_effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
-  response_format: anyObject,
+  response_format: RESPONSE_FORMAT,
   seed: nullable(integer),
   n: nullable(count),
-  user: string,
+  ...CALLER_FIELDS,
+  prompt_cache_key: CACHE_FIELDS.prompt_cache_key,
   presence_penalty: nullable(number),
   frequency_penalty: nullable(number),
   logit_bias: nullable(mapOf(number)),
@@ -73,18 +81,17 @@ const FIELDS = {
 export const OPENAI_DIALECT: Dialect = {
   isCompatible: false,
   request: object(
-    { messages: listOf(tagged('role', { ...roles({ ...ASSISTANT, ...AS_RETURNED }), developer: instructions })), model: string },
+    { messages: listOf(tagged('role', { ...roles(USER_PARTS, { ...ASSISTANT, ...AS_RETURNED }), developer: instructions })), model: string },
     {
       ...FIELDS,
       max_completion_tokens: nullable(count),
       // Known, and refused with words of its own.
       max_tokens: nullable(count),
-      metadata: nullable(mapOf(string)),
+      ...CACHE_FIELDS,
+      prompt_cache_options: CHAT_CACHE_OPTIONS,
       store: nullable(boolean),
       service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
       verbosity: nullable(oneOf('low', 'medium', 'high')),
-      prompt_cache_key: string,
-      safety_identifier: string,
     },
   ),
 };
@@ -93,34 +100,18 @@ export const OPENAI_DIALECT: Dialect = {
 export const COMPATIBLE_DIALECT: Dialect = {
   isCompatible: true,
   request: object(
-    { messages: listOf(tagged('role', roles({ ...ASSISTANT, reasoning_content: nullable(string) }))), model: string },
-    { ...FIELDS, max_tokens: nullable(count), thinking: object({ type: oneOf('enabled', 'disabled') }) },
+    { messages: listOf(tagged('role', roles(COMPATIBLE_PARTS, { ...ASSISTANT, reasoning_content: nullable(string) }))), model: string },
+    {
+      ...FIELDS,
+      max_tokens: nullable(count),
+      thinking: object({ type: oneOf('enabled', 'disabled') }),
+      // Of one host each: who asks, and what a router of hosts is to look at.
+      user_id: string,
+      provider: anyObject,
+      cache_control: nullable(object({ type: oneOf('ephemeral') }, { ttl: oneOf('5m', '1h') })),
+    },
   ),
 };
-
-/** A path as OpenAI writes it: `messages[0].content[1].text`. */
-function placeOf(path: Mismatch['path']): string {
-  return path.reduce<string>((place, step) => {
-    if (typeof step === 'object') return place;
-    if (typeof step === 'number') return `${place}[${step}]`;
-    return place === '' ? step : `${place}.${step}`;
-  }, '');
-}
-
-/** A mismatch in OpenAI's words. */
-export function complaintOf({ path, is, expected, allowed, value }: Mismatch): Complaint {
-  const param = placeOf(path);
-  if (is === 'unknown') return invalid(`Unknown parameter: '${param}'.`, param, 'unknown_parameter');
-  if (is === 'missing') return invalid(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
-  if (allowed.length > 0) return invalid(`Invalid value: '${String(value)}'. Supported values are: ${expected}.`, param, 'invalid_value');
-  const got = value === null ? 'null' : Array.isArray(value) ? 'an array' : `${typeof value}`;
-  return invalid(`Invalid type for '${param}': expected ${expected}, but got ${got} instead.`, param, 'invalid_type');
-}
-
-/** A request that the provider refuses. */
-export function invalid(message: string, param?: string, code?: string): Complaint {
-  return new Complaint(400, message, { ...(param === undefined ? {} : { param }), ...(code === undefined ? {} : { code }) });
-}
 
 type Message = Readonly<Record<string, unknown>>;
 
@@ -131,8 +122,10 @@ export function decodeRequest(incoming: Incoming, dialect: Dialect): Ask | Compl
   const mismatch = dialect.request(body, []);
   if (mismatch !== undefined) return complaintOf(mismatch);
   const messages = listField(body, 'messages').filter(isObject);
-  return checkFields(body, dialect) ?? checkMessages(messages) ?? checkCallsAnswered(messages)
-    ?? (dialect.isCompatible ? checkReasoningKept(messages) : undefined) ?? askFrom(body, messages, dialect);
+  const output = chatOutput(field(body, 'response_format'), messages, dialect.isCompatible);
+  if (output instanceof Complaint) return output;
+  return checkLengths(body) ?? checkFields(body, dialect) ?? checkMessages(messages) ?? checkCallsAnswered(messages)
+    ?? (dialect.isCompatible ? checkReasoningKept(messages) : undefined) ?? { ...askFrom(body, messages, dialect), output };
 }
 
 function checkFields(body: unknown, dialect: Dialect): Complaint | undefined {
@@ -153,10 +146,10 @@ function checkFields(body: unknown, dialect: Dialect): Complaint | undefined {
     return invalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options');
   }
   return first(tools, (tool, index) => {
-    const parameters = field(tool, 'parameters');
-    if (parameters === undefined || field(parameters, 'type') === 'object') return undefined;
-    const message = `Invalid schema for function '${stringField(tool, 'name')}': schema must be a JSON Schema of 'type: "object"'.`;
-    return invalid(message, `tools[${index}].function.parameters`, 'invalid_function_parameters');
+    const isStrict = field(tool, 'strict') === true && !dialect.isCompatible;
+    const problem = parametersProblem(field(tool, 'parameters'), isStrict);
+    if (problem === undefined) return undefined;
+    return invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, `tools[${index}].function.parameters`, 'invalid_function_parameters');
   });
 }
 
@@ -169,6 +162,9 @@ function checkMessages(messages: readonly Message[]): Complaint | undefined {
   return first(messages, (message, index) => {
     const place = `messages[${index}]`;
     const calls = listField(message, 'tool_calls');
+    if (message['role'] === 'user') {
+      return first(listField(message, 'content'), (part, at) => (field(part, 'type') === 'file' ? checkFile(field(part, 'file'), `${place}.content[${at}].file`, PDF_TYPE) : undefined));
+    }
     if (message['role'] !== 'assistant') return undefined;
     if (message['tool_calls'] !== undefined && calls.length === 0) return emptyArray(`${place}.tool_calls`);
     if (calls.length === 0 && typeof message['content'] !== 'string' && !Array.isArray(message['content']) && typeof message['refusal'] !== 'string') {
@@ -185,6 +181,8 @@ function checkMessages(messages: readonly Message[]): Complaint | undefined {
     });
   });
 }
+
+const PDF_TYPE = /^application\/pdf$/;
 
 function argumentsOf(call: unknown): string {
   return stringField(field(call, 'function'), 'arguments') ?? '';
@@ -236,6 +234,14 @@ function askFrom(body: unknown, messages: readonly Message[], dialect: Dialect):
   const isInstruction = (message: Message): boolean => message['role'] === 'system' || message['role'] === 'developer';
   const functions = listField(body, 'tools').map((tool) => field(tool, 'function'));
   const tools = functions.map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: field(tool, 'parameters') }));
+  const segments = [
+    ...tools.map((tool) => ({ value: tool, tokens: toolTokens(tool), isMarked: false })),
+    ...messages.map((message) => ({
+      value: message,
+      tokens: isInstruction(message) ? wordCount(textOf(message)) : tokenCount(turnFrom(message)),
+      isMarked: isMarked(listField(message, 'content')),
+    })),
+  ];
   const stop = field(body, 'stop');
   const isThinkingOff = stringField(body, 'reasoning_effort') === 'none' || stringField(field(body, 'thinking'), 'type') === 'disabled';
   const isThinkingAsked = field(body, 'reasoning_effort') !== undefined || field(body, 'thinking') !== undefined;
@@ -251,6 +257,8 @@ function askFrom(body: unknown, messages: readonly Message[], dialect: Dialect):
     seed: digest(JSON.stringify(messages)),
     isUsageStreamed: dialect.isCompatible || field(field(body, 'stream_options'), 'include_usage') === true,
     isLines: true,
+    isSerial: field(body, 'parallel_tool_calls') === false,
+    cache: cachePlan(body, segments),
   };
 }
 
@@ -260,9 +268,9 @@ function textOf(message: Message): string {
 
 function turnFrom(message: Message): Turn {
   if (message['role'] === 'assistant') return { by: 'assistant', text: textOf(message), calls: listField(message, 'tool_calls').map(argumentsOf) };
-  if (message['role'] === 'tool') return { by: 'user', text: '', imageCount: 0, results: [textOf(message)] };
-  const imageCount = listField(message, 'content').filter((part) => field(part, 'type') === 'image_url').length;
-  return { by: 'user', text: textOf(message), imageCount, results: [] };
+  if (message['role'] === 'tool') return { by: 'user', text: '', imageCount: 0, documents: [], results: [textOf(message)] };
+  const ofType = (...types: readonly string[]): unknown[] => listField(message, 'content').filter((part) => types.includes(String(field(part, 'type'))));
+  return { by: 'user', text: textOf(message), imageCount: ofType('image_url').length, documents: ofType('file', 'document_url').map(() => undefined), results: [] };
 }
 
 function choiceFrom(choice: unknown): Choice {

@@ -21,7 +21,7 @@ export const RESPONSES: Protocol = {
     if (incoming.path === '') return decodeResponsesRequest(incoming);
     return incoming.path === '/input_tokens' ? decodeCount(incoming) : undefined;
   },
-  models: () => undefined,
+  resource: () => undefined,
   render: (ask, script) => {
     if (ask.isCount === true) return jsonReply(200, renderJson({ object: 'response.input_tokens', input_tokens: ask.facts.inputTokens }));
     return script.ending === 'blocked' ? OPENAI.renderComplaint(BLOCKED) : renderResponse(ask, script);

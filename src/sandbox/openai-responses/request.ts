@@ -8,11 +8,14 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { complaintOf, invalid } from '../openai-chat/request.ts';
-import { Complaint, conversationFacts, digest } from '../protocol.ts';
+import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, RESPONSES_CACHE_OPTIONS, cachePlan, checkLengths, isMarked } from '../openai-chat/caching.ts';
+import { complaintOf, invalid } from '../openai-chat/complaint.ts';
+import { checkFile } from '../openai-chat/file.ts';
+import { TEXT_FORMAT, parametersProblem, responsesOutput } from '../openai-chat/output.ts';
+import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
 import {
-  anyObject, anything, boolean, count, first, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
+  anyObject, anything, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
 import { CUSTOM_INPUT, isSealed } from './reply.ts';
@@ -23,12 +26,15 @@ const CALL_ID_CHARS_MAX = 64;
 const NAME = matching(/^[a-zA-Z0-9_-]+$/);
 const AS_RETURNED = { id: matching(/./), status: nullable(oneOf('in_progress', 'completed', 'incomplete')) };
 const INPUT_PARTS = {
-  input_text: object({ type: string, text: string }),
+  input_text: object({ type: string, text: string }, BREAKPOINT),
   input_image: object(
-    { type: string, image_url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/) },
-    { detail: oneOf('auto', 'low', 'high', 'original') },
+    { type: string },
+    { image_url: matching(/^(https?:\/\/|data:image\/[a-z0-9.+-]+;base64,)/), file_id: nullable(string), detail: oneOf('auto', 'low', 'high', 'original'), ...BREAKPOINT },
   ),
-  input_file: anyObject,
+  input_file: object(
+    { type: string },
+    { filename: string, file_data: string, file_url: matching(/^https?:\/\//), file_id: string, detail: oneOf('auto', 'low', 'high'), ...BREAKPOINT },
+  ),
 };
 const OUTPUT_PARTS = {
   output_text: object({ type: string, text: string }, { annotations: listOf(anyObject), logprobs: nullable(listOf(anyObject)) }),
@@ -90,7 +96,7 @@ const COUNTED_TOO = {
     effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
     summary: nullable(oneOf('auto', 'concise', 'detailed')),
   })),
-  text: anyObject,
+  text: object({}, { format: TEXT_FORMAT, verbosity: nullable(oneOf('low', 'medium', 'high')) }),
   truncation: nullable(oneOf('auto', 'disabled')),
   previous_response_id: nullable(anything),
 };
@@ -105,11 +111,10 @@ const REQUEST = object(COUNTED, {
   stream: nullable(boolean),
   stream_options: nullable(object({}, { include_obfuscation: boolean })),
   service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
-  metadata: nullable(mapOf(string)),
+  ...CALLER_FIELDS,
+  ...CACHE_FIELDS,
+  prompt_cache_options: RESPONSES_CACHE_OPTIONS,
   client_metadata: anyObject,
-  prompt_cache_key: string,
-  safety_identifier: string,
-  user: string,
   background: nullable(boolean),
 });
 
@@ -131,7 +136,9 @@ function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
   if (mismatch !== undefined) return complaintOf(mismatch);
   const text = field(body, 'input');
   const items: readonly Item[] = typeof text === 'string' ? [{ role: 'user', content: text }] : listField(body, 'input').filter(isObject);
-  return checkTools(body) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? askFrom(body, items);
+  const output = responsesOutput(field(field(body, 'text'), 'format'), items);
+  if (output instanceof Complaint) return output;
+  return checkLengths(body) ?? checkTools(body) ?? checkMedia(items) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? { ...askFrom(body, items), output };
 }
 
 function checkTools(body: unknown): Complaint | undefined {
@@ -143,16 +150,23 @@ function checkTools(body: unknown): Complaint | undefined {
   }
   if (choice === 'required' && tools.length === 0) return invalid("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice');
   return first(tools, (tool, index) => {
-    const parameters = field(tool, 'parameters');
-    const place = `tools[${index}].parameters`;
-    const complaint = (what: string): Complaint => invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${what}`, place, 'invalid_function_parameters');
-    if (isObject(parameters) && field(parameters, 'type') !== 'object') return complaint("schema must be a JSON Schema of 'type: \"object\"'.");
-    // Strict unless told otherwise.
-    const isStrict = field(tool, 'type') === 'function' && field(tool, 'strict') !== false;
-    return isStrict && field(parameters, 'additionalProperties') !== false
-      ? complaint("In context=(), 'additionalProperties' is required to be supplied and to be false.")
-      : undefined;
+    if (field(tool, 'type') !== 'function') return undefined;
+    // Left out, it is strict where the schema happens to fit.
+    const problem = parametersProblem(field(tool, 'parameters'), field(tool, 'strict') === true);
+    if (problem === undefined) return undefined;
+    return invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, `tools[${index}].parameters`, 'invalid_function_parameters');
   });
+}
+
+const FILE_TYPES = /^(application|text)\//;
+
+function checkMedia(items: readonly Item[]): Complaint | undefined {
+  return first(items, (item, index) => first(['content', 'output'], (name) => first(listField(item, name), (part, at) => {
+    const place = `input[${index}].${name}[${at}]`;
+    if (field(part, 'type') === 'input_file') return checkFile(part, place, FILE_TYPES);
+    const isEmpty = field(part, 'type') === 'input_image' && (field(part, 'image_url') ?? field(part, 'file_id') ?? null) === null;
+    return isEmpty ? invalid(`Missing required parameter: '${place}.image_url'.`, `${place}.image_url`, 'missing_required_parameter') : undefined;
+  })));
 }
 
 function checkCalls(items: readonly Item[]): Complaint | undefined {
@@ -207,6 +221,15 @@ function askFrom(body: unknown, items: readonly Item[]): Ask {
   const tools = callable.map((tool) => ({ name: stringField(tool, 'name') ?? '', schema: schemaOf(tool) }));
   const isInstruction = (item: Item): boolean => item['role'] === 'system' || item['role'] === 'developer';
   const instructions = [stringField(body, 'instructions') ?? '', ...items.filter(isInstruction).map(textOf)].filter((text) => text !== '');
+  const segments = [
+    { value: field(body, 'instructions') ?? null, tokens: wordCount(stringField(body, 'instructions')), isMarked: false },
+    ...tools.map((tool) => ({ value: tool, tokens: toolTokens(tool), isMarked: false })),
+    ...items.map((item) => ({
+      value: item,
+      tokens: isInstruction(item) ? wordCount(textOf(item)) : tokenCount(turnFrom([item])),
+      isMarked: isMarked([...listField(item, 'content'), ...listField(item, 'output')]),
+    })),
+  ];
   const effort = stringField(field(body, 'reasoning'), 'effort');
   return {
     model: stringField(body, 'model') ?? '',
@@ -220,6 +243,8 @@ function askFrom(body: unknown, items: readonly Item[]): Ask {
     seed: digest(JSON.stringify(items)),
     isUsageStreamed: true,
     isLines: true,
+    isSerial: field(body, 'parallel_tool_calls') === false,
+    cache: cachePlan(body, segments),
     isSealed: listField(body, 'include').includes('reasoning.encrypted_content'),
   };
 }
@@ -250,9 +275,10 @@ function turnFrom(group: readonly Item[]): Turn {
   if (speaker === 'model') {
     return { by: 'assistant', text, calls: group.filter(isCall).map((item) => String(item['arguments'] ?? item['input'])) };
   }
-  const images = group.flatMap((item) => listField(item, 'content')).filter((part) => field(part, 'type') === 'input_image');
+  const parts = group.flatMap((item) => [...listField(item, 'content'), ...listField(item, 'output')]);
+  const ofType = (type: string): unknown[] => parts.filter((part) => field(part, 'type') === type);
   const results = speaker === 'tool' ? group.map((item) => stringField(item, 'output') ?? textOf({ content: item['output'] })) : [];
-  return { by: 'user', text, imageCount: images.length, results };
+  return { by: 'user', text, imageCount: ofType('input_image').length, documents: ofType('input_file').map(() => undefined), results };
 }
 
 function textOf(item: Item): string {

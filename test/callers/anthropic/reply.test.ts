@@ -31,7 +31,7 @@ test('a full reply has every field that clients need, in the form of the API, ar
       '{"type":"text","text":"Let me "},' +
       '{"type":"redacted_thinking","data":"gateway:own=openai-chat.acme.e30"},' +
       '{"type":"text","text":"see"},' +
-      '{"type":"redacted_thinking","data":"gateway:own=gemini.gemini.e30"},' +
+      '{"type":"redacted_thinking","data":"gateway:call=gemini.gemini.e30"},' +
       '{"type":"tool_use","id":"toolu_1","name":"weather","input":{"city":"Oslo",\r\n "n":1.0}}],' +
       '"stop_reason":"tool_use","stop_sequence":null,' +
       '"usage":{"input_tokens":12,"cache_creation_input_tokens":8,"cache_read_input_tokens":30,"output_tokens":20,' +
@@ -92,7 +92,7 @@ for (const [name, reply, expected] of [
   [
     'an empty text before a call',
     { parts: [said('', 'a.b.e30'), { ...CALL, arguments: new RawJson('{}'), state: 'a.b.e31' }] },
-    [{ type: 'redacted_thinking', data: 'gateway:empty=a.b.e30,own=a.b.e31' }, { type: 'tool_use', id: 'toolu_1', name: 'weather', input: {} }],
+    [{ type: 'redacted_thinking', data: 'gateway:empty=a.b.e30,call=a.b.e31' }, { type: 'tool_use', id: 'toolu_1', name: 'weather', input: {} }],
   ],
   [
     'an id of another maker',

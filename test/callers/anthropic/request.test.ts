@@ -4,7 +4,9 @@ import { RawJson } from '../../../src/base/json/value.ts';
 import { ANTHROPIC } from '../../../src/callers/anthropic/dialect.ts';
 import { MESSAGES_FIELDS } from '../../../src/callers/anthropic/fields.ts';
 import { checkConversation } from '../../../src/core/conversation.ts';
+import { Failure } from '../../../src/core/failure.ts';
 import { BUDGET_TOKENS } from '../../../src/providers/anthropic/model-rules.ts';
+import { told } from '../dialect-testing.ts';
 import { chatOf, decode, HI, refusal, translate } from './messages.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -15,7 +17,9 @@ function text(said: string, state?: string): unknown {
 }
 
 test('the smallest body leaves everything else to the provider', () => {
-  deepEqual(decode({ model: 'm', messages: [HI] }).translate('other'), {
+  const translation = decode({ model: 'm', messages: [HI] }).translate('other');
+  ok(!(translation instanceof Failure));
+  deepEqual({ request: translation.request, ignored: translation.ignored }, {
     request: {
       provider: undefined,
       model: 'other',
@@ -28,6 +32,9 @@ test('the smallest body leaves everything else to the provider', () => {
       tools: [],
       toolChoice: undefined,
       thinking: undefined,
+      output: undefined,
+      cache: undefined,
+      user: undefined,
       providerOptions: undefined,
     },
     ignored: [],
@@ -57,14 +64,66 @@ test('a body that uses every mapped field is a chat that does', () => {
     topP: 0.9,
     stop: ['END', 'STOP'],
     tools: [
-      { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(SCHEMA)) },
-      { name: 'clock', description: undefined, parameters: undefined },
+      { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(SCHEMA)), strict: undefined },
+      { name: 'clock', description: undefined, parameters: undefined, strict: undefined },
     ],
-    toolChoice: { mode: 'tool', name: 'weather' },
+    toolChoice: { mode: 'tool', name: 'weather', parallel: undefined },
     thinking: { enabled: true, effort: 'low' },
+    output: undefined,
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   });
   deepEqual(ignored, []);
+});
+
+for (const fields of [{ output_config: { format: { type: 'json_schema', schema: SCHEMA } } }, { output_format: { type: 'json_schema', schema: SCHEMA } }]) {
+  test(`${Object.keys(fields).join()} with a format is an output of the chat`, () => {
+    const { request, ignored } = translate({ messages: [HI], ...fields });
+    deepEqual(request.output, { schema: new RawJson(JSON.stringify(SCHEMA)), name: 'output', strict: true });
+    deepEqual(ignored, []);
+  });
+}
+
+test('a tool may be strict', () => {
+  const { request } = translate({ messages: [HI], tools: [{ name: 'f', strict: true }, { name: 'g', strict: false }, { name: 'h' }] });
+  deepEqual(request.tools.map(({ strict }) => strict), [true, false, undefined]);
+});
+
+test('documents come in base64, as text or by address, also in results', () => {
+  const blocks = [
+    { type: 'document', title: 'A', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } },
+    { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' }, citations: { enabled: false } },
+    { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Grüße' } },
+  ];
+  const documents = [
+    { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'A' },
+    { type: 'document', mediaType: 'application/pdf', source: { type: 'url', url: 'https://example.com/a.pdf' }, name: undefined },
+    { type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64: Buffer.from('Grüße').toString('base64') }, name: undefined },
+  ];
+  const said = translate({ messages: [{ role: 'user', content: blocks }] });
+  deepEqual(said.request.turns[0]?.parts, documents);
+  deepEqual(said.ignored, []);
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'seen' }, ...blocks] };
+  const [part] = translate({ messages: [HI, CALLS, { role: 'user', content: [result] }] }).request.turns[2]?.parts ?? [];
+  ok(part?.type === 'tool_result');
+  deepEqual(part.content, [{ type: 'text', text: 'seen', state: undefined }, ...documents]);
+});
+
+test('what is wrong with a chat is told by the blocks of this format', () => {
+  const messages = [
+    { role: 'system', content: 'S' },
+    HI,
+    { role: 'assistant', content: 'A' },
+    CALLS,
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '1' }, { type: 'text', text: 'On' }] },
+  ];
+  const said = (sentence: string): string => told(ANTHROPIC, { model: 'm', messages }, sentence);
+  equal(said('messages[0].content[0]: no'), 'messages[1].content: no');
+  equal(said('messages[1].content[1]: tool_call "c" is not answered before messages[3]'), 'messages[3].content[0]: tool_call "c" is not answered before messages[4]');
+  equal(said('messages[2].content[0].tool_call_id: no'), 'messages[4].content[0]: no');
+  equal(said('messages[3].content[0]: no'), 'messages[4].content[1]: no');
+  equal(said('tool_choice.parallel: no'), 'tool_choice.disable_parallel_tool_use: no');
 });
 
 test('stream decides whether the answer is streamed, and its usage is always wanted', () => {
@@ -78,12 +137,13 @@ test('one decoded request can be translated for several targets', () => {
   const decoded = decode({ model: 'm', messages: [HI], metadata: { user_id: 'u' }, tools: [{ name: 'f', cache_control: {} }] });
   const [first, second] = ['a', 'b'].map((model) => decoded.translate(model));
   ok(first !== undefined && 'request' in first && second !== undefined && 'request' in second);
-  deepEqual(second, { ...first, request: { ...first.request, model: 'b' } });
+  deepEqual(second.request, { ...first.request, model: 'b' });
+  deepEqual(second.ignored, first.ignored);
 });
 
 test('null reads as absent in every field', () => {
   const nothing = Object.fromEntries(Object.keys(MESSAGES_FIELDS).map((name) => [name, null]));
-  deepEqual(translate({ ...nothing, model: 'm', messages: [HI] }), decode({ model: 'm', messages: [HI] }).translate('m'));
+  deepEqual(translate({ ...nothing, model: 'm', messages: [HI] }).request, { ...translate({ messages: [HI] }).request, maxTokens: undefined });
 });
 
 for (const [system, expected] of [
@@ -224,6 +284,10 @@ test('reasoning of other makers is left out and named, empty and unsigned ones t
 for (const [name, content, parts] of [
   ['the part behind it', [redacted('own=a.b.e30'), said('A'), said('B')], [text('A', 'a.b.e30'), text('B')]],
   ['a call', [said('A'), redacted('own=a.b.e30'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
+  ['the next call, although a client moved it before a text', [redacted('call=a.b.e30'), said('A'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
+  ['each its own, although a client moved both', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), said('A'), CALLS.content[1]], [text('A', 'a.b.e30'), called('a.b.e31')]],
+  ['a call, and that of a text that was not kept to the turn', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), CALLS.content[1]], [text('', 'a.b.e30'), called('a.b.e31')]],
+  ['the turn when no call follows', [said('A'), redacted('call=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when no part follows', [said('A'), redacted('own=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when its part was not kept', [redacted('own=a.b.e30'), redacted('own=a.b.e31'), said('A')], [text('', 'a.b.e30'), text('A', 'a.b.e31')]],
   ['a part behind an empty text', [redacted('own=a.b.e30'), said(''), said('A')], [text('A', 'a.b.e30')]],
@@ -281,6 +345,8 @@ for (const [tools, choice, expected] of [
   [['f'], { type: 'auto' }, { mode: 'auto' }],
   [['f'], { type: 'none' }, { mode: 'none' }],
   [['f'], { type: 'any', disable_parallel_tool_use: false }, { mode: 'required' }],
+  [['f'], { type: 'any', disable_parallel_tool_use: true }, { mode: 'required', parallel: false }],
+  [['f'], { type: 'tool', name: 'f', disable_parallel_tool_use: true }, { mode: 'tool', name: 'f', parallel: false }],
   [['f'], { type: 'tool', name: 'f' }, { mode: 'tool', name: 'f' }],
   [['f', 'web_search_20250305'], { type: 'any' }, { mode: 'required' }],
   [['web_search_20250305'], { type: 'auto' }, { mode: 'auto' }],
@@ -339,7 +405,6 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   inference_geo: 'us',
   container: 'container_1',
   top_k: 40,
-  output_format: { type: 'json_schema', schema: {} },
 };
 
 for (const [name, rule] of Object.entries(MESSAGES_FIELDS)) {
@@ -380,7 +445,6 @@ test('unknown fields of messages, blocks, tools and choices are left out and nam
     'messages[1].stop_reason',
     'messages[2].content[0].content[0].x',
     'messages[2].content[0].cache_control',
-    'tools[0].strict',
     'tools[0].defer_loading',
     'tool_choice.x',
     'output_config.task_budget',
@@ -392,7 +456,7 @@ test('unknown fields of messages, blocks, tools and choices are left out and nam
 
 const user = (block: unknown): unknown => ({ messages: [{ role: 'user', content: [block] }] });
 const assistant = (block: unknown): unknown => ({ messages: [HI, { role: 'assistant', content: [block] }] });
-const ONLY_USER = 'only text, image and tool_result are taken in a message of the user';
+const ONLY_USER = 'only text, image, document and, from a user, tool_result are taken';
 const ONLY_ASSISTANT = 'only text, tool_use and reasoning are taken in a message of the assistant';
 
 for (const [body, expected] of [
@@ -419,20 +483,24 @@ for (const [body, expected] of [
   [{ tool_choice: { type: 'required' } }, 'bad_request: tool_choice.type: must be one of auto, any, tool, none'],
   [{ tool_choice: { type: 'tool' } }, 'bad_request: tool_choice.name: required'],
   [
-    { tool_choice: { type: 'any', disable_parallel_tool_use: true } },
-    'unsupported: tool_choice.disable_parallel_tool_use: at most one call a turn cannot be asked for',
-  ],
-  [
     { tools: [tool('web_search_20250305')], tool_choice: { type: 'tool', name: 'web_search' } },
     "unsupported: tool_choice.name: it is a tool of the maker's own",
   ],
   [{ tools: [tool('web_search_20250305')], tool_choice: { type: 'any' } }, "unsupported: tool_choice.type: all tools are the maker's own"],
   [{ thinking: { type: 'on' } }, 'bad_request: thinking.type: must be one of adaptive, enabled, disabled, between_tools'],
   [{ output_config: { effort: 'huge' } }, 'bad_request: output_config.effort: must be one of low, medium, high, xhigh, max'],
-  [{ output_config: { format: { type: 'json_schema' } } }, 'unsupported: output_config.format: only plain text can be asked for'],
+  [{ output_config: { format: { type: 'json_schema' } } }, 'bad_request: output_config.format.schema: required'],
+  [{ output_config: { format: { type: 'grammar' } } }, 'unsupported: output_config.format.type: only json_schema is taken'],
   [user({ type: 'text', text: '' }), 'bad_request: messages[0].content[0].text: must not be empty'],
   [user({ text: 'x' }), 'bad_request: messages[0].content[0].type: required'],
-  [user({ type: 'document', source: {} }), `unsupported: messages[0].content[0].type: ${ONLY_USER}`],
+  [user({ type: 'document', source: {} }), 'bad_request: messages[0].content[0].source.type: required'],
+  [user({ type: 'document', source: { type: 'file', file_id: 'f' } }), 'unsupported: messages[0].content[0].source.type: only base64, url and text are taken'],
+  [user({ type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } }), 'unsupported: messages[0].content[0].citations: answers do not quote documents'],
+  [user({ type: 'document', source: { type: 'text', data: 'x' }, context: 'c' }), 'unsupported: messages[0].content[0].context: say it in a text beside the document'],
+  [
+    user({ type: 'document', source: { type: 'base64', media_type: 'application/zip', data: 'UEs=' } }),
+    'unsupported: messages[0].content[0].source.data: only application/pdf and text/plain are taken',
+  ],
   [user({ type: 'tool_use', id: 'x' }), `unsupported: messages[0].content[0].type: ${ONLY_USER}`],
   [user({ type: 'image' }), 'bad_request: messages[0].content[0].source: required'],
   [user({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'unsupported: messages[0].content[0].source.type: only base64 and url are taken'],
@@ -446,8 +514,8 @@ for (const [body, expected] of [
   ],
   [user({ type: 'tool_result', content: 'x' }), 'bad_request: messages[0].content[0].tool_use_id: required'],
   [
-    user({ type: 'tool_result', tool_use_id: 'x', content: [{ type: 'image', source: {} }] }),
-    'unsupported: messages[0].content[0].content[0].type: only text is taken here',
+    user({ type: 'tool_result', tool_use_id: 'x', content: [{ type: 'search_result', source: {} }] }),
+    `unsupported: messages[0].content[0].content[0].type: ${ONLY_USER}`,
   ],
   [
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'tool_result', tool_use_id: 'x' }] }] },
@@ -511,9 +579,12 @@ test('what Claude Code sends in a tool loop is taken whole but for hints, which 
     temperature: undefined,
     topP: undefined,
     stop: [],
-    tools: [{ name: 'Bash', description: 'Runs', parameters: new RawJson(JSON.stringify(SCHEMA)) }],
+    tools: [{ name: 'Bash', description: 'Runs', parameters: new RawJson(JSON.stringify(SCHEMA)), strict: undefined }],
     toolChoice: undefined,
     thinking: { enabled: true, effort: 'high' },
+    output: undefined,
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   });
   deepEqual(translation.ignored, [
@@ -530,7 +601,7 @@ test('what the SDKs and the AI SDK send by default is taken', () => {
   const system = [{ type: 'text', text: 'Be brief.' }];
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }];
   const { request, ignored } = translate({ max_tokens: 6096, system, messages, tools: [{ name: 'f', input_schema: SCHEMA }], tool_choice: { type: 'auto' }, stream: true });
-  deepEqual([request.maxTokens, request.system, request.toolChoice, ignored], [6096, 'Be brief.', { mode: 'auto' }, []]);
+  deepEqual([request.maxTokens, request.system, request.toolChoice, ignored], [6096, 'Be brief.', { mode: 'auto', parallel: undefined }, []]);
 });
 
 test('a message of the API that is appended whole says what it says, the rest is named', () => {

@@ -69,7 +69,7 @@ test('reasoning, text and calls are blocks one after another, states stand befor
   equal(
     frames.render(done({ parts, thinking: 'Hm.', stopReason: 'tool_use' })),
     'event: content_block_stop\ndata: {"type":"content_block_stop","index":1}\n\n' +
-      'event: content_block_start\ndata: {"type":"content_block_start","index":2,"content_block":{"type":"redacted_thinking","data":"gateway:text=a.b.e30,own=a.b.e31"}}\n\n' +
+      'event: content_block_start\ndata: {"type":"content_block_start","index":2,"content_block":{"type":"redacted_thinking","data":"gateway:text=a.b.e30,call=a.b.e31"}}\n\n' +
       'event: content_block_stop\ndata: {"type":"content_block_stop","index":2}\n\n' +
       'event: content_block_start\ndata: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_1","name":"weather","input":{}}}\n\n' +
       'event: content_block_delta\ndata: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\\"city\\":\\"Oslo\\",\\n\\"n\\":1.0}"}}\n\n' +
@@ -88,7 +88,7 @@ for (const [name, deltas, expected] of [
   [
     'reasoning before a call, whose signature carries the state',
     [{ type: 'thinking', text: 'H' }, { type: 'thinking', text: 'm' }, { type: 'tool_call', call: CALL }, done({ parts: [{ ...CALL, state: 'a.b.e30' }] })],
-    [{ type: 'thinking', thinking: 'Hm', signature: 'gateway:own=a.b.e30' }, { type: 'tool_use', id: 'toolu_1', name: 'weather', partial: undefined, input: { city: 'Oslo', n: 1 } }],
+    [{ type: 'thinking', thinking: 'Hm', signature: 'gateway:call=a.b.e30' }, { type: 'tool_use', id: 'toolu_1', name: 'weather', partial: undefined, input: { city: 'Oslo', n: 1 } }],
   ],
   [
     'reasoning alone',

@@ -55,6 +55,9 @@ test('decodeChatRequest fills what the smallest body leaves open', () => {
     tools: [],
     toolChoice: undefined,
     thinking: undefined,
+    output: undefined,
+    cache: undefined,
+    user: undefined,
     providerOptions: undefined,
   });
 });
@@ -69,6 +72,9 @@ const everyOptional = [
   'tools',
   'tool_choice',
   'thinking',
+  'output',
+  'cache',
+  'user',
   'provider_options',
 ];
 
@@ -106,14 +112,22 @@ const requestFields: [text: string, name: keyof ChatRequest, expected: unknown][
     body('"tools":[{"name":"a"},{"name":"b","description":"","parameters":{}}]'),
     'tools',
     [
-      { name: 'a', description: undefined, parameters: undefined },
-      { name: 'b', description: '', parameters: new RawJson('{}') },
+      { name: 'a', description: undefined, parameters: undefined, strict: undefined },
+      { name: 'b', description: '', parameters: new RawJson('{}'), strict: undefined },
     ],
   ],
   [
-    body('"tools":[{"name":"a","description":null,"parameters":null}]'),
+    body('"tools":[{"name":"a","description":null,"parameters":null,"strict":null}]'),
     'tools',
-    [{ name: 'a', description: undefined, parameters: undefined }],
+    [{ name: 'a', description: undefined, parameters: undefined, strict: undefined }],
+  ],
+  [
+    body('"tools":[{"name":"a","strict":true},{"name":"b","strict":false}]'),
+    'tools',
+    [
+      { name: 'a', description: undefined, parameters: undefined, strict: true },
+      { name: 'b', description: undefined, parameters: undefined, strict: false },
+    ],
   ],
   [
     body('"tools":[{"name":"a","parameters":{"type":"object", "x":1.0,"x":12345678901234567890,"__proto__":{"colour":null}}}]'),
@@ -123,19 +137,37 @@ const requestFields: [text: string, name: keyof ChatRequest, expected: unknown][
         name: 'a',
         description: undefined,
         parameters: new RawJson('{"type":"object", "x":1.0,"x":12345678901234567890,"__proto__":{"colour":null}}'),
+        strict: undefined,
       },
     ],
   ],
-  [body('"tool_choice":{"mode":"auto"}'), 'toolChoice', { mode: 'auto' }],
-  [body('"tool_choice":{"mode":"none","name":null}'), 'toolChoice', { mode: 'none' }],
-  [body('"tool_choice":{"mode":"required","name":""}'), 'toolChoice', { mode: 'required' }],
-  [body('"tool_choice":{"mode":"tool","name":"a"}'), 'toolChoice', { mode: 'tool', name: 'a' }],
+  [body('"tool_choice":{"mode":"auto"}'), 'toolChoice', { mode: 'auto', parallel: undefined }],
+  [body('"tool_choice":{"mode":"none","name":null,"parallel":null}'), 'toolChoice', { mode: 'none', parallel: undefined }],
+  [body('"tool_choice":{"mode":"required","name":"","parallel":true}'), 'toolChoice', { mode: 'required', parallel: true }],
+  [body('"tool_choice":{"mode":"tool","name":"a","parallel":false}'), 'toolChoice', { mode: 'tool', name: 'a', parallel: false }],
+  [body('"tool_choice":{"parallel":false}'), 'toolChoice', { mode: 'auto', parallel: false }],
+  [body('"tool_choice":{"mode":null,"parallel":true}'), 'toolChoice', { mode: 'auto', parallel: true }],
   [body('"thinking":{"enabled":false}'), 'thinking', { enabled: false, effort: undefined }],
   [body('"thinking":{"enabled":true,"effort":null}'), 'thinking', { enabled: true, effort: undefined }],
   [body('"thinking":{"enabled":true,"effort":"low"}'), 'thinking', { enabled: true, effort: 'low' }],
   [body('"thinking":{"enabled":true,"effort":"medium"}'), 'thinking', { enabled: true, effort: 'medium' }],
   [body('"thinking":{"enabled":true,"effort":"high"}'), 'thinking', { enabled: true, effort: 'high' }],
   [body('"thinking":{"enabled":false,"effort":"max"}'), 'thinking', { enabled: false, effort: 'max' }],
+  [body('"output":{"type":"json"}'), 'output', { schema: undefined, name: 'output', strict: true }],
+  [body('"output":{"type":"json","schema":null,"name":null,"strict":null}'), 'output', { schema: undefined, name: 'output', strict: true }],
+  [body('"output":{"type":"json","schema":{}}'), 'output', { schema: new RawJson('{}'), name: 'output', strict: true }],
+  [
+    body('"output":{"type":"json","schema":{"type":"array", "x":1.0,"x":12345678901234567890,"__proto__":{"Type":null}},"name":"an_Answer-2","strict":false}'),
+    'output',
+    { schema: new RawJson('{"type":"array", "x":1.0,"x":12345678901234567890,"__proto__":{"Type":null}}'), name: 'an_Answer-2', strict: false },
+  ],
+  [body(`"output":{"type":"json","schema":{},"name":"${'n'.repeat(64)}","strict":true}`), 'output', { schema: new RawJson('{}'), name: 'n'.repeat(64), strict: true }],
+  [body('"cache":{}'), 'cache', { key: undefined, ttl: undefined }],
+  [body('"cache":{"key":null,"ttl":null}'), 'cache', { key: undefined, ttl: undefined }],
+  [body('"cache":{"key":"support bot 日本","ttl":"short"}'), 'cache', { key: 'support bot 日本', ttl: 'short' }],
+  [body('"cache":{"key":"","ttl":"long"}'), 'cache', { key: undefined, ttl: 'long' }],
+  [body('"user":"someone@example.com"'), 'user', 'someone@example.com'],
+  [body('"user":""'), 'user', undefined],
 ];
 
 for (const [text, name, expected] of requestFields) {
@@ -232,7 +264,11 @@ const refused: [text: string, sentence: string][] = [
   [userPart('{"type":"text","text":"a","colour":null}'), 'messages[0].content[0].colour: unknown field'],
   [body('"tool_choice":{"mode":"auto","colour":1}'), 'tool_choice.colour: unknown field'],
   [body('"thinking":{"enabled":true,"budget":1}'), 'thinking.budget: unknown field'],
-  [body('"tools":[{"name":"a","strict":true}]'), 'tools[0].strict: unknown field'],
+  [body('"tools":[{"name":"a","kind":true}]'), 'tools[0].kind: unknown field'],
+  [body('"tool_choice":{"parallel":false,"colour":1}'), 'tool_choice.colour: unknown field'],
+  [body('"output":{"type":"json","schema":{},"description":"d"}'), 'output.description: unknown field'],
+  [body('"output":{"type":"json","type":"json"}'), 'output.type: this key comes twice'],
+  [body('"cache":{"ttl":"long","system":true}'), 'cache.system: unknown field'],
   // An unknown field anywhere comes before one that is missing anywhere.
   [`{"Model":"m","messages":${hi}}`, 'Model: unknown field; did you mean model?'],
   [`{"MODEL":"m","messages":${hi}}`, 'MODEL: unknown field; did you mean model?'],
@@ -247,6 +283,12 @@ const refused: [text: string, sentence: string][] = [
   [`{"messages":${hi},"tool_choice":{"Mode":"auto"}}`, 'tool_choice.Mode: unknown field; did you mean mode?'],
   [`{"messages":${hi},"thinking":{"Enabled":true}}`, 'thinking.Enabled: unknown field; did you mean enabled?'],
   [`{"messages":${hi},"tools":[{"parameters":{"Name":1}}],"provider_options":{"Model":1}}`, 'model: required'],
+  [`{"messages":${hi},"tools":[{"name":"a","Strict":true}]}`, 'tools[0].Strict: unknown field; did you mean strict?'],
+  [`{"messages":${hi},"tool_choice":{"Parallel":true}}`, 'tool_choice.Parallel: unknown field; did you mean parallel?'],
+  [`{"messages":${hi},"output":{"Schema":{}}}`, 'output.Schema: unknown field; did you mean schema?'],
+  [`{"messages":${hi},"output":{"schema":{"Type":1}}}`, 'model: required'],
+  [`{"messages":${hi},"cache":{"TTL":"long"}}`, 'cache.TTL: unknown field; did you mean ttl?'],
+  [`{"messages":${hi},"User":"u"}`, 'User: unknown field; did you mean user?'],
   [`{"messages":[1,{"content":"x"},null],"tools":{"a":1},"thinking":[1]}`, 'tools.a: unknown field'],
   // The request's own fields.
   [`{"messages":${hi}}`, 'model: required'],
@@ -286,6 +328,10 @@ const refused: [text: string, sentence: string][] = [
   [body('"tools":[{"name":"a","parameters":"{}"}]'), 'tools[0].parameters: expected an object, got a string'],
   [body('"tools":[{"name":"a","parameters":{"type":"string"}}]'), 'tools[0].parameters.type: must be "object"'],
   [body('"tools":[{"name":"a","parameters":{"type":null}}]'), 'tools[0].parameters.type: must be "object"'],
+  [body('"tools":[{"name":"a","strict":"true"}]'), 'tools[0].strict: expected a boolean, got a string'],
+  [body('"tool_choice":{"parallel":1}'), 'tool_choice.parallel: expected a boolean, got a number'],
+  [body('"tool_choice":{"parallel":null}'), 'tool_choice.mode: required (one of auto, none, required, tool)'],
+  [body('"tool_choice":{"parallel":false,"name":"a"}'), 'tool_choice.name: only mode tool takes a name, not auto'],
   [body('"tool_choice":"auto"'), 'tool_choice: expected an object, got a string'],
   [body('"tool_choice":{}'), 'tool_choice.mode: required (one of auto, none, required, tool)'],
   [body('"tool_choice":{"mode":"any"}'), 'tool_choice.mode: must be one of auto, none, required, tool'],
@@ -298,6 +344,27 @@ const refused: [text: string, sentence: string][] = [
   [body('"thinking":{"enabled":null,"effort":"low"}'), 'thinking.enabled: required'],
   [body('"thinking":{"enabled":"true"}'), 'thinking.enabled: expected a boolean, got a string'],
   [body('"thinking":{"enabled":true,"effort":"toString"}'), 'thinking.effort: must be one of low, medium, high, max'],
+  [body('"output":"json"'), 'output: expected an object, got a string'],
+  [body('"output":{}'), 'output.type: required (one of json)'],
+  [body('"output":{"schema":{}}'), 'output.type: required (one of json)'],
+  [body('"output":{"type":"json_schema","schema":{}}'), 'output.type: must be one of json'],
+  [body('"output":{"type":"json","schema":"{}"}'), 'output.schema: expected an object, got a string'],
+  [body('"output":{"type":"json","schema":[]}'), 'output.schema: expected an object, got an array'],
+  [body('"output":{"type":"json","schema":true}'), 'output.schema: expected an object, got a boolean'],
+  [body('"output":{"type":"json","schema":{},"name":1}'), 'output.name: expected a string, got a number'],
+  ...['', 'an answer', 'a.b', 'ä', 'a\\n', 'n'.repeat(65)].map((name): [string, string] => [
+    body(`"output":{"type":"json","schema":{},"name":"${name}"}`),
+    'output.name: must be 1 to 64 letters, digits, _ or -',
+  ]),
+  [body('"output":{"type":"json","schema":{},"strict":"yes"}'), 'output.strict: expected a boolean, got a string'],
+  [body('"output":{"type":"json","name":"a"}'), 'output.name: only a schema takes a name'],
+  [body('"output":{"type":"json","strict":false}'), 'output.strict: only a schema can be strict'],
+  [body('"cache":true'), 'cache: expected an object, got a boolean'],
+  [body('"cache":{"key":1}'), 'cache.key: expected a string, got a number'],
+  [body('"cache":{"ttl":"1h"}'), 'cache.ttl: must be one of short, long'],
+  [body('"cache":{"ttl":3600}'), 'cache.ttl: expected a string, got a number'],
+  [body('"user":1'), 'user: expected a string, got a number'],
+  [body('"user":{"id":"u"}'), 'user: expected a string, got an object'],
   [body('"provider_options":[]'), 'provider_options: expected an object, got an array'],
   [body('"provider_options":{"stream":false}'), 'provider_options.stream: not allowed, the path decides it'],
   [body('"provider_options":{"stream":null}'), 'provider_options.stream: not allowed, the path decides it'],
@@ -337,13 +404,13 @@ const refused: [text: string, sentence: string][] = [
   [userPart('{"type":1}'), 'messages[0].content[0].type: expected a string, got a number'],
   ...['tool_call', 'tool_result', 'thinking', 'Text'].map((type): [string, string] => [
     userPart(`{"type":"${type}"}`),
-    'messages[0].content[0].type: must be text or image in a message of role user',
+    'messages[0].content[0].type: must be text, image or document in a message of role user',
   ]),
-  ...['image', 'tool_result'].map((type): [string, string] => [
+  ...['image', 'document', 'tool_result'].map((type): [string, string] => [
     assistantPart(`{"type":"${type}"}`),
     'messages[0].content[0].type: must be text or tool_call in a message of role assistant',
   ]),
-  ...['text', 'image', 'tool_call'].map((type): [string, string] => [
+  ...['text', 'image', 'document', 'tool_call'].map((type): [string, string] => [
     toolPart(`{"type":"${type}"}`),
     'messages[0].content[0].type: must be tool_result in a message of role tool',
   ]),
@@ -409,10 +476,7 @@ const refused: [text: string, sentence: string][] = [
   [assistantPart('{"type":"tool_call","id":"c","name":"f","text":"a"}'), 'messages[0].content[0].text: unknown field'],
   [toolPart('{"type":"tool_result"}'), 'messages[0].content[0].tool_call_id: required'],
   [toolPart('{"type":"tool_result","tool_call_id":""}'), 'messages[0].content[0].tool_call_id: must not be empty'],
-  [
-    toolPart('{"type":"tool_result","tool_call_id":"c","content":[{"type":"text"}]}'),
-    'messages[0].content[0].content: expected a string, got an array',
-  ],
+  [toolPart('{"type":"tool_result","tool_call_id":"c","content":1}'), 'messages[0].content[0].content: expected a string, got a number'],
   [
     toolPart('{"type":"tool_result","tool_call_id":"c","is_error":0}'),
     'messages[0].content[0].is_error: expected a boolean, got a number',
@@ -514,6 +578,8 @@ const everything = JSON.stringify({
         { type: 'text', text: CANARY },
         { type: 'image', media_type: 'image/png', data: 'QQ==' },
         { type: 'image', url: `https://example.com/${CANARY}` },
+        { type: 'document', media_type: 'application/pdf', url: `https://example.com/${CANARY}`, name: CANARY },
+        { type: 'document', media_type: 'text/plain', data: 'QQ==' },
       ],
     },
     {
@@ -524,19 +590,23 @@ const everything = JSON.stringify({
       ],
     },
     { role: 'tool', content: [{ type: 'tool_result', tool_call_id: CANARY, content: CANARY, is_error: false }] },
+    { role: 'tool', content: [{ type: 'tool_result', tool_call_id: CANARY, content: [{ type: 'text', text: CANARY }, { type: 'image', media_type: 'image/png', data: 'QQ==' }] }] },
   ],
   max_tokens: 100,
   temperature: 0.5,
   top_p: 1,
   stop: [CANARY],
-  tools: [{ name: CANARY, description: CANARY, parameters: { type: 'object', properties: {} } }],
-  tool_choice: { mode: 'tool', name: CANARY },
+  tools: [{ name: CANARY, description: CANARY, parameters: { type: 'object', properties: {} }, strict: true }],
+  tool_choice: { mode: 'tool', name: CANARY, parallel: false },
   thinking: { enabled: true, effort: 'high' },
+  output: { type: 'json', schema: { title: CANARY }, name: CANARY, strict: true },
+  cache: { key: CANARY, ttl: 'long' },
+  user: CANARY,
   provider_options: { a: CANARY },
 });
 
 test('the body of the fuzz tests is accepted as it is', () => {
-  equal(decode(everything).turns.length, 4);
+  equal(decode(everything).turns.length, 5);
 });
 
 /** Numbers from 0 to `below` - 1 that are the same in every run (mulberry32). */

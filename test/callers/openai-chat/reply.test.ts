@@ -100,7 +100,7 @@ test('each kind of failure has its type and code', () => {
     const { body } = OPENAI_CHAT.renderFailure(new Failure(kind, 'No.'), 'r1');
     assert.deepEqual(JSON.parse(body), { error: { message: 'No.', type: expected[kind][0], param: null, code: expected[kind][1] } });
   }
-  assert.match(OPENAI_CHAT.renderFailure(new Failure('auth', 'No.', { status: 401 }), 'r1').body, /"type":"invalid_request_error","param":null,"code":"invalid_api_key"/);
+  assert.match(OPENAI_CHAT.renderFailure(new Failure('auth', 'No.', { status: 401 }), 'r1').body, /"type":"authentication_error","param":null,"code":"invalid_api_key"/);
 });
 
 test('only what the gateway refuses for want of room is worth another try of an SDK', () => {

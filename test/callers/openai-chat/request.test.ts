@@ -6,7 +6,7 @@ import type { ChatRequest } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { createRandom } from '../../base/random.ts';
 import { mutateJson, mutateText } from '../../fuzz/mutate.ts';
-import { decodedBy, refusal, translated } from '../dialect-testing.ts';
+import { decodedBy, refusal, told, translated } from '../dialect-testing.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -22,6 +22,9 @@ const HI: ChatRequest = {
   tools: [],
   toolChoice: undefined,
   thinking: undefined,
+  output: undefined,
+  cache: undefined,
+  user: undefined,
   providerOptions: undefined,
 };
 
@@ -65,7 +68,9 @@ test('a Chat Completions request is translated for the model that it is given, a
   const decoded = decodedBy(OPENAI_CHAT, { model: 'acme/m', messages: [USER], stream_options: { include_obfuscation: false }, max_completion_tokens: 5, max_tokens: 9 });
   assert.ok(!(decoded instanceof Failure));
   for (const model of ['m', 'n']) {
-    assert.deepEqual(decoded.translate(model), { request: { ...HI, model, maxTokens: 5 }, ignored: ['stream_options.include_obfuscation'] });
+    const translation = decoded.translate(model);
+    assert.ok(!(translation instanceof Failure));
+    assert.deepEqual([translation.request, translation.ignored], [{ ...HI, model, maxTokens: 5 }, ['stream_options.include_obfuscation']]);
   }
 });
 
@@ -88,13 +93,68 @@ test('mapped fields of a Chat Completions request become those of the chat', () 
       topP: 0.9,
       stop: ['END', 'STOP'],
       tools: [
-        { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(parameters)) },
-        { name: 'now', description: undefined, parameters: undefined },
+        { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(parameters)), strict: true },
+        { name: 'now', description: undefined, parameters: undefined, strict: undefined },
       ],
-      toolChoice: { mode: 'tool', name: 'weather' },
+      toolChoice: { mode: 'tool', name: 'weather', parallel: undefined },
       thinking: { enabled: true, effort: 'high' },
     },
   );
+});
+
+for (const [format, output] of [
+  [{ type: 'text' }, undefined],
+  [{ type: 'json_object' }, { schema: undefined, name: 'output', strict: true }],
+  [{ type: 'json_schema', json_schema: { name: 'a-1' } }, { schema: undefined, name: 'a-1', strict: true }],
+  [{ type: 'json_schema', json_schema: { name: 'a', schema: { x: 1 } } }, { schema: new RawJson('{"x":1}'), name: 'a', strict: false }],
+  [{ type: 'json_schema', json_schema: { name: 'a', schema: { x: 1 }, strict: true } }, { schema: new RawJson('{"x":1}'), name: 'a', strict: true }],
+] as const) {
+  test(`response_format ${JSON.stringify(format)} is an output of the chat`, () => assert.deepEqual(requestOf({ response_format: format }).output, output));
+}
+
+test('a schema of the answer stays digit for digit', () => {
+  const { request } = translated(OPENAI_CHAT, `{"model":"m","messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":{"2":1.0,"1":1e-7}}}}`);
+  assert.equal(request.output?.schema?.text, '{"2":1.0,"1":1e-7}');
+});
+
+test('parallel_tool_calls says whether a turn may make several calls, where there are tools', () => {
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  assert.equal(requestOf({ tools, parallel_tool_calls: true }).toolChoice, undefined);
+  assert.deepEqual(requestOf({ tools, parallel_tool_calls: false }).toolChoice, { mode: 'auto', parallel: false });
+  assert.deepEqual(requestOf({ tools, parallel_tool_calls: false, tool_choice: 'required' }).toolChoice, { mode: 'required', parallel: false });
+  assert.equal(requestOf({ parallel_tool_calls: false }).toolChoice, undefined);
+});
+
+test('a file of a user is a document', () => {
+  const file = { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' };
+  assert.deepEqual(turnsOf({ role: 'user', content: [{ type: 'text', text: 'Read' }, { type: 'file', file }] }), [
+    { role: 'user', parts: [{ type: 'text', text: 'Read' }, { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' }] },
+  ]);
+});
+
+test('what is wrong with a chat is told by the places of this format', () => {
+  const call = { type: 'function', id: 'c', function: { name: 'f', arguments: '{}' } };
+  const messages = [
+    { role: 'system', content: 'S' },
+    { role: 'user', content: [{ type: 'text', text: 'Hi' }, { type: 'text', text: 'Ho' }] },
+    { role: 'assistant', content: 'A', tool_calls: [call, { ...call, id: 'd' }] },
+    { role: 'tool', tool_call_id: 'c', content: '1' },
+    { role: 'tool', tool_call_id: 'd', content: '2' },
+    { role: 'user', content: 'On' },
+  ];
+  const said = (sentence: string): string => told(OPENAI_CHAT, { model: 'm', messages }, sentence);
+  assert.equal(said('messages[0].content[1].url: no'), 'messages[1].content[1]: no');
+  assert.equal(said('messages[1].content[0].provider_state: damaged'), 'messages[2]: damaged');
+  assert.equal(said('messages[1].content[2]: tool_call "d" is not answered before messages[3]'), 'messages[2].tool_calls[1]: tool_call "d" is not answered before messages[5]');
+  assert.equal(said('messages[2].content[1]: answered'), 'messages[4]: answered');
+  assert.equal(said('messages[3].content[0]: no'), 'messages[5].content: no');
+  assert.equal(said('messages[9].content[0]: no'), 'messages[9].content[0]: no');
+  assert.equal(said('messages[2].content[0].content[3].url: no'), 'messages[3]: no');
+  assert.equal(said('output: no'), 'response_format: no');
+  assert.equal(said('output.schema: no'), 'response_format: no');
+  assert.equal(said('thinking.effort: no'), 'reasoning_effort: no');
+  assert.equal(said('tools[12].strict: no'), 'tools[12].function.strict: no');
+  assert.equal(said('temperature: no'), 'temperature: no');
 });
 
 test('max_completion_tokens goes before max_tokens', () => {
@@ -110,7 +170,7 @@ test('stop is a text, a list or nothing', () => {
 });
 
 test('modes of tool_choice are taken', () => {
-  for (const mode of ['auto', 'none', 'required'] as const) assert.deepEqual(requestOf({ tool_choice: mode }).toolChoice, { mode });
+  for (const mode of ['auto', 'none', 'required'] as const) assert.deepEqual(requestOf({ tool_choice: mode }).toolChoice, { mode, parallel: undefined });
 });
 
 test('efforts of a Chat Completions request become thinking', () => {
@@ -139,9 +199,11 @@ test('a Chat Completions request names what it left out, as long as the answer i
     [{ store: false, metadata: {}, user: 'u', safety_identifier: 'u' }, ['store', 'metadata', 'user', 'safety_identifier']],
     [{ prompt_cache_key: 'k', prompt_cache_options: {}, prompt_cache_retention: '24h' }, ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']],
     [{ service_tier: 'auto', seed: 1, verbosity: 'low', prediction: {} }, ['service_tier', 'seed', 'verbosity', 'prediction']],
-    [{ parallel_tool_calls: true, n: 1, logprobs: false, top_logprobs: 0 }, ['parallel_tool_calls', 'n', 'logprobs', 'top_logprobs']],
+    [{ parallel_tool_calls: true, n: 1, logprobs: false, top_logprobs: 0 }, ['n', 'logprobs', 'top_logprobs']],
+    [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
+    [{ response_format: { type: 'json_schema', json_schema: { name: 'n', description: 'd', schema: {} } } }, ['response_format.json_schema.description']],
     [{ frequency_penalty: 0, presence_penalty: 0.0 }, ['frequency_penalty', 'presence_penalty']],
-    [{ response_format: { type: 'text' }, modalities: ['text'] }, ['response_format', 'modalities']],
+    [{ response_format: { type: 'text' }, modalities: ['text'] }, ['modalities']],
     [{ tool_choice: { type: 'function', function: { name: 'n' }, x: 1 } }, ['tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
   ];
@@ -156,9 +218,11 @@ test('a Chat Completions request is refused for what would change the answer, by
     [{ logit_bias: {} }, 'logit_bias: tokens cannot be weighted'],
     [{ frequency_penalty: 0.1 }, 'frequency_penalty: penalties cannot be asked for'],
     [{ presence_penalty: -1 }, 'presence_penalty: penalties cannot be asked for'],
-    [{ parallel_tool_calls: false }, 'parallel_tool_calls: at most one call a turn cannot be asked for'],
-    [{ response_format: { type: 'json_object' } }, 'response_format: only plain text can be asked for'],
-    [{ response_format: 'text' }, 'response_format: only plain text can be asked for'],
+    [{ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }, 'messages[0].content[0].file.file_id: no files are stored here: send the file itself'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:application/zip;base64,UEs=' } }] }] },
+      'messages[0].content[0].file.file_data: only application/pdf and text/plain are taken',
+    ],
     [{ modalities: ['text', 'audio'] }, 'modalities: the answer is text'],
     [{ audio: {} }, 'audio: the answer is text'],
     [{ web_search_options: {} }, "web_search_options: it is a tool of the maker's own"],
@@ -167,7 +231,7 @@ test('a Chat Completions request is refused for what would change the answer, by
     [{ moderation: {} }, "moderation: it is the maker's own"],
     [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type: only tools of type function are taken'],
     [{ tool_choice: { type: 'allowed_tools' } }, 'tool_choice.type: only a function can be chosen'],
-    [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text and image_url are taken'],
+    [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text, image_url and file are taken'],
     [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].type: only text is taken here'],
     [{ messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', id: 'c' }] }] }, 'messages[0].tool_calls[0].type: only calls of functions are taken'],
   ];
@@ -290,7 +354,6 @@ test('unknown fields of messages, calls and tools are left out and named once fo
     'messages[].tool_calls[].y',
     'messages[].parsed',
     'messages[].reasoning_content',
-    'tools[].function.strict',
     'tools[].x',
   ]);
 });

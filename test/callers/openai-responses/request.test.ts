@@ -4,7 +4,7 @@ import { RawJson } from '../../../src/base/json/value.ts';
 import { OPENAI_RESPONSES } from '../../../src/callers/openai-responses/dialect.ts';
 import type { ChatRequest } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
-import { decodedBy, refusal, translated } from '../dialect-testing.ts';
+import { decodedBy, refusal, told, translated } from '../dialect-testing.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -20,6 +20,9 @@ const HI: ChatRequest = {
   tools: [],
   toolChoice: undefined,
   thinking: undefined,
+  output: undefined,
+  cache: undefined,
+  user: undefined,
   providerOptions: undefined,
 };
 
@@ -57,7 +60,11 @@ test('a Responses request says what it asks for before it is translated', () => 
 test('a Responses request is translated for the model that it is given, any number of times', () => {
   const decoded = decodedBy(OPENAI_RESPONSES, { model: 'acme/m', input: 'Hi', store: false });
   assert.ok(!(decoded instanceof Failure));
-  for (const model of ['m', 'n']) assert.deepEqual(decoded.translate(model), { request: { ...HI, model }, ignored: ['store'] });
+  for (const model of ['m', 'n']) {
+    const translation = decoded.translate(model);
+    assert.ok(!(translation instanceof Failure));
+    assert.deepEqual([translation.request, translation.ignored], [{ ...HI, model }, ['store']]);
+  }
 });
 
 test('a Responses request whose stream is false or null is answered whole', () => {
@@ -88,13 +95,63 @@ test('mapped fields of a Responses request become those of the chat', () => {
       temperature: 0.5,
       topP: 0.9,
       tools: [
-        { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(schema)) },
-        { name: 'now', description: undefined, parameters: undefined },
+        { name: 'weather', description: 'Weather', parameters: new RawJson(JSON.stringify(schema)), strict: undefined },
+        { name: 'now', description: undefined, parameters: undefined, strict: undefined },
       ],
-      toolChoice: { mode: 'tool', name: 'weather' },
+      toolChoice: { mode: 'tool', name: 'weather', parallel: undefined },
       thinking: { enabled: true, effort: 'high' },
     },
   );
+});
+
+for (const [format, output] of [
+  [{ type: 'text' }, undefined],
+  [{ type: 'json_object' }, { schema: undefined, name: 'output', strict: true }],
+  [{ type: 'json_schema', name: 'a', schema: { x: 1 } }, { schema: new RawJson('{"x":1}'), name: 'a', strict: false }],
+  [{ type: 'json_schema', name: 'a', schema: { x: 1 }, strict: true }, { schema: new RawJson('{"x":1}'), name: 'a', strict: true }],
+] as const) {
+  test(`text.format ${JSON.stringify(format)} is an output of the chat`, () => assert.deepEqual(requestOf({ text: { format } }).output, output));
+}
+
+test('whether tools are strict, and whether a turn may make several calls, is said', () => {
+  const tools = [true, false, null].map((strict, n) => ({ type: 'function', name: `f${n}`, strict }));
+  const { request } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, parallel_tool_calls: false });
+  assert.deepEqual(request.tools.map(({ strict }) => strict), [true, false, undefined]);
+  assert.deepEqual(request.toolChoice, { mode: 'auto', parallel: false });
+});
+
+test('files are documents, and an output may hold images and files', () => {
+  const pdf = { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' };
+  const file = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' };
+  const { turns } = requestOf({
+    input: [
+      user([file, { type: 'input_file', file_url: 'https://example.com/b.pdf' }]),
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: [{ type: 'input_text', text: 'seen' }, { type: 'input_image', image_url: 'https://example.com/a.png' }, file] },
+    ],
+  });
+  const [said, , results] = turns;
+  assert.deepEqual(said?.parts, [pdf, { type: 'document', mediaType: 'application/pdf', source: { type: 'url', url: 'https://example.com/b.pdf' }, name: undefined }]);
+  const [result] = results?.parts ?? [];
+  assert.ok(result?.type === 'tool_result');
+  assert.deepEqual(result.content, [
+    { type: 'text', text: 'seen', state: undefined },
+    { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+    pdf,
+  ]);
+});
+
+test('what is wrong with a chat is told by the items of this format', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+  const input = [user('Hi'), { type: 'message', role: 'assistant', content: 'A' }, call, { type: 'function_call_output', call_id: 'c', output: '1' }, user([{ type: 'input_text', text: 'On' }])];
+  const said = (sentence: string): string => told(OPENAI_RESPONSES, { model: 'm', input }, sentence);
+  assert.equal(said('messages[0].content[0]: no'), 'input[0].content: no');
+  assert.equal(said('messages[1].content[0].provider_state: damaged'), 'input[1]: damaged');
+  assert.equal(said('messages[1].content[1]: tool_call "c" is not answered before messages[3]'), 'input[2]: tool_call "c" is not answered before input[4]');
+  assert.equal(said('messages[2].content[0]: answered'), 'input[3]: answered');
+  assert.equal(said('messages[3].content[0]: no'), 'input[4].content[0]: no');
+  assert.equal(said('output: no'), 'text.format: no');
+  assert.equal(told(OPENAI_RESPONSES, { model: 'm', input: 'Hi' }, 'messages[0].content[0]: no'), 'input: no');
 });
 
 test('a tool of a Responses request keeps its schema as it is written', () => {
@@ -133,7 +190,8 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ prompt_cache_key: 'k', prompt_cache_options: {}, prompt_cache_retention: '24h' }, ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']],
     [{ service_tier: 'auto', truncation: 'auto', context_management: [] }, ['service_tier', 'truncation', 'context_management']],
     [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3 }, ['stream_options', 'max_tool_calls']],
-    [{ parallel_tool_calls: true, background: false, top_logprobs: 0 }, ['parallel_tool_calls', 'background', 'top_logprobs']],
+    [{ parallel_tool_calls: true, background: false, top_logprobs: 0 }, ['background', 'top_logprobs']],
+    [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ reasoning: { effort: 'low', summary: 'auto' }, text: { verbosity: 'low' } }, ['reasoning.summary', 'text.verbosity']],
     [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
     [{ some_day: 1 }, ['some_day']],
@@ -147,19 +205,17 @@ test('a Responses request is refused for what would change the answer, by its pa
     [{ conversation: 'conv_1' }, 'conversation: nothing is stored here: send the whole conversation in `input`'],
     [{ prompt: { id: 'p' } }, 'prompt: nothing is stored here: send the prompt itself'],
     [{ background: true }, 'background: nothing is stored here: the answer comes while the caller waits'],
-    [{ parallel_tool_calls: false }, 'parallel_tool_calls: at most one call a turn cannot be asked for'],
     [{ top_logprobs: 1 }, 'top_logprobs: probabilities are not in the answer'],
     [{ moderation: {} }, "moderation: it is the maker's own"],
     [{ include: ['message.output_text.logprobs'] }, 'include[0]: probabilities are not in the answer'],
-    [{ text: { format: { type: 'json_object' } } }, 'text.format.type: only plain text can be asked for'],
-    [{ text: { format: { type: 'json_schema', name: 'n', schema: {} } } }, 'text.format.type: only plain text can be asked for'],
     [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function can be chosen'],
     [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function are taken'],
     [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not taken'],
-    [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].type: only input_text and input_image are taken'],
+    [{ input: [user([{ type: 'input_audio' }])] }, 'input[0].content[0].type: only input_text, input_image and input_file are taken'],
+    [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the file itself'],
     [{ input: [user([{ type: 'input_image', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the image itself'],
     [{ input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type: only text is taken here'],
-    [{ input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_image' }] }] }, 'input[0].output[0].type: only text is taken here'],
+    [{ input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_audio' }] }] }, 'input[0].output[0].type: only text is taken here'],
   ];
   for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `unsupported: ${sentence}`);
 });
@@ -212,8 +268,8 @@ test('tools that only their maker runs are left out and named while the model ma
   const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
   for (const mode of ['auto', 'required', 'none'] as const) {
     const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, tool_choice: mode });
-    assert.deepEqual(request.tools, [{ name: 'weather', description: undefined, parameters: undefined }]);
-    assert.deepEqual(request.toolChoice, { mode });
+    assert.deepEqual(request.tools, [{ name: 'weather', description: undefined, parameters: undefined, strict: undefined }]);
+    assert.deepEqual(request.toolChoice, { mode, parallel: undefined });
     assert.deepEqual(ignored, vendors.map((_type, index) => `tools[${index + 1}]`));
   }
 });
@@ -232,7 +288,7 @@ test('a choice among no tools is left out, and a forced one is the provider\'s t
     assert.equal(requestOf({ tool_choice }).toolChoice, undefined);
     assert.deepEqual(ignoredOf({ tool_choice, tools: [{ type: 'web_search' }] }), ['tools[0]', 'tool_choice']);
   }
-  assert.deepEqual(requestOf({ tool_choice: 'required' }).toolChoice, { mode: 'required' });
+  assert.deepEqual(requestOf({ tool_choice: 'required' }).toolChoice, { mode: 'required', parallel: undefined });
 });
 
 test('messages come with or without a type, with a string or parts', () => {
@@ -387,7 +443,6 @@ test('unknown fields of items, parts and tools are left out and named once for a
     'input[].content[].logprobs',
     'input[].phase',
     'input[].namespace',
-    'tools[].strict',
   ]);
 });
 
@@ -429,12 +484,10 @@ test('the request of Codex in its second round is a chat, and what was left out 
   assert.deepEqual(ignored, [
     'input[].id',
     'input[].status',
-    'tools[].strict',
     'tools[7]',
     'tools[8]',
     'reasoning.summary',
     'store',
-    'parallel_tool_calls',
     'prompt_cache_key',
     'client_metadata',
   ]);
@@ -457,7 +510,7 @@ test('the request of pydantic-ai, without types, ids and includes, is a chat', (
     ],
   });
   assert.deepEqual(request.turns.map(({ role, parts }) => [role, parts.length]), [['user', 1], ['assistant', 3], ['tool', 1]]);
-  assert.deepEqual(ignored, ['tools[].strict']);
+  assert.deepEqual(ignored, []);
 });
 
 test('every state finds its text in a long row', () => {

@@ -1,25 +1,23 @@
 /** What every client is asked to do at every provider, and what makes that good. */
 
+import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RecordedCall } from '../../../src/sandbox/sandbox.ts';
+import type { RecordedCall } from '../../../src/sandbox/index.ts';
 import { startGateway, TOKEN } from '../../running-gateway.ts';
 import type { RunningGateway } from '../../running-gateway.ts';
 import { Child, PROGRAM_ENDED } from './child.ts';
 import type { Order, Seen } from './child.ts';
-import type { Case, Client } from './clients.ts';
-import { startOrderlyProxy } from './orderly-proxy.ts';
-import type { OrderlyProxy } from './orderly-proxy.ts';
+import { PROVIDERS, reasonOf } from './clients.ts';
+import type { Case, Client, Dialect, Provider } from './clients.ts';
+import { startProxy } from './proxy.ts';
+import type { Exchange, Proxy } from './proxy.ts';
 
-export const PROVIDERS = ['anthropic', 'openai', 'gemini', 'compat'] as const;
-export type Provider = (typeof PROVIDERS)[number];
-
-/** `without` = the client cannot do this; a failure has its reason. */
-export type Verdict = { readonly is: 'ok' | 'without' | 'FAIL'; readonly why: string };
-export type State = 'kept' | 'lost' | 'none';
+/** `cannot` = tried, and failed because of the client itself; `none` = there is nothing to try. Each has its reason. */
+export type Verdict = { readonly is: 'ok' | 'cannot' | 'none' | 'FAIL'; readonly why: string };
 export type Row = {
   readonly client: Client;
   readonly provider: Provider;
-  readonly cases: Readonly<Record<string, Verdict>>;
+  readonly cases: Readonly<Record<Case, Verdict>>;
 };
 /** What a client's user reads of a failed stream when the connection is destroyed behind the error, and when it ends in order. */
 export type Ending = { readonly client: Client; readonly provider: Provider; readonly model: string; readonly destroyed: string; readonly orderly: string };
@@ -29,23 +27,30 @@ const CUTS = ['fake-truncate', 'fake-reset-mid', 'fake-error-mid'];
 /** A provider's status, and the gateway's for it. */
 const STATUSES: readonly (readonly [asked: number, answered: number])[] = [[400, 400], [401, 502], [404, 404], [429, 429], [500, 502], [503, 502]];
 const CANCEL_MS_MAX = 20_000;
+/** Who is sent a dialect's requests as they came. */
+const MAKERS: Readonly<Record<Dialect, Provider>> = { chat: 'openai', responses: 'openai', messages: 'anthropic' };
 
 type Trial = {
   readonly client: Client;
   readonly provider: Provider;
   readonly gateway: RunningGateway;
-  readonly proxy: OrderlyProxy;
+  /** Ends in order what the gateway breaks off. */
+  readonly orderly: Proxy;
   readonly endings: Ending[];
   /** Asks with a model of the sandbox. */
-  run(operation: Order['operation'], model: string, more?: Partial<Order>): Promise<{ seen: Seen; upstream: readonly RecordedCall[] }>;
+  run(operation: Order['operation'], model: string, more?: Partial<Order>): Promise<Ran>;
 };
+
+/** What the client made of it, what it sent and got, and what the provider got. */
+type Ran = { readonly seen: Seen; readonly sent: readonly Exchange[]; readonly upstream: readonly RecordedCall[] };
 
 /** One client at every provider, in front of a gateway of its own. */
 export async function tryClient(client: Client, tell: (row: Row) => void): Promise<readonly Ending[]> {
   const ends: (() => unknown)[] = [];
   const settings = { GATEWAY_COMPAT_NAME: 'compat', GATEWAY_MAX_RETRIES: '0', ...(client.dialect === 'messages' && { OPENAI_API: 'responses' }) };
   const gateway = await startGateway({ after: (end) => void ends.push(end as () => unknown) }, settings);
-  const proxy = await startOrderlyProxy(gateway.url);
+  const proxy = await startProxy(gateway.url, { isOrderly: false });
+  const orderly = await startProxy(gateway.url, { isOrderly: true });
   const start = (): Child => new Child(client.runtime, client.program, client.words);
   let child = start();
   const endings: Ending[] = [];
@@ -55,26 +60,34 @@ export async function tryClient(client: Client, tell: (row: Row) => void): Promi
         // The list is cut at its front; what is in it is not replaced.
         const before = new Set(gateway.sandbox.calls);
         if (child.hasEnded) child = start();
-        const seen = await child.run({ operation, url: gateway.url, token: TOKEN, model: `${provider}/${model}`, ...more });
-        return { seen, upstream: gateway.sandbox.calls.filter((call) => !before.has(call)) };
+        const seen = await child.run({ operation, url: proxy.url, token: TOKEN, model: `${provider}/${model}`, ...more });
+        return { seen, sent: proxy.takeExchanges(), upstream: gateway.sandbox.calls.filter((call) => !before.has(call)) };
       };
-      const trial: Trial = { client, provider, gateway, proxy, endings, run };
-      const cases: Record<string, Verdict> = {};
-      for (const [name, judge] of Object.entries(CASES)) {
-        const why = client.without[name as Case];
-        cases[name] = why === undefined ? await judge(trial) : { is: 'without', why };
-      }
+      const trial: Trial = { client, provider, gateway, orderly, endings, run };
+      const cases = {} as Record<Case, Verdict>;
+      for (const name of CASE_NAMES) cases[name] = await judged(trial, name);
       tell({ client, provider, cases });
     }
   } finally {
     child.close();
     proxy.close();
+    orderly.close();
     for (const end of ends) await end();
   }
   return endings;
 }
 
-export const CASES: Readonly<Record<Case | 'state' | 'state streamed', (trial: Trial) => Promise<Verdict>>> = {
+async function judged(trial: Trial, name: Case): Promise<Verdict> {
+  const { client, provider } = trial;
+  const lacks = client.lacks[name];
+  if (lacks !== undefined) return { is: 'none', why: lacks };
+  const verdict = await CASES[name](trial);
+  const cannot = reasonOf(client, name, provider);
+  if (cannot === undefined || verdict.is === 'none') return verdict;
+  return verdict.is === 'FAIL' ? { is: 'cannot', why: cannot } : { is: 'FAIL', why: `it can, although "${cannot}"` };
+}
+
+const CASES: Readonly<Record<Case, (trial: Trial) => Promise<Verdict>>> = {
   chat: async ({ run }) => answered((await run('ask', 'fake-chat')).seen, 'Hello from fake-chat! You wrote: '),
   stream: async ({ run }) => {
     const { seen } = await run('ask', 'fake-chat', { isStream: true });
@@ -110,7 +123,10 @@ export const CASES: Readonly<Record<Case | 'state' | 'state streamed', (trial: T
   },
   failures: tryFailures,
   cut: tryCuts,
+  relay: tryRelay,
 };
+
+export const CASE_NAMES = Object.keys(CASES) as readonly Case[];
 
 function answered(seen: Seen, text: string): Verdict {
   return seen.error === undefined && seen.text?.includes(text) === true ? OK : fail(seen, `no "${text}"`);
@@ -122,10 +138,15 @@ function fail(seen: Seen, why: string): Verdict {
   return { is: 'FAIL', why: `${why}; ${instead.slice(0, 600)}` };
 }
 
-async function tryLoop({ client, run }: Trial, isStream: boolean): Promise<Verdict> {
-  const { seen, upstream } = await run('loop', 'fake-tool-loop', { isStream });
-  const lost = stateOf(client, isStream);
-  if (lost !== true && upstream.length === 2 && seen.error?.status === 400) return { is: 'without', why: `this provider insists on its state; ${lost}` };
+/** A client that loses what a provider wants back gets on where the model does not reason unasked. */
+async function tryLoop(trial: Trial, isStream: boolean): Promise<Verdict> {
+  const { client, provider, run } = trial;
+  const verdict = loopVerdict(trial, await run('loop', 'fake-tool-loop', { isStream }));
+  const isLost = reasonOf(client, isStream ? 'state streamed' : 'state', provider) !== undefined;
+  return verdict.is === 'FAIL' && isLost ? loopVerdict(trial, await run('loop', 'fake-plain-loop', { isStream })) : verdict;
+}
+
+function loopVerdict({ client }: Trial, { seen, upstream }: Ran): Verdict {
   const names = (seen.calls ?? []).map(({ name }) => name).join(' ');
   if (client.isAgent ? upstream.length < 3 : names !== 'weather weather clock' || upstream.length !== 3) return fail(seen, `called ${names} in ${upstream.length} requests`);
   return answered(seen, 'The tools say: ');
@@ -133,23 +154,16 @@ async function tryLoop({ client, run }: Trial, isStream: boolean): Promise<Verdi
 
 /** Whether what the provider wants back comes back, by the second request of a loop. */
 async function tryState({ client, provider, run }: Trial, isStream: boolean): Promise<Verdict> {
-  if (client.without[isStream ? 'loop streamed' : 'loop'] !== undefined) return { is: 'without', why: 'no loop' };
   const { seen, upstream } = await run('loop', 'fake-tool-loop', { isStream, isThinking: true });
   // An agent may ask for other things before.
   const second = client.isAgent ? upstream.at(-1) : upstream[1];
   if (second === undefined) return fail(seen, 'one request');
   const state = stateIn(provider, second);
-  const expected = stateOf(client, isStream);
-  if (state === 'none') return { is: 'without', why: 'this API of the provider has none' };
-  if (expected !== true) return state === 'lost' ? { is: 'without', why: expected } : fail(seen, 'the state came back, against expectation');
+  if (state === 'none') return { is: 'none', why: 'this API of the provider has none' };
   return state === 'kept' && upstream.length >= 3 ? OK : fail(seen, `the state was ${state}, ${upstream.length} requests`);
 }
 
-function stateOf({ state }: Client, isStream: boolean): true | string {
-  return isStream ? state.streamed : state.whole;
-}
-
-function stateIn(provider: Provider, { path, body }: RecordedCall): State {
+function stateIn(provider: Provider, { path, body }: RecordedCall): 'kept' | 'lost' | 'none' {
   switch (provider) {
     case 'anthropic':
       return /"signature":"[^"]|"redacted_thinking"/.test(body) ? 'kept' : 'lost';
@@ -167,7 +181,7 @@ async function tryThinking({ client, provider, run }: Trial): Promise<Verdict> {
     const { seen, upstream } = await run('ask', 'fake-thinking', { isStream, isThinking: true });
     if (seen.error !== undefined) return fail(seen, 'raised');
     const isHidden = provider === 'openai' && upstream[0]?.path.includes('/responses') !== true;
-    if (isHidden) return { is: 'without', why: 'this API of the provider discloses none' };
+    if (isHidden) return { is: 'none', why: 'this API of the provider discloses none' };
     if (seen.thinking?.includes('Somebody wrote to me.') !== true) return fail(seen, `no reasoning ${isStream ? 'streamed' : 'whole'} from ${client.dialect}`);
   }
   return OK;
@@ -194,18 +208,47 @@ function wrongError({ classes }: Client, { error }: Seen, status: number): strin
   return error.status === null || error.status === status ? undefined : `status ${error.status} instead of ${status}`;
 }
 
-/** A stream that ends too early is raised, whichever way. What is left of the sentence is told apart. */
-async function tryCuts({ client, provider, endings, proxy, run }: Trial): Promise<Verdict> {
+/** A stream that ends too early is raised, whichever way, as what the client has for it. What is left of the sentence is told apart. */
+async function tryCuts({ client, provider, endings, orderly, run }: Trial): Promise<Verdict> {
   let verdict = OK;
   for (const model of CUTS) {
-    const orderly = await run('ask', model, { isStream: true, url: proxy.url });
-    const sentences = [...proxy.lastBody().matchAll(/"message":("(?:[^"\\]|\\.)*")/g)].map(([, text = '""']) => JSON.parse(text) as string);
+    const inOrder = await run('ask', model, { isStream: true, url: orderly.url });
+    const body = orderly.takeExchanges().at(-1)?.answer ?? '';
+    const sentences = [...body.matchAll(/"message":("(?:[^"\\]|\\.)*")/g)].map(([, text = '""']) => JSON.parse(text) as string);
     const destroyed = await run('ask', model, { isStream: true });
     const sentence = sentences.at(-1) ?? '?';
-    endings.push({ client, provider, model, destroyed: told(destroyed.seen, sentence), orderly: told(orderly.seen, sentence) });
-    if (destroyed.seen.error === undefined || destroyed.seen.error.classes[0] === PROGRAM_ENDED) verdict = fail(destroyed.seen, `${model}: nothing raised`);
+    endings.push({ client, provider, model, destroyed: told(destroyed.seen, sentence), orderly: told(inOrder.seen, sentence) });
+    const { error } = destroyed.seen;
+    if (error === undefined || error.classes[0] === PROGRAM_ENDED) verdict = fail(destroyed.seen, `${model}: nothing raised`);
+    else if (!error.classes.includes(client.classes.cut)) verdict = fail(destroyed.seen, `${model}: ${error.classes.join(' < ')} instead of ${client.classes.cut}`);
   }
   return verdict;
+}
+
+/** A request to the dialect's maker arrives as the client sent it, but for what the gateway says that it changes. */
+async function tryRelay({ client, provider, run }: Trial): Promise<Verdict> {
+  if (provider !== MAKERS[client.dialect]) return { is: 'none', why: 'translated' };
+  const { seen, sent, upstream } = await run('loop', 'fake-tool-loop', { isStream: true, isThinking: true });
+  const posted = sent.filter(({ path }) => !path.includes('/models'));
+  if (upstream.length < 2 || posted.length < upstream.length) return fail(seen, `${posted.length} requests, ${upstream.length} arrived`);
+  const bodies = posted.filter(({ body }) => body !== '').map(({ body }) => asRelayed(body));
+  const changed = upstream.findIndex(({ body }, index) => JSON.stringify(JSON.parse(body)) !== bodies[index]);
+  if (changed === -1) return OK;
+  return { is: 'FAIL', why: `sent ${bodies[changed]}, arrived ${upstream[changed]?.body}` };
+}
+
+type Sent = { model: string; user?: string; safety_identifier?: string; prompt_cache_key?: string; metadata?: { user_id?: string } };
+
+/** The body as the maker gets it: the model without its prefix, and digests for names of users and caches. */
+function asRelayed(text: string): string {
+  const body = JSON.parse(text) as Sent;
+  const hashed = (kind: string, name: string): string => createHash('sha256').update(JSON.stringify([kind, 'default', name])).digest('hex');
+  body.model = body.model.slice(body.model.indexOf('/') + 1);
+  if (body.user !== undefined) body.user = hashed('user', body.user);
+  if (body.safety_identifier !== undefined) body.safety_identifier = hashed('user', body.safety_identifier);
+  if (body.prompt_cache_key !== undefined) body.prompt_cache_key = hashed('cache', body.prompt_cache_key);
+  if (body.metadata?.user_id !== undefined) body.metadata.user_id = hashed('user', body.metadata.user_id);
+  return JSON.stringify(body);
 }
 
 function told({ error }: Seen, sentence: string): string {

@@ -37,6 +37,7 @@ export class Child {
   readonly #child: ChildProcess;
   #waiting: ((seen: Seen) => void) | undefined;
   #complaints = '';
+  #isClosed = false;
 
   constructor(runtime: Runtime, program: string, words: readonly string[]) {
     const [command, file] = commandOf(runtime, program);
@@ -50,13 +51,16 @@ export class Child {
   }
 
   get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+    return this.#isClosed || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   /** One at a time. */
   run(order: Order): Promise<Seen> {
     return new Promise((resolve) => {
-      const guard = setTimeout(() => this.#settle(failed('no answer')), ORDER_MS_MAX);
+      const guard = setTimeout(() => {
+        this.#settle(failed('no answer'));
+        this.close();
+      }, ORDER_MS_MAX);
       this.#waiting = (seen) => {
         clearTimeout(guard);
         resolve(seen);
@@ -66,6 +70,7 @@ export class Child {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#child.kill('SIGKILL');
   }
 

@@ -2,8 +2,15 @@
 
 import type { Runtime } from './packages.ts';
 
+export const PROVIDERS = ['anthropic', 'openai', 'gemini', 'compat'] as const;
+export type Provider = (typeof PROVIDERS)[number];
 export type Dialect = 'chat' | 'responses' | 'messages';
-export type Case = 'chat' | 'stream' | 'loop' | 'loop streamed' | 'parallel' | 'image' | 'thinking' | 'usage' | 'cancel' | 'failures' | 'cut';
+export type Case =
+  | 'chat' | 'stream' | 'loop' | 'loop streamed' | 'state' | 'state streamed' | 'parallel' | 'image' | 'thinking' | 'usage' | 'cancel'
+  | 'failures' | 'cut' | 'relay';
+
+/** A sentence for each provider where it is so. */
+type Reasons = string | Partial<Readonly<Record<Provider, string>>>;
 
 export type Client = {
   readonly name: string;
@@ -11,38 +18,51 @@ export type Client = {
   readonly runtime: Runtime;
   readonly program: string;
   readonly words: readonly string[];
-  /** What it raises for an answer's status. */
-  readonly classes: Readonly<Record<number, string>>;
-  /** Whether it brings back what a provider wants to see again; a sentence says why not. */
-  readonly state: { readonly whole: true | string; readonly streamed: true | string };
+  /** What it raises for an answer's status; `cut` for a stream that ends too early. */
+  readonly classes: Readonly<Record<number | 'cut', string>>;
   /** Whether it is an agent: with tools, words and wishes of its own. */
   readonly isAgent: boolean;
-  /** What it does not do, and why. */
-  readonly without: Partial<Readonly<Record<Case, string>>>;
+  /** What it offers no way to try. */
+  readonly lacks: Partial<Readonly<Record<Case, string>>>;
+  /** What fails because of what it does itself. Tried all the same: that it succeeds is a failure of this table. */
+  readonly cannot: Partial<Readonly<Record<Case, Reasons>>>;
 };
 
-const OFFICIAL = { 400: 'BadRequestError', 401: 'AuthenticationError', 404: 'NotFoundError', 429: 'RateLimitError', 502: 'InternalServerError' };
-const AI_SDK = { 400: 'AI_APICallError', 401: 'AI_APICallError', 404: 'AI_APICallError', 429: 'AI_APICallError', 502: 'AI_APICallError' };
-const PYDANTIC = { 400: 'ModelHTTPError', 401: 'ModelHTTPError', 404: 'ModelHTTPError', 429: 'ModelHTTPError', 502: 'ModelHTTPError' };
+const OFFICIAL = { 400: 'BadRequestError', 401: 'AuthenticationError', 404: 'NotFoundError', 429: 'RateLimitError', 502: 'InternalServerError', cut: 'APIError' };
+const AI_SDK = { 400: 'AI_APICallError', 401: 'AI_APICallError', 404: 'AI_APICallError', 429: 'AI_APICallError', 502: 'AI_APICallError', cut: 'Error' };
+const PYDANTIC = { 400: 'ModelHTTPError', 401: 'ModelHTTPError', 404: 'ModelHTTPError', 429: 'ModelHTTPError', 502: 'ModelHTTPError', cut: 'ModelAPIError' };
 /** It chooses by words that it finds in the message, so of a failure at the provider only the base is certain. */
-const LITELLM = { ...OFFICIAL, 502: 'APIError' };
-const AGENT = { 400: 'AgentError', 401: 'AgentError', 404: 'AgentError', 429: 'AgentError', 502: 'AgentError' };
-const KEEPS = { whole: true, streamed: true } as const;
-const BY_HAND = { whole: true, streamed: 'streams put together by hand keep the usual fields only' } as const;
+const LITELLM = { ...OFFICIAL, 502: 'APIError', cut: 'MidStreamFallbackError' };
+const AGENT = { 400: 'AgentError', 401: 'AgentError', 404: 'AgentError', 429: 'AgentError', 502: 'AgentError', cut: 'AgentError' };
+const NO_FIELD = 'it reads no field for it';
+const BY_HAND = { 'state streamed': 'streams put together by hand keep the usual fields only' } as const;
+const LAST_PIECE = 'of a field that it does not know it keeps the last piece';
+const NEVER_KEEPS = { state: NO_FIELD, 'state streamed': NO_FIELD } as const;
+const UNKNOWN_NAMES = 'of models whose names it does not know it asks for none';
+const NO_THINKING = 'it reads no reasoning in this format';
+/** `provider_specific_fields`, which the sandbox refuses as any unknown field of a message. */
+const OWN_FIELD = 'it sends a field of its own back with the message, which the maker does not know';
+const NO_CANCEL = { cancel: 'it offers no way to leave a stream' } as const;
 
 function client(name: string, dialect: Dialect, run: readonly [Runtime, string, ...string[]], more: Partial<Client> = {}): Client {
   const [runtime, program, ...words] = run;
-  return { name, dialect, runtime, program, words, classes: OFFICIAL, state: KEEPS, isAgent: false, without: {}, ...more };
+  return { name, dialect, runtime, program, words, classes: OFFICIAL, isAgent: false, lacks: {}, cannot: {}, ...more };
+}
+
+/** Why a client cannot do something at a provider; undefined where it can. */
+export function reasonOf({ cannot }: Client, name: Case, provider: Provider): string | undefined {
+  const reasons = cannot[name];
+  return typeof reasons === 'string' ? reasons : reasons?.[provider];
 }
 
 export const CLIENTS: readonly Client[] = [
-  client('openai-node chat', 'chat', ['node', 'openai-chat.mjs', 'events'], { state: BY_HAND }),
+  client('openai-node chat', 'chat', ['node', 'openai-chat.mjs', 'events'], { cannot: BY_HAND }),
   client('openai-node chat helper', 'chat', ['node', 'openai-chat.mjs', 'helper'], {
-    without: { thinking: 'of a field that it does not know it keeps the last piece' },
+    cannot: { thinking: { anthropic: LAST_PIECE, compat: LAST_PIECE } },
   }),
   client('openai-node responses', 'responses', ['node', 'openai-responses.mjs', 'events']),
   client('openai-node responses helper', 'responses', ['node', 'openai-responses.mjs', 'helper']),
-  client('openai-python chat', 'chat', ['python', 'openai_chat.py', 'events'], { state: BY_HAND }),
+  client('openai-python chat', 'chat', ['python', 'openai_chat.py', 'events'], { cannot: BY_HAND }),
   client('openai-python chat helper', 'chat', ['python', 'openai_chat.py', 'helper']),
   client('openai-python responses', 'responses', ['python', 'openai_responses.py', 'events']),
   client('openai-python responses helper', 'responses', ['python', 'openai_responses.py', 'helper']),
@@ -50,44 +70,37 @@ export const CLIENTS: readonly Client[] = [
   client('anthropic-node helper', 'messages', ['node', 'anthropic.mjs', 'helper']),
   client('anthropic-python', 'messages', ['python', 'anthropic_messages.py', 'events']),
   client('anthropic-python helper', 'messages', ['python', 'anthropic_messages.py', 'helper']),
-  client('ai-sdk openai chat', 'chat', ['node', 'ai-sdk.mjs', 'chat'], {
-    classes: AI_SDK,
-    state: { whole: 'it reads no field for it', streamed: 'it reads no field for it' },
-    without: { thinking: 'it reads no reasoning in this format' },
-  }),
+  client('ai-sdk openai chat', 'chat', ['node', 'ai-sdk.mjs', 'chat'], { classes: AI_SDK, cannot: { ...NEVER_KEEPS, thinking: NO_THINKING } }),
   client('ai-sdk openai responses', 'responses', ['node', 'ai-sdk.mjs', 'responses'], { classes: AI_SDK }),
   client('ai-sdk openai-compatible', 'chat', ['node', 'ai-sdk.mjs', 'compatible'], { classes: AI_SDK }),
   client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], { classes: AI_SDK }),
-  client('langchain-openai chat', 'chat', ['langchain', 'langchain_chat.py', 'chat'], {
-    state: { whole: 'it reads no field for it', streamed: 'it reads no field for it' },
-    without: { thinking: 'it reads no reasoning in this format' },
-  }),
+  client('langchain-openai chat', 'chat', ['langchain', 'langchain_chat.py', 'chat'], { cannot: { ...NEVER_KEEPS, thinking: NO_THINKING } }),
   client('langchain-openai responses', 'responses', ['langchain', 'langchain_chat.py', 'responses']),
   client('langchain-anthropic', 'messages', ['langchain', 'langchain_chat.py', 'anthropic']),
   client('pydantic-ai chat', 'chat', ['pydantic', 'pydantic_agent.py', 'chat'], { classes: PYDANTIC }),
   client('pydantic-ai responses', 'responses', ['pydantic', 'pydantic_agent.py', 'responses'], {
     classes: PYDANTIC,
-    state: { whole: 'of models whose names it does not know it asks for none', streamed: 'of models whose names it does not know it asks for none' },
+    cannot: { state: UNKNOWN_NAMES, 'state streamed': UNKNOWN_NAMES },
   }),
   client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], { classes: PYDANTIC }),
   client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai'], {
     classes: LITELLM,
-    state: { whole: true, streamed: 'of a stream that it puts together it keeps the usual fields only' },
-    without: { cancel: 'it offers no way to leave a stream' },
+    lacks: NO_CANCEL,
+    cannot: {
+      loop: { openai: OWN_FIELD },
+      parallel: { openai: OWN_FIELD },
+      relay: { openai: OWN_FIELD },
+      'state streamed': 'of a stream that it puts together it keeps the usual fields only',
+    },
   }),
-  client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic'], {
-    classes: LITELLM,
-    without: { cancel: 'it offers no way to leave a stream' },
-  }),
-  client('llm', 'chat', ['llm', 'llm_client.py'], {
-    state: { whole: 'it reads no field for it', streamed: 'it reads no field for it' },
-    without: { thinking: 'it keeps no reasoning of this format', cancel: 'it offers no way to leave a stream' },
-  }),
+  client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic'], { classes: LITELLM, lacks: NO_CANCEL }),
+  client('llm', 'chat', ['llm', 'llm_client.py'], { lacks: NO_CANCEL, cannot: { ...NEVER_KEEPS, thinking: 'it keeps no reasoning of this format' } }),
   client('Claude Code', 'messages', ['node', 'claude-code.mjs'], {
     classes: AGENT,
     isAgent: true,
-    without: {
+    lacks: {
       'loop streamed': 'it always streams',
+      'state streamed': 'it always streams',
       image: 'its command line takes none',
       thinking: 'it prints none',
     },
@@ -95,9 +108,10 @@ export const CLIENTS: readonly Client[] = [
   client('Codex', 'responses', ['node', 'codex.mjs'], {
     classes: AGENT,
     isAgent: true,
-    without: {
+    lacks: {
       stream: 'it prints no pieces',
       'loop streamed': 'it always streams',
+      'state streamed': 'it always streams',
       image: 'its command line takes a file, not data',
       thinking: 'it prints none',
       cancel: 'it prints no pieces that one could wait for',

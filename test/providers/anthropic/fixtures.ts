@@ -31,7 +31,7 @@ export function request(fields: Partial<ChatRequest> = {}): ChatRequest {
     tools: [],
     toolChoice: undefined,
     thinking: undefined,
-    providerOptions: undefined,
+    output: undefined, cache: undefined, user: undefined, providerOptions: undefined,
     ...fields,
   };
 }

@@ -8,7 +8,7 @@ import { encodeState } from '../../../src/core/provider-state.ts';
 import { createRandom } from '../../base/random.ts';
 import { adapter, assistant, call, options, payload, payloadText, request, result, text, user } from './fixtures.ts';
 
-const LOOK: Tool = { name: 'look', description: 'Looks', parameters: new RawJson('{"type":"object","properties":{"b":{},"a":{}}}') };
+const LOOK: Tool = { name: 'look', description: 'Looks', parameters: new RawJson('{"type":"object","properties":{"b":{},"a":{}}}'), strict: undefined };
 
 describe('encodeChat maps', () => {
   test('a plain request to the smallest payload, with max_tokens 4096', () => {
@@ -80,7 +80,7 @@ describe('encodeChat maps', () => {
   });
 
   test('a tool without parameters to an empty object schema', () => {
-    const bare: Tool = { name: 'now', description: undefined, parameters: undefined };
+    const bare: Tool = { name: 'now', description: undefined, parameters: undefined, strict: undefined };
     assert.deepEqual(payload({ tools: [bare] })['tools'], [{ name: 'now', input_schema: { type: 'object', properties: {} } }]);
   });
 
@@ -92,16 +92,16 @@ describe('encodeChat maps', () => {
   ];
   for (const [schema, sent] of schemas) {
     test(`the schema ${schema} to ${sent}`, () => {
-      const tool: Tool = { name: 'n', description: undefined, parameters: new RawJson(schema) };
+      const tool: Tool = { name: 'n', description: undefined, parameters: new RawJson(schema), strict: undefined };
       assert.ok(payloadText({ tools: [tool] }).includes(`"input_schema":${sent}}`));
     });
   }
 
   const choices: [ChatRequest['toolChoice'], unknown][] = [
-    [{ mode: 'auto' }, { type: 'auto' }],
-    [{ mode: 'none' }, { type: 'none' }],
-    [{ mode: 'required' }, { type: 'any' }],
-    [{ mode: 'tool', name: 'look' }, { type: 'tool', name: 'look' }],
+    [{ mode: 'auto', parallel: undefined }, { type: 'auto' }],
+    [{ mode: 'none', parallel: undefined }, { type: 'none' }],
+    [{ mode: 'required', parallel: undefined }, { type: 'any' }],
+    [{ mode: 'tool', name: 'look', parallel: undefined }, { type: 'tool', name: 'look' }],
     [undefined, undefined],
   ];
   for (const [toolChoice, sent] of choices) {
@@ -111,10 +111,10 @@ describe('encodeChat maps', () => {
   }
 
   test('tool_choice without tools only where it is forced', () => {
-    assert.equal(payload({ toolChoice: { mode: 'auto' } })['tool_choice'], undefined);
-    assert.equal(payload({ toolChoice: { mode: 'none' } })['tool_choice'], undefined);
-    assert.deepEqual(payload({ toolChoice: { mode: 'required' } })['tool_choice'], { type: 'any' });
-    assert.deepEqual(payload({ toolChoice: { mode: 'tool', name: 'x' } })['tool_choice'], { type: 'tool', name: 'x' });
+    assert.equal(payload({ toolChoice: { mode: 'auto', parallel: undefined } })['tool_choice'], undefined);
+    assert.equal(payload({ toolChoice: { mode: 'none', parallel: undefined } })['tool_choice'], undefined);
+    assert.deepEqual(payload({ toolChoice: { mode: 'required', parallel: undefined } })['tool_choice'], { type: 'any' });
+    assert.deepEqual(payload({ toolChoice: { mode: 'tool', name: 'x', parallel: undefined } })['tool_choice'], { type: 'tool', name: 'x' });
   });
 
   test('provider_options over everything, null removing and numbers digit for digit', () => {
@@ -264,8 +264,8 @@ describe('thinking', () => {
 
   test('a budget gives way to a forced tool choice, which models with one refuse', () => {
     const fields = { model: 'claude-opus-4-5', thinking: on(), tools: [LOOK] };
-    assert.deepEqual(thinkingOf({ ...fields, toolChoice: { mode: 'required' } }), { max_tokens: 4096, thinking: { type: 'disabled' } });
-    assert.deepEqual(thinkingOf({ ...fields, toolChoice: { mode: 'auto' } }), {
+    assert.deepEqual(thinkingOf({ ...fields, toolChoice: { mode: 'required', parallel: undefined } }), { max_tokens: 4096, thinking: { type: 'disabled' } });
+    assert.deepEqual(thinkingOf({ ...fields, toolChoice: { mode: 'auto', parallel: undefined } }), {
       max_tokens: 12_288,
       thinking: { type: 'enabled', budget_tokens: 8192 },
     });

@@ -89,11 +89,11 @@ test('no model name leaves its place in the URL', () => {
   assert.ok(accepted > 5000, `${accepted} accepted`);
 });
 
-test('the support table takes a stand on every feature and refuses only images by URL', () => {
+test('the support table takes a stand on every feature and refuses only images by URL and single calls', () => {
   assert.deepEqual(Object.keys(adapter.support).sort(), [...REQUEST_FEATURES].sort());
   assert.deepEqual(
     REQUEST_FEATURES.filter((feature) => adapter.support[feature].is === 'refused'),
-    ['user image (url)'],
+    ['user image (url)', 'tool_choice.parallel false'],
   );
 });
 
@@ -122,10 +122,11 @@ test('decodeModels keeps the models that generate, and those that do not say', (
       nextPageToken: 'next',
     }),
   );
+  const unsaid = { displayName: undefined, contextWindow: undefined, inputTokensMax: undefined, outputTokensMax: undefined, input: undefined, deprecatedAt: undefined };
   assert.deepEqual(page, {
     models: [
-      { id: 'gemini-3.8-flash', displayName: 'Gemini 3.8 Flash', contextWindow: 1_048_576, outputTokensMax: 65_536 },
-      { id: 'tunedModels/mine', displayName: undefined, contextWindow: undefined, outputTokensMax: undefined },
+      { ...unsaid, id: 'gemini-3.8-flash', displayName: 'Gemini 3.8 Flash', inputTokensMax: 1_048_576, outputTokensMax: 65_536 },
+      { ...unsaid, id: 'tunedModels/mine' },
     ],
     nextCursor: 'next',
   });

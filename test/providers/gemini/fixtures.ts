@@ -26,7 +26,7 @@ const PLAIN: ChatRequest = {
   tools: [],
   toolChoice: undefined,
   thinking: undefined,
-  providerOptions: undefined,
+  output: undefined, cache: undefined, user: undefined, providerOptions: undefined,
 };
 
 export function requestOf(fields: Partial<ChatRequest> = {}): ChatRequest {

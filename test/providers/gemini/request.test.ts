@@ -15,7 +15,7 @@ function beside(fields: Partial<ChatRequest>): string {
   return sent.slice(HI.length + 1).replace(/^,/, '').replace(/}$/, '');
 }
 
-const weather = { name: 'weather', description: 'Tells it', parameters: new RawJson('{"type":"object","x":1.0}') };
+const weather = { name: 'weather', description: 'Tells it', parameters: new RawJson('{"type":"object","x":1.0}'), strict: undefined };
 
 const rows: readonly (readonly [what: string, fields: Partial<ChatRequest>, sent: string])[] = [
   ['nothing else', {}, ''],
@@ -26,10 +26,10 @@ const rows: readonly (readonly [what: string, fields: Partial<ChatRequest>, sent
   ['top_p', { topP: 0.25 }, '"generationConfig":{"topP":0.25}'],
   ['stop', { stop: ['END', '\n'] }, '"generationConfig":{"stopSequences":["END","\\n"]}'],
   ['a tool, its schema digit for digit', { tools: [weather] }, '"tools":[{"functionDeclarations":[{"name":"weather","description":"Tells it","parametersJsonSchema":{"type":"object","x":1.0}}]}]'],
-  ['a tool without description and parameters', { tools: [{ name: 'now', description: undefined, parameters: undefined }] }, '"tools":[{"functionDeclarations":[{"name":"now","parametersJsonSchema":{"type":"object","properties":{}}}]}]'],
-  ['tool_choice auto without tools', { toolChoice: { mode: 'auto' } }, ''],
-  ['tool_choice none without tools', { toolChoice: { mode: 'none' } }, ''],
-  ['tool_choice required without tools', { toolChoice: { mode: 'required' } }, '"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}'],
+  ['a tool without description and parameters', { tools: [{ name: 'now', description: undefined, parameters: undefined, strict: undefined }] }, '"tools":[{"functionDeclarations":[{"name":"now","parametersJsonSchema":{"type":"object","properties":{}}}]}]'],
+  ['tool_choice auto without tools', { toolChoice: { mode: 'auto', parallel: undefined } }, ''],
+  ['tool_choice none without tools', { toolChoice: { mode: 'none', parallel: undefined } }, ''],
+  ['tool_choice required without tools', { toolChoice: { mode: 'required', parallel: undefined } }, '"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}'],
   ['thinking off, where nothing lower exists', { thinking: { enabled: false, effort: undefined } }, '"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}'],
 ];
 for (const [what, fields, sent] of rows) {
@@ -45,7 +45,7 @@ for (const [choice, config] of [
   [{ mode: 'tool', name: 'weather' }, { mode: 'ANY', allowedFunctionNames: ['weather'] }],
 ] as const) {
   test(`tool_choice ${choice.mode} becomes mode ${config.mode}`, () => {
-    assert.deepEqual(payload(requestOf({ tools: [weather], toolChoice: choice }))['toolConfig'], { functionCallingConfig: config });
+    assert.deepEqual(payload(requestOf({ tools: [weather], toolChoice: { ...choice, parallel: undefined } }))['toolConfig'], { functionCallingConfig: config });
   });
 }
 

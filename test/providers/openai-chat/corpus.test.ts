@@ -82,8 +82,8 @@ const usageOf = (usage: Json | undefined): Usage | undefined => {
   return {
     inputTokens: input,
     outputTokens: output,
-    cacheReadTokens: count(object(usage['prompt_tokens_details'])['cached_tokens'] ?? usage['cached_tokens']),
-    cacheWriteTokens: count(object(usage['prompt_tokens_details'])['cache_write_tokens']),
+    cacheReadTokens: count(object(usage['prompt_tokens_details'])['cached_tokens'] ?? usage['cached_tokens'] ?? usage['num_cached_tokens']),
+    cacheWriteTokens: count(object(usage['prompt_tokens_details'])['cache_write_tokens'] ?? usage['cache_creation_input_tokens']),
     reasoningTokens: Math.min(reasoning, output),
   };
 };
@@ -261,7 +261,7 @@ test('every recorded whole reply can be replayed to the host that gave it', { sk
     const call = adapter.encodeChat(
       {
         provider: undefined, model: 'm', system: undefined, maxTokens: undefined, temperature: undefined, topP: undefined,
-        stop: [], tools: [], toolChoice: undefined, thinking: undefined, providerOptions: undefined,
+        stop: [], tools: [], toolChoice: undefined, thinking: undefined, output: undefined, cache: undefined, user: undefined, providerOptions: undefined,
         turns: [
           { role: 'user', parts: [{ type: 'text', text: 'hi', state: undefined }] },
           { role: 'assistant', parts: reply.parts },

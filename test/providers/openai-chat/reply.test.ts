@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { isMadeCallId } from '../../../src/core/call-id.ts';
-import { replyToolCalls } from '../../../src/core/chat.ts';
+import { replyText, replyToolCalls } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { encodeState } from '../../../src/core/provider-state.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
@@ -207,6 +207,9 @@ test('usage is read from where each host puts it', () => {
   );
   assert.deepEqual(counts({ prompt_tokens: 10, completion_tokens: 8, prompt_cache_hit_tokens: 6 }), [10, 8, 6, 0, 0]);
   assert.deepEqual(counts({ prompt_tokens: 10, completion_tokens: 8, cached_tokens: 2 }), [10, 8, 2, 0, 0]);
+  assert.deepEqual(counts({ prompt_tokens: 10, completion_tokens: 8, num_cached_tokens: 2 }), [10, 8, 2, 0, 0]);
+  assert.deepEqual(counts({ prompt_tokens: 10, completion_tokens: 8, prompt_tokens_details: { cached_tokens: 2, cache_creation_tokens: 3 } }), [10, 8, 2, 3, 0]);
+  assert.deepEqual(counts({ prompt_tokens: 10, completion_tokens: 8, cache_creation_input_tokens: 3 }), [10, 8, 0, 3, 0]);
   assert.deepEqual(counts(undefined, { x_groq: { usage: { prompt_tokens: 1, completion_tokens: 2 } } }), [1, 2, 0, 0, 0]);
   const inChoice = JSON.stringify({ choices: [{ message: { content: 'x' }, usage: { prompt_tokens: 1 } }] });
   assert.deepEqual(good(openai.decodeChat(inChoice)).usage?.inputTokens, 1);
@@ -267,4 +270,11 @@ test('a thought signature travels on its call', () => {
   const signed = { ...fn('{}'), extra_content: { google: { thought_signature: 'sig' } } };
   const states = replyTo({ tool_calls: [signed, fn('{}', 'b')] }, 'stop', {}, 'compat').parts.map((part) => part.state);
   assert.deepEqual(states, [encodeState('openai-chat', 'compat', { thought_signature: 'sig' }), undefined]);
+});
+
+test('an answer in a schema that is refused, or cut, says so in its stop reason', () => {
+  const refused = replyTo({ content: null, refusal: "I can't help with that." }, 'stop');
+  assert.deepEqual([replyText(refused), refused.stopReason], ["I can't help with that.", 'refusal']);
+  const cut = replyTo({ content: '{"city":"Pa', refusal: null }, 'length');
+  assert.deepEqual([replyText(cut), cut.stopReason], ['{"city":"Pa', 'max_tokens']);
 });

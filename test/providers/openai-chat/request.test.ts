@@ -24,8 +24,8 @@ test('the call posts JSON to /chat/completions', () => {
 test('every field of a request goes out under its name', () => {
   const request = requestOf({
     system: 'be brief', maxTokens: 100, temperature: 0.5, topP: 0.9, stop: ['END', 'STOP'],
-    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","properties":{},"x":1.0}') }],
-    toolChoice: { mode: 'required' },
+    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","properties":{},"x":1.0}'), strict: undefined }],
+    toolChoice: { mode: 'required', parallel: undefined },
   });
   assert.equal(
     bodyText(openai, request),
@@ -68,15 +68,15 @@ test('a tool without parameters takes an empty object', () => {
 
 test('tool_choice goes out with tools, and without them only when forced', () => {
   const choice = (mode: 'auto' | 'none' | 'required', hasTools: boolean): unknown =>
-    payload(openai, requestOf({ toolChoice: { mode }, tools: hasTools ? [WEATHER] : [] }))['tool_choice'];
+    payload(openai, requestOf({ toolChoice: { mode, parallel: undefined }, tools: hasTools ? [WEATHER] : [] }))['tool_choice'];
   assert.deepEqual((['auto', 'none', 'required'] as const).map((mode) => choice(mode, true)), ['auto', 'none', 'required']);
   assert.deepEqual((['auto', 'none', 'required'] as const).map((mode) => choice(mode, false)), [undefined, undefined, 'required']);
-  const named = payload(openai, requestOf({ toolChoice: { mode: 'tool', name: 'weather' } }));
+  const named = payload(openai, requestOf({ toolChoice: { mode: 'tool', name: 'weather', parallel: undefined } }));
   assert.deepEqual(named['tool_choice'], { type: 'function', function: { name: 'weather' } });
 });
 
 test('llama.cpp, which ignores a named choice, is offered that tool alone', () => {
-  const request = requestOf({ tools: [WEATHER, { ...WEATHER, name: 'time' }], toolChoice: { mode: 'tool', name: 'time' } });
+  const request = requestOf({ tools: [WEATHER, { ...WEATHER, name: 'time' }], toolChoice: { mode: 'tool', name: 'time', parallel: undefined } });
   const sent = payload(adapterOf('llamacpp'), request);
   assert.equal(sent['tool_choice'], 'required');
   assert.deepEqual((sent['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name), ['time']);
@@ -197,7 +197,7 @@ test('ids that the host would refuse are mapped, alike on call and result', () =
 
 test('a schema goes out as it is written, after the members that some models demand', () => {
   const sent = (schema: string): string => {
-    const tools = [{ name: 'weather', description: undefined, parameters: new RawJson(schema) }];
+    const tools = [{ name: 'weather', description: undefined, parameters: new RawJson(schema), strict: undefined }];
     return /"parameters":(.*)\}\}\]\}$/.exec(bodyText(openai, requestOf({ tools })))?.[1] ?? '';
   };
   const whole = '{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"oneOf":[{"required":["a"]}],"additionalProperties":false,"$defs":{"b":{"const":1.0}}}';

@@ -21,7 +21,7 @@ export function requestOf(fields: Partial<ChatRequest> = {}): ChatRequest {
   return {
     provider: undefined, model: 'gpt-4o', system: undefined, turns: [user('hi')], maxTokens: undefined,
     temperature: undefined, topP: undefined, stop: [], tools: [], toolChoice: undefined, thinking: undefined,
-    providerOptions: undefined, ...fields,
+    output: undefined, cache: undefined, user: undefined, providerOptions: undefined, ...fields,
   };
 }
 
@@ -34,7 +34,7 @@ export const call = (id: string, args = '{}', state?: string): ToolCallPart => (
 export const result = (toolCallId: string, content: string, isError = false): Turn => ({
   role: 'tool', parts: [{ type: 'tool_result', toolCallId, content, isError }],
 });
-export const WEATHER = { name: 'weather', description: undefined, parameters: undefined };
+export const WEATHER = { name: 'weather', description: undefined, parameters: undefined, strict: undefined };
 
 export function options(json: string): JsonObject {
   return parseJson(json) as JsonObject;

@@ -21,6 +21,7 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [400, error({ code: 'content_filter', innererror: { code: 'ResponsibleAIPolicyViolation' } }), 'refusal', false],
   [400, error({ code: 'x', innererror: { code: 'ResponsibleAIPolicyViolation' } }), 'refusal', false],
   [400, error({ code: 'tool_use_failed', failed_generation: '{' }), 'server', true],
+  [400, error({ code: 'json_validate_failed', failed_generation: '{' }), 'server', true],
   [400, { code: 'invalid-argument', error: 'Incorrect API key provided: ab***' }, 'auth', false],
   [400, { code: 'invalid-argument', error: 'Bad stop' }, 'bad_request', false],
   [401, error({ code: 'invalid_api_key' }), 'auth', false],
@@ -93,4 +94,14 @@ test('tools refused beside reasoning are unsupported, with advice', () => {
     failure.message,
     'openai cannot express part of the request (HTTP 400, code invalid_request_error, parameter reasoning_effort): on this endpoint the model takes tools only with thinking off',
   );
+});
+
+test('an answer that does not match its schema is tried for once more', () => {
+  assert.equal(failureOf(400, error({ code: 'json_validate_failed' })).retriesMax, 1);
+  assert.equal(failureOf(400, error({ code: 'tool_use_failed' })).retriesMax, undefined);
+});
+
+test('a schema that is refused is named by its parameter', () => {
+  const failure = failureOf(400, error({ code: 'invalid_json_schema', param: 'text.format.schema' }));
+  assert.equal(failure.message, 'openai refused the request as malformed (HTTP 400, code invalid_json_schema, parameter text.format.schema)');
 });

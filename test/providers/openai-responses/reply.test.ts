@@ -272,7 +272,9 @@ test('a refusal to summarise reasoning says how to ask for none', () => {
 test('models are listed as everywhere', () => {
   assert.equal(responses.encodeModels(undefined).path, '/models');
   assert.deepEqual(responses.decodeModels('{"data":[{"id":"gpt-6-sol"}]}'), {
-    models: [{ id: 'gpt-6-sol', displayName: undefined, contextWindow: undefined, outputTokensMax: undefined }],
+    models: [
+      { id: 'gpt-6-sol', displayName: undefined, contextWindow: undefined, inputTokensMax: undefined, outputTokensMax: undefined, input: undefined, deprecatedAt: undefined },
+    ],
     nextCursor: undefined,
   });
 });

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { RawJson } from '../../../src/base/json/value.ts';
-import type { Effort, Thinking, Turn } from '../../../src/core/chat.ts';
+import type { ChatRequest, ContentPart, DocumentPart, Effort, OutputFormat, Thinking, ToolChoice, Turn } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { encodeState } from '../../../src/core/provider-state.ts';
 import { WEATHER, assistant, bodyText, call, options, payload, requestOf, result, text, user } from '../openai-chat/setup.ts';
@@ -27,8 +27,8 @@ test('the call posts JSON to /responses', () => {
 test('every field of a request goes out under its name', () => {
   const request = requestOf({
     model: 'gpt-6-sol', system: 'be brief', maxTokens: 100, temperature: 0.5, topP: 0.9,
-    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","x":1.0,"properties":{}}') }],
-    toolChoice: { mode: 'required' }, thinking: on('max'),
+    tools: [{ name: 'weather', description: 'tells it', parameters: new RawJson('{"type":"object","x":1.0,"properties":{}}'), strict: undefined }],
+    toolChoice: { mode: 'required', parallel: undefined }, thinking: on('max'),
   });
   assert.equal(
     bodyText(responses, request, true),
@@ -65,10 +65,10 @@ test('a tool without parameters takes an empty object', () => {
 
 test('tool_choice goes out with tools, and without them only when forced', () => {
   const choice = (mode: 'auto' | 'none' | 'required', hasTools: boolean): unknown =>
-    payload(responses, requestOf({ toolChoice: { mode }, tools: hasTools ? [WEATHER] : [] }))['tool_choice'];
+    payload(responses, requestOf({ toolChoice: { mode, parallel: undefined }, tools: hasTools ? [WEATHER] : [] }))['tool_choice'];
   assert.deepEqual((['auto', 'none', 'required'] as const).map((mode) => choice(mode, true)), ['auto', 'none', 'required']);
   assert.deepEqual((['auto', 'none', 'required'] as const).map((mode) => choice(mode, false)), [undefined, undefined, 'required']);
-  const named = payload(responses, requestOf({ tools: [WEATHER], toolChoice: { mode: 'tool', name: 'weather' } }));
+  const named = payload(responses, requestOf({ tools: [WEATHER], toolChoice: { mode: 'tool', name: 'weather', parallel: undefined } }));
   assert.deepEqual(named['tool_choice'], { type: 'function', name: 'weather' });
 });
 
@@ -273,4 +273,88 @@ test('the same request gives the same bytes, and a longer conversation begins wi
   const rendered = (kept: number): string => JSON.stringify(inputOf(turns.slice(0, kept))).slice(0, -1);
   assert.equal(rendered(6), rendered(6));
   for (const kept of [1, 3, 5]) assert.ok(rendered(6).startsWith(rendered(kept)), String(kept));
+});
+
+const SCHEMA = '{ "type":"object", "properties":{"2":{"type":"number","minimum":1.0},"1":{}}, "x-max":12345678901234567890 }';
+
+test('a schema goes out digit for digit, JSON without one as a json_object', () => {
+  const sent = (output: OutputFormat): string => bodyText(responses, requestOf({ output })).replace(/^.*"text":/, '"text":');
+  const output = { schema: new RawJson(SCHEMA), name: 'an-answer', strict: true };
+  assert.equal(sent(output), `"text":{"format":{"type":"json_schema","name":"an-answer","strict":true,"schema":${SCHEMA}}},"store":false}`);
+  assert.ok(sent({ ...output, strict: false }).includes('"strict":false'));
+  assert.equal(sent({ schema: undefined, name: 'output', strict: true }), '"text":{"format":{"type":"json_object"}},"store":false}');
+});
+
+test('a tool is strict only where the caller says so', () => {
+  const tools = [undefined, true, false].map((strict) => ({ ...WEATHER, strict }));
+  assert.deepEqual(payload(responses, requestOf({ tools }))['tools'], [
+    { type: 'function', name: 'weather', parameters: { type: 'object', properties: {} }, strict: false },
+    { type: 'function', name: 'weather', parameters: { type: 'object', properties: {}, required: [], additionalProperties: false }, strict: true },
+    { type: 'function', name: 'weather', parameters: { type: 'object', properties: {} }, strict: false },
+  ]);
+});
+
+test('one call at a time is asked for beside tools', () => {
+  const sent = (toolChoice: ToolChoice, hasTools = true): unknown[] => {
+    const fields = payload(responses, requestOf({ tools: hasTools ? [WEATHER] : [], toolChoice }));
+    return [fields['parallel_tool_calls'], fields['tool_choice']];
+  };
+  assert.deepEqual(sent({ mode: 'auto', parallel: false }), [false, 'auto']);
+  assert.deepEqual(sent({ mode: 'required', parallel: true }), [true, 'required']);
+  assert.deepEqual(sent({ mode: 'tool', name: 'weather', parallel: false }), [false, { type: 'function', name: 'weather' }]);
+  assert.deepEqual(sent({ mode: 'auto', parallel: false }, false), [undefined, undefined]);
+});
+
+test('hints go out under their names, the wish to keep a beginning for long as the model takes it', () => {
+  const sent = (fields: Partial<ChatRequest>): string => bodyText(responses, requestOf({ model: 'gpt-4o', ...fields })).replace(/^.*\]\}\],/, '');
+  assert.equal(sent({ user: 'u-digest', cache: { key: 'k-digest', ttl: 'short' } }), '"safety_identifier":"u-digest","prompt_cache_key":"k-digest","store":false}');
+  const long = { cache: { key: undefined, ttl: 'long' } } as const;
+  assert.equal(sent(long), '"store":false}');
+  assert.equal(sent({ ...long, model: 'gpt-4.1' }), '"prompt_cache_retention":"24h","store":false}');
+  assert.ok(sent({ ...long, model: 'gpt-6-sol' }).endsWith('"prompt_cache_options":{"ttl":"12h"},"store":false}'));
+});
+
+const words = (value: string): ContentPart => ({ type: 'text', text: value, state: undefined });
+const PDF: DocumentPart = { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' };
+const PDF_BY_URL: ContentPart = { type: 'document', mediaType: 'application/pdf', source: { type: 'url', url: 'https://x.test/a.pdf' }, name: 'a.pdf' };
+const TEXT_FILE: ContentPart = { type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64: Buffer.from('Grüße, 👋').toString('base64') }, name: 'a.txt' };
+const TEXT_BY_URL: ContentPart = { type: 'document', mediaType: 'text/plain', source: { type: 'url', url: 'https://x.test/a.txt' }, name: undefined };
+
+test('documents are files, with a name where they are held inline, or text', () => {
+  assert.deepEqual(inputOf([{ role: 'user', parts: [PDF, { ...PDF, name: undefined }, PDF_BY_URL, TEXT_FILE] }]), [
+    {
+      role: 'user',
+      content: [
+        { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+        { type: 'input_file', filename: 'document.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
+        { type: 'input_text', text: 'a.pdf' },
+        { type: 'input_file', file_url: 'https://x.test/a.pdf' },
+        { type: 'input_text', text: 'a.txt\n\nGrüße, 👋' },
+      ],
+    },
+  ]);
+});
+
+test('a text document by URL is refused by its place', () => {
+  const places = [
+    [[{ role: 'user', parts: [words('a'), TEXT_BY_URL] }], 'messages[0].content[1].url'],
+    [[assistant(call('c1')), { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c1', content: [TEXT_BY_URL], isError: false }] }], 'messages[1].content[0].content[0].url'],
+  ] as const satisfies readonly (readonly [readonly Turn[], string])[];
+  for (const [turns, place] of places) {
+    const refused = responses.encodeChat(requestOf({ turns }), false);
+    assert.ok(refused instanceof Failure);
+    assert.deepEqual([refused.kind, refused.message], ['unsupported', `${place}: a text document goes inline only`]);
+  }
+});
+
+test('the result of a tool holds whatever the tool gave, in its order; a failed one says so in front', () => {
+  const image: ContentPart = { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: 'iVBORw==' } };
+  const outputOf = (content: string | readonly ContentPart[], isError = false): unknown =>
+    (inputOf([assistant(call('c1')), { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c1', content, isError }] }])[1] as { output: unknown }).output;
+  const [text, picture] = [{ type: 'input_text', text: 'a chart' }, { type: 'input_image', image_url: 'data:image/png;base64,iVBORw==' }];
+  const file = { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' };
+  assert.deepEqual(outputOf([image, words('a chart'), PDF]), [picture, text, file]);
+  assert.deepEqual(outputOf([words('a chart')]), [text]);
+  assert.deepEqual(outputOf([words('a chart')], true), [{ type: 'input_text', text: 'Error' }, text]);
+  assert.equal(outputOf('broken', true), 'Error: broken');
 });

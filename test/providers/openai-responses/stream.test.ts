@@ -379,7 +379,7 @@ test('what any reply carries can go back', () => {
     const sent = responses.encodeChat(
       {
         provider: undefined, model: 'm', system: undefined, maxTokens: undefined, temperature: undefined, topP: undefined, stop: [], tools: [],
-        toolChoice: undefined, thinking: undefined, providerOptions: undefined, turns: [{ role: 'assistant', parts: reply.parts }],
+        toolChoice: undefined, thinking: undefined, output: undefined, cache: undefined, user: undefined, providerOptions: undefined, turns: [{ role: 'assistant', parts: reply.parts }],
       },
       false,
     );

@@ -1,10 +1,10 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { ChatRequest, Thinking } from '../../../src/core/chat.ts';
+import type { ChatRequest, ContentPart, Thinking, Turn } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
-import { WEATHER, assistant, bodyWith, fixture as chatFixture, good, options, payload, requestOf, text, user } from '../openai-chat/setup.ts';
+import { WEATHER, assistant, bodyWith, call, fixture as chatFixture, good, options, payload, requestOf, text, user } from '../openai-chat/setup.ts';
 import { bodyOf, fixture as responsesFixture, message, stateOf } from '../openai-responses/setup.ts';
 
 const auto = OPENAI_ROW.createAdapter('openai');
@@ -52,6 +52,28 @@ test('what provider_options puts in the place of the model, the tools or the sto
 
 test('a request with stop sequences stays where they exist', () => {
   for (const model of NEW) assert.equal(pathOf({ model, tools: [WEATHER], thinking: on, stop: ['END'] }), '/chat/completions', model);
+});
+
+const PDF_BY_URL: Turn = { role: 'user', parts: [{ type: 'document', mediaType: 'application/pdf', source: { type: 'url', url: 'https://x.test/a.pdf' }, name: undefined }] };
+const PDF: ContentPart = { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: undefined };
+const IMAGE: ContentPart = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } };
+const INLINE: Turn = { role: 'user', parts: [PDF, IMAGE] };
+const answered = (...content: readonly ContentPart[]): Turn[] => [
+  user('q'), assistant(call('c1')), { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c1', content, isError: false }] },
+];
+
+const DEMANDING: readonly Turn[][] = [[PDF_BY_URL], answered(IMAGE), answered({ type: 'text', text: 'a', state: undefined }, PDF)];
+const UNDEMANDING: readonly Turn[][] = [[INLINE], answered({ type: 'text', text: 'a', state: undefined })];
+
+test('PDFs by URL, and results of tools that are more than text, go where they can be said', () => {
+  for (const model of ['gpt-4o', 'gpt-5.3', 'llama-4', ...NEW, ...ONLY]) {
+    for (const turns of DEMANDING) assert.equal(pathOf({ model, turns }), '/responses', model);
+  }
+  for (const turns of UNDEMANDING) assert.equal(pathOf({ model: 'gpt-4o', turns }), '/chat/completions');
+  assert.equal(pathOf({ turns: answered(IMAGE), stop: ['END'] }), '/chat/completions');
+  const refused = auto.encodeChat(requestOf({ turns: [PDF_BY_URL], stop: ['END'] }), false);
+  assert.ok(refused instanceof Failure);
+  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: openai takes a PDF inline only']);
 });
 
 test('models that only Responses knows are asked there, and their stop sequences are refused', () => {
@@ -134,6 +156,8 @@ test('the matrix tells of both APIs where they differ, and refuses nothing', () 
   assert.deepEqual(support.max_tokens, { is: 'sent', as: '`max_completion_tokens`; by Responses: `max_output_tokens`' });
   assert.deepEqual(support.temperature, { is: 'sent', as: '`temperature`' });
   assert.deepEqual(support.stop, { is: 'sent', as: '`stop`, by Chat Completions' });
+  assert.deepEqual(support['user document (pdf url)'], { is: 'sent', as: '`input_file` with `file_url`, its name as text before it, by Responses' });
+  assert.ok(Object.values(support).every(({ is }) => is === 'sent' || is === 'translated'));
   assert.equal(support['thinking off'].is, 'translated');
   assert.equal(OPENAI_ROW.createAdapter('openai', { openAiApi: 'responses' }).support.stop.is, 'refused');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { HEADERS, at, chat, events, open, parsed, request } from '../client.ts';
 import type { Answer } from '../client.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { HEADERS, at, chat, events, open, parsed, request } from '../client.ts';
 import type { Answer } from '../client.ts';
 
@@ -144,7 +144,7 @@ const REFUSED: readonly (readonly [what: string, body: object, code: string | nu
   ['a wrong tool_choice', { tools: [WEATHER], tool_choice: 'any' }, 'invalid_value', /'any'/],
   ['the old name of the limit', { max_tokens: 5 }, 'unsupported_parameter', /Use 'max_completion_tokens' instead/],
   ['five stop sequences', { stop: ['1', '2', '3', '4', '5'] }, 'array_above_max_length', /array too long/],
-  ['an image by another scheme', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'file:///x' } }] }] }, 'invalid_type', /image_url\.url/],
+  ['an image by another scheme', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'file:///x' } }] }] }, 'invalid_value', /image_url\.url/],
   ['no messages', { messages: [] }, 'empty_array', /Invalid 'messages': empty array/],
   ['an empty list of tools', { tools: [] }, 'empty_array', /Invalid 'tools': empty array/],
   ['an empty list of calls', { messages: [USER, { role: 'assistant', content: 'x', tool_calls: [] }] }, 'empty_array', /messages\[1\]\.tool_calls/],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../../src/sandbox/index.ts';
 import { HEADERS, at, events, open, parsed, request } from '../client.ts';
 import type { Answer } from '../client.ts';
 
@@ -201,7 +201,7 @@ const REFUSED: readonly (readonly [what: string, body: object, code: string | nu
   ['a thought with text in the clear', { input: [USER, { type: 'reasoning', summary: [], encrypted_content: 'x', content: [] }] }, 'invalid_type', /input\[1\]\.content/],
   ['a phase that is none', { input: [USER, { role: 'assistant', content: 'x', phase: 'end' }] }, 'invalid_value', /'commentary'/],
   ['a nested tool', { tools: [{ type: 'function', function: { name: 'x' } }] }, 'missing_required_parameter', /tools\[0\]\.name/],
-  ['a loose schema of a strict tool', { tools: [tool('x', { type: 'object', properties: {} })] }, 'invalid_function_parameters', /additionalProperties/],
+  ['a loose schema of a strict tool', { tools: [tool('x', { type: 'object', properties: {} }, true)] }, 'invalid_function_parameters', /additionalProperties/],
   ['a schema of no object', { tools: [tool('x', { type: 'string' }, false)] }, 'invalid_function_parameters', /Invalid schema for function 'x'/],
   ['a choice of another tool', { tools: [WEATHER], tool_choice: { type: 'function', name: 'x' } }, null, /Tool choice 'x' not found/],
   ['a forced choice without tools', { tool_choice: 'required' }, null, /must be specified with 'tools'/],

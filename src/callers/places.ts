@@ -1,0 +1,48 @@
+/**
+ * Where the parts of a translated request stand in the body that the caller sent.
+ *
+ * What is wrong with a request is found behind the dialects, too, and said in the words of the gateway's own format:
+ * `messages[1].content[0]: …`. These are turned into the caller's own.
+ */
+
+import { renderPath } from '../base/fields.ts';
+import type { Path } from '../base/fields.ts';
+import type { Part, Turn } from '../core/chat.ts';
+
+/** A place in a conversation: a turn, one of its parts, and what lies in that part, which other formats may not have. */
+const PLACE = /\bmessages\[(\d+)\](?:\.content\[(\d+)\](?:\.content\[\d+\])?(?:\.[a-z_]+)?)?/g;
+/** A field beside the conversation, and one inside it. */
+const FIELD = /^([a-z_]+)(?:\[(\d+)\])?(?:\.([a-z_]+))?(?=: )/;
+
+export class Places {
+  readonly #paths = new Map<Part, Path>();
+
+  /** Remembers where a part stands, and returns it. */
+  put<T extends Part>(part: T, path: Path | undefined): T {
+    if (path !== undefined) this.#paths.set(part, path);
+    return part;
+  }
+
+  /** Remembers of a part that takes another's place. */
+  move<T extends Part>(from: Part, to: T): T {
+    return this.put(to, this.#paths.get(from));
+  }
+
+  /** The sentence with the caller's own places. `fields` says what fields of a chat are called: `name` or `name.inner`, with `N` for an index. */
+  told(sentence: string, turns: readonly Turn[], fields: Readonly<Record<string, string | undefined>>): string {
+    const [place = '', name = '', index, inner = ''] = FIELD.exec(sentence) ?? [];
+    const called = fields[`${name}.${inner}`] ?? fields[name];
+    if (called !== undefined) return called.replace('N', index ?? '') + sentence.slice(place.length);
+    return sentence.replace(PLACE, (place, turn: string, part: string | undefined) => {
+      const at = turns[Number(turn)]?.parts[Number(part ?? 0)];
+      const path = at === undefined ? undefined : this.#paths.get(at);
+      if (path === undefined) return place;
+      return part === undefined ? itemOf(renderPath(path)) : renderPath(path);
+    });
+  }
+}
+
+/** The item of the conversation in which a path lies: `input[3]` of `input[3].content[0]`. */
+function itemOf(path: string): string {
+  return /^\w+\[\d+\]/.exec(path)?.[0] ?? path;
+}

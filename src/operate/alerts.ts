@@ -1,0 +1,141 @@
+/**
+ * Alert rules for Prometheus. Each says what a person has to do about it; what mends itself is not among them.
+ *
+ * Format: prometheus.io/docs/prometheus/latest/configuration/alerting_rules.
+ */
+
+import { OF_GATEWAYS } from './questions.ts';
+
+type Alert = {
+  readonly name: string;
+  readonly expr: string;
+  /** How long it has to hold. */
+  readonly holds: string;
+  /** `page`: callers are failing. `ticket`: they will, or something is lost. */
+  readonly severity: 'page' | 'ticket';
+  readonly summary: string;
+  /** What to do. */
+  readonly action: string;
+};
+
+export const ALERTS: readonly Alert[] = [
+  {
+    name: 'GatewayAbsent',
+    expr: 'absent(gateway_build_info)',
+    holds: '5m',
+    severity: 'page',
+    summary: 'No gateway is being scraped.',
+    action: 'See whether any runs, and whether GATEWAY_METRICS or GATEWAY_METRICS_TOKEN keep the scraper out.',
+  },
+  {
+    name: 'GatewayChatsFailing',
+    // What callers did wrong or wanted is not among these kinds.
+    expr: `sum(rate(gateway_chats_total{error_type=~"auth|rate_limit|server|unknown|deadline|gateway"}[5m]))
+  / sum(rate(gateway_chats_total[5m])) > 0.05`,
+    holds: '10m',
+    severity: 'page',
+    summary: 'More than 5 % of all chats fail, and not because of what callers ask.',
+    action: 'The panel of failed chats says of which kind; then gateway --doctor --chat.',
+  },
+  {
+    name: 'GatewayKeyRejected',
+    expr: 'sum by (provider) (rate(gateway_upstream_attempts_total{outcome="auth"}[5m])) > 0',
+    holds: '5m',
+    severity: 'page',
+    summary: "{{ $labels.provider }} rejects the gateway's key.",
+    action: 'gateway --doctor names the variable to mend. A key in a file is read again at SIGHUP.',
+  },
+  {
+    name: 'GatewayProviderFailing',
+    expr: `sum by (provider) (rate(gateway_upstream_attempts_total{outcome=~"server|unknown"}[5m]))
+  / sum by (provider) (rate(gateway_upstream_attempts_total[5m])) > 0.25`,
+    holds: '10m',
+    severity: 'ticket',
+    summary: 'More than a quarter of the attempts at {{ $labels.provider }} fail.',
+    action: 'gateway --doctor tells trouble of the provider from trouble on the way to it.',
+  },
+  {
+    name: 'GatewayRetryBudgetSpent',
+    expr: 'sum by (provider) (rate(gateway_upstream_retry_refusals_total{reason="budget"}[5m])) > 0',
+    holds: '5m',
+    severity: 'ticket',
+    summary: 'So many calls of {{ $labels.provider }} fail that the budget for retries is spent.',
+    action: 'As for a failing provider: callers see its failures unsoftened.',
+  },
+  {
+    name: 'GatewayStreamsCut',
+    expr: 'sum by (provider) (rate(gateway_streams_cut_total{kind="server"}[15m])) > 0.05',
+    holds: '15m',
+    severity: 'ticket',
+    summary: 'Streams of {{ $labels.provider }} break off after they have begun.',
+    action: 'Look for a proxy on the way with a time limit; the log has the kind and the limit of each.',
+  },
+  {
+    name: 'GatewaySlowFirstEvent',
+    expr: 'histogram_quantile(0.95, sum by (gen_ai_provider_name, le) (rate(gen_ai_server_time_to_first_token_seconds_bucket[15m]))) > 7.5',
+    holds: '15m',
+    severity: 'ticket',
+    summary: 'One stream of {{ $labels.gen_ai_provider_name }} in twenty takes more than 7.5 s to begin.',
+    action: 'Compare with the overhead of the gateway: unless that has grown too, it is the provider or the model.',
+  },
+  {
+    name: 'GatewayRefusesRequests',
+    expr: 'sum by (reason) (rate(gateway_requests_refused_total[5m])) > 0',
+    holds: '5m',
+    severity: 'page',
+    summary: 'Requests are refused for want of room: {{ $labels.reason }}.',
+    action: 'Run more of them, or give each more: GATEWAY_MAX_CONCURRENT, memory, a faster processor.',
+  },
+  {
+    name: 'GatewayConnectionsDropped',
+    expr: 'sum(rate(gateway_connections_dropped_total[5m])) > 0',
+    holds: '5m',
+    severity: 'page',
+    summary: "Callers' connections are closed at once: there are too many.",
+    action: 'Raise the descriptor limit (ulimit -n) or GATEWAY_MAX_CONNECTIONS, or run more gateways.',
+  },
+  {
+    name: 'GatewayLate',
+    expr: 'max by (job, instance) (gateway_event_loop_delay_seconds{percentile="99"}) > 0.25',
+    holds: '10m',
+    severity: 'ticket',
+    summary: 'The event loop of {{ $labels.instance }} is late by more than 250 ms.',
+    action: 'It has too little of a processor, or too much to do: run more of them.',
+  },
+  {
+    name: 'GatewayBusy',
+    expr: `rate(process_cpu_seconds_total[5m]) ${OF_GATEWAYS} > 0.85`,
+    holds: '15m',
+    severity: 'ticket',
+    summary: '{{ $labels.instance }} uses nearly all of a core, and can use no second one.',
+    action: 'Run more of them behind the load balancer.',
+  },
+  {
+    name: 'GatewayLogLinesLost',
+    expr: 'sum by (job, instance) (rate(gateway_log_lines_dropped_total[5m])) > 0',
+    holds: '10m',
+    severity: 'ticket',
+    summary: '{{ $labels.instance }} loses log lines.',
+    action: 'Whoever reads its stdout has stopped or is too slow.',
+  },
+];
+
+/** As YAML, a file of rules. */
+export function renderAlerts(): string {
+  return `groups:\n  - name: chat-completion-gateway\n    rules:\n${ALERTS.map(renderAlert).join('')}`;
+}
+
+/** Strings are written as JSON has them, which YAML reads. */
+function renderAlert({ name, expr, holds, severity, summary, action }: Alert): string {
+  return [
+    `      - alert: ${name}`,
+    '        expr: |-',
+    ...expr.split('\n').map((line) => `          ${line}`),
+    `        for: ${holds}`,
+    `        labels: {severity: ${severity}}`,
+    '        annotations:',
+    `          summary: ${JSON.stringify(summary)}`,
+    `          description: ${JSON.stringify(action)}`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,263 @@
+/**
+ * Whether each configured provider can be reached and takes its key: real calls over the real transport, one attempt each, and
+ * what was seen on their way. The checks of a provider follow one another; what depends on one that failed is left out.
+ */
+
+import { isIP } from 'node:net';
+import { bounded, createRedactor } from '../base/redact.ts';
+import { hostnameOf } from '../base/proxy-address.ts';
+import type { ProxyAddress } from '../base/proxy-address.ts';
+import { decodeChatRequest } from '../callers/native/request.ts';
+import type { Config, LoadedConfig } from '../config/settings.ts';
+import type { Provider } from '../core/adapter.ts';
+import type { ModelInfo } from '../core/chat.ts';
+import { Failure } from '../core/failure.ts';
+import { sentenceOf } from '../core/failure-sentence.ts';
+import { Scope } from '../core/scope.ts';
+import { createCallRecord } from '../gateway/call-record.ts';
+import { createGateway } from '../gateway/gateway.ts';
+import type { CallContext, Gateway } from '../gateway/gateway.ts';
+import { createMetrics } from '../metrics.ts';
+import { proxyFor } from '../upstream/proxy.ts';
+import { createLookout } from './lookout.ts';
+import type { Lookout, Sight, World } from './lookout.ts';
+import { originOf, placeOf, remedyFor } from './remedy.ts';
+import type { CheckName, FailedCheckName, Origin } from './remedy.ts';
+
+/** Longest waits, whatever longer ones requests are allowed: somebody sits and watches. */
+const CONNECT_MS_MAX = 10_000;
+const ATTEMPT_MS_MAX = 30_000;
+const PROVIDER_MS_MAX = 120_000;
+/** Providers examined at once: all of a usual configuration, and few enough for any machine. */
+const AT_ONCE_MAX = 8;
+/** A list also names models that do not chat; these refuse at no cost, and the next one is asked. */
+const MODELS_ASKED_MAX = 5;
+/** One token shows all there is to see. Some models refuse to stop so early; none of them wants more than 16. */
+const TOKENS_ASKED = [1, 16] as const;
+/** `Retry-After` as a date, log lines, and the signatures of clouds go by the clock; the last bear five minutes. */
+const SKEW_MS_MAX = 30_000;
+/** Longest piece of others' text that is shown: a model's name, an authority. */
+const SHOWN_CHARS_MAX = 64;
+
+export type Check = {
+  readonly check: CheckName;
+  readonly ok: boolean;
+  /** How long it took, in milliseconds. */
+  readonly ms?: number;
+  readonly detail?: string;
+  /** Which variable to mend, and how. */
+  readonly remedy?: string;
+};
+
+export type Diagnosis = { readonly provider: string; readonly ok: boolean; readonly checks: readonly Check[] };
+
+export type Report = { readonly ok: boolean; readonly providers: readonly Diagnosis[] };
+
+/** Undefined = no chat. Else models by provider; one that is not in it is asked with models of its own list. */
+export type ChatWish = ReadonlyMap<string, string> | undefined;
+
+/** Everything that examining one provider takes. */
+type Practice = {
+  readonly config: Config;
+  readonly effective: LoadedConfig['effective'];
+  readonly lookout: Lookout;
+  readonly gateway: Gateway;
+  readonly chat: ChatWish;
+  readonly redact: (text: string) => string;
+};
+
+type Examined<T> = { readonly outcome: T | Failure; readonly ms: number };
+
+/** Examines every provider. `world` is for tests. */
+export async function examineProviders(config: Config, effective: LoadedConfig['effective'], chat: ChatWish, world: World = {}): Promise<Report> {
+  const lookout = createLookout(config, world);
+  const settings = {
+    connectTimeoutMs: Math.min(config.connectTimeoutMs, CONNECT_MS_MAX),
+    attemptTimeoutMs: Math.min(config.attemptTimeoutMs, ATTEMPT_MS_MAX),
+    streamIdleTimeoutMs: ATTEMPT_MS_MAX,
+    retryPolicy: { retriesMax: 0, baseDelayMs: 0, maxDelayMs: 0, retryAfterCapMs: 0 },
+  };
+  const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+  const gateway = createGateway(settings, lookout.transport, metrics, () => undefined);
+  const keys = config.providers.flatMap(({ key }) => (key === undefined ? [] : [key]));
+  const practice = { config, effective, lookout, gateway, chat, redact: createRedactor(keys) };
+  const providers = await mapBounded(config.providers, AT_ONCE_MAX, (provider) => examine(provider, practice));
+  lookout.transport.close();
+  return { ok: providers.every(({ ok }) => ok), providers };
+}
+
+async function mapBounded<T, R>(items: readonly T[], atOnceMax: number, map: (item: T) => Promise<R>): Promise<readonly R[]> {
+  const results: R[] = [];
+  const queue = items.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await map(item);
+  };
+  await Promise.all(Array.from({ length: atOnceMax }, work));
+  return results;
+}
+
+async function examine(provider: Provider, practice: Practice): Promise<Diagnosis> {
+  const { gateway, chat } = practice;
+  const scope = new Scope();
+  const timer = setTimeout(() => scope.end('deadline'), PROVIDER_MS_MAX);
+  const record = createCallRecord('doctor');
+  const context: CallContext = { scope, record, deadline: { atMs: performance.now() + PROVIDER_MS_MAX, setting: 'an examination' } };
+  const startedAtMs = performance.now();
+  const models = await timed(() => gateway.models(provider, context));
+  const answer = chat === undefined || isCut(models.outcome, provider, practice) ? undefined : await timed(() => askForChat(provider, models.outcome, practice, context));
+  clearTimeout(timer);
+  const checks = checksOf(provider, startedAtMs, models, answer, practice);
+  return { provider: provider.name, ok: checks.every(({ ok }) => ok), checks };
+}
+
+async function timed<T>(run: () => Promise<T | Failure>): Promise<Examined<T>> {
+  const startedAtMs = performance.now();
+  return { outcome: await run(), ms: Math.round(performance.now() - startedAtMs) };
+}
+
+/** The model that answered. Where the operator named none, the first of the provider's own list that does. */
+async function askForChat(
+  provider: Provider,
+  models: readonly ModelInfo[] | Failure,
+  { chat, gateway }: Practice,
+  context: CallContext,
+): Promise<string | Failure> {
+  const named = chat?.get(provider.name);
+  const listed = models instanceof Failure ? [] : models.slice(0, MODELS_ASKED_MAX).map(({ id }) => id);
+  let failure = new Failure('not_found', `there is no list to take a model of ${provider.name} from`);
+  for (const model of named === undefined ? listed : [named]) {
+    for (const maxTokens of TOKENS_ASKED) {
+      const request = decodeChatRequest(Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', text: 'Hi' }], max_tokens: maxTokens })));
+      const call = request instanceof Failure ? request : provider.adapter.encodeChat(request, false);
+      const reply = call instanceof Failure ? call : await gateway.complete(provider, call, context);
+      // Declining without a word is an answer too.
+      if (!(reply instanceof Failure) || reply.kind === 'refusal') return model;
+      failure = reply;
+      if (reply.kind !== 'bad_request') break;
+    }
+    if (failure.kind !== 'bad_request' && failure.kind !== 'not_found' && failure.kind !== 'unsupported') break;
+  }
+  return failure;
+}
+
+function checksOf(
+  provider: Provider,
+  startedAtMs: number,
+  models: Examined<readonly ModelInfo[]>,
+  answer: Examined<string> | undefined,
+  practice: Practice,
+): readonly Check[] {
+  const way = wayChecks(provider, startedAtMs, practice);
+  const broken = models.outcome instanceof Failure ? brokenAt(models.outcome, provider, practice) : 'key';
+  if (!(models.outcome instanceof Failure) || broken === 'key') return [...way, ...answerChecks(provider, models, answer, practice)];
+  return [...way.slice(0, way.findIndex(({ check }) => check === broken)), failedCheck(broken, models.ms, models.outcome, provider, practice)];
+}
+
+/** Whether the way to the provider itself is broken, so that no call can do better. */
+function isCut(outcome: unknown, provider: Provider, practice: Practice): boolean {
+  return outcome instanceof Failure && brokenAt(outcome, provider, practice) !== 'key';
+}
+
+/** The check that the failure of the first call belongs to. */
+function brokenAt(failure: Failure, provider: Provider, { config, lookout }: Practice): FailedCheckName {
+  const proxy = proxyOf(provider, config);
+  const lookup = lookout.lookupOf(askedHost(provider, proxy));
+  if (lookup !== undefined && lookup.endedAtMs === undefined) return 'name';
+  const { isAnswered, connectedAtMs } = lookout.seenOf(provider.name);
+  return placeOf(failure, { isAnswered, isConnected: connectedAtMs !== undefined, hasProxy: proxy !== undefined });
+}
+
+/** The checks of the way, as they are where it leads to an answer. */
+function wayChecks(provider: Provider, startedAtMs: number, practice: Practice): readonly Check[] {
+  const proxy = proxyOf(provider, practice.config);
+  const sight = practice.lookout.seenOf(provider.name);
+  return [
+    nameCheck(provider, proxy, practice),
+    { check: 'proxy', ok: true, detail: proxyDetail(proxy, practice.config) },
+    connectCheck(provider, sight, proxy, startedAtMs, practice),
+    { check: 'tls', ok: true, detail: tlsDetail(provider, sight, practice.redact) },
+  ];
+}
+
+function answerChecks(
+  provider: Provider,
+  { outcome: models, ms }: Examined<readonly ModelInfo[]>,
+  answer: Examined<string> | undefined,
+  practice: Practice,
+): readonly Check[] {
+  const checks: Check[] = [];
+  // A chat that was answered is the better proof: not every host lists its models, nor lets every key see them.
+  const isProved = answer !== undefined && !(answer.outcome instanceof Failure);
+  if (!(models instanceof Failure)) checks.push({ check: 'key', ok: true, ms, detail: `accepted; ${models.length} models` });
+  else if (isProved) checks.push({ check: 'key', ok: true, ms, detail: `accepted for the chat, although ${shown(models, practice)}` });
+  else checks.push(failedCheck('key', ms, models, provider, practice));
+  if (answer?.outcome instanceof Failure) checks.push(failedCheck('chat', answer.ms, answer.outcome, provider, practice));
+  else if (answer !== undefined) checks.push({ check: 'chat', ok: true, ms: answer.ms, detail: `${plain(answer.outcome, practice.redact)} answered` });
+  return [...checks, ...clockChecks(practice.lookout.seenOf(provider.name))];
+}
+
+function nameCheck(provider: Provider, proxy: ProxyAddress | undefined, { config, lookout }: Practice): Check {
+  const host = askedHost(provider, proxy);
+  const lookup = lookout.lookupOf(host);
+  if (lookup === undefined) {
+    const why = isIP(host) !== 0 ? 'is an address' : config.transport === 'fetch' ? 'was left to fetch' : 'is this machine';
+    return { check: 'name', ok: true, detail: `${host} ${why}` };
+  }
+  const [first = '', ...others] = lookup.addresses;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return { check: 'name', ok: true, ms: Math.round((lookup.endedAtMs ?? performance.now()) - lookup.startedAtMs), detail: `${host} is ${first}${more}` };
+}
+
+function connectCheck(provider: Provider, sight: Readonly<Sight>, proxy: ProxyAddress | undefined, startedAtMs: number, { lookout }: Practice): Check {
+  if (sight.connectedAtMs === undefined) return { check: 'connect', ok: true };
+  // A name that another provider had looked up before took no time here.
+  const fromMs = Math.max(startedAtMs, lookout.lookupOf(askedHost(provider, proxy))?.endedAtMs ?? startedAtMs);
+  return { check: 'connect', ok: true, ms: Math.round(sight.connectedAtMs - fromMs), ...(sight.address === undefined ? {} : { detail: sight.address }) };
+}
+
+function tlsDetail({ baseUrl }: Provider, { certificate }: Readonly<Sight>, redact: (text: string) => string): string {
+  if (baseUrl.protocol === 'http:') return 'none: the base URL is http';
+  if (certificate === undefined) return 'accepted, unseen';
+  return `issued by ${plain(certificate.issuer, redact)}, ${certificate.daysLeft} days left`;
+}
+
+function proxyDetail(proxy: ProxyAddress | undefined, { transport }: Config): string {
+  if (transport === 'fetch') return 'fetch uses none';
+  return proxy === undefined ? 'none' : `${proxy.hostname} port ${proxy.port}`;
+}
+
+function clockChecks({ skewMs }: Readonly<Sight>): readonly Check[] {
+  if (skewMs === undefined) return [];
+  const seconds = Math.round(Math.abs(skewMs) / 1000);
+  if (Math.abs(skewMs) <= SKEW_MS_MAX) return [{ check: 'clock', ok: true, detail: seconds <= 1 ? 'the same' : `${seconds} s apart` }];
+  const detail = `this machine is ${seconds} s ${skewMs > 0 ? 'behind' : 'ahead'}`;
+  return [{ check: 'clock', ok: false, detail, remedy: 'Set the clock of this machine, best by NTP.' }];
+}
+
+function failedCheck(check: FailedCheckName, ms: number, failure: Failure, provider: Provider, practice: Practice): Check {
+  return { check, ok: false, ms, detail: shown(failure, practice), remedy: remedyFor(check, failure, origin(provider, practice)) };
+}
+
+function origin(provider: Provider, { config, effective }: Practice): Origin {
+  return originOf(provider, effective, proxyOf(provider, config) !== undefined);
+}
+
+/** `fetch` takes no proxy. */
+function proxyOf({ baseUrl }: Provider, { transport, proxy }: Config): ProxyAddress | undefined {
+  return transport === 'fetch' ? undefined : proxyFor(proxy, baseUrl);
+}
+
+/** Whose address is needed: a proxy looks the provider up itself. */
+function askedHost({ baseUrl }: Provider, proxy: ProxyAddress | undefined): string {
+  return proxy?.hostname ?? hostnameOf(baseUrl);
+}
+
+/** The gateway's sentence. Its limits are the doctor's own here, not those of the settings that it names. */
+function shown(failure: Failure, { redact }: Practice): string {
+  return sentenceOf(failure, redact).replace(/ \(GATEWAY_\w+\)$/, '');
+}
+
+/** Text of others on one line of plain characters, without a key. */
+function plain(text: string, redact: (text: string) => string): string {
+  return bounded(redact(text).replace(/[^\x20-\x7e]/g, '?'), SHOWN_CHARS_MAX);
+}

@@ -1,0 +1,119 @@
+/** What to do about a failed check: which variable to mend, and how. Pure, and without a secret. */
+
+import { hostnameOf } from '../base/proxy-address.ts';
+import type { LoadedConfig } from '../config/settings.ts';
+import type { Provider } from '../core/adapter.ts';
+import type { Failure } from '../core/failure.ts';
+import { compatRow, PROVIDER_ROWS } from '../providers/index.ts';
+import { CERTIFICATE_CODE } from '../upstream/transport-failure.ts';
+
+/** What is checked of a provider, in this order. */
+export type CheckName = 'name' | 'proxy' | 'connect' | 'tls' | 'key' | 'chat' | 'clock';
+
+/** Those that fail because a call does. */
+export type FailedCheckName = Exclude<CheckName, 'clock'>;
+
+/** Where a provider's settings come from. */
+export type Origin = {
+  readonly provider: string;
+  readonly host: string;
+  readonly hasKey: boolean;
+  /** The variables that are set, or to be set. */
+  readonly keyVariable: string;
+  readonly baseUrlVariable: string;
+  readonly proxyVariable: string;
+  readonly isBaseUrlSet: boolean;
+  /** Whether a proxy is on the way. */
+  readonly hasProxy: boolean;
+};
+
+export function originOf(provider: Provider, effective: LoadedConfig['effective'], hasProxy: boolean): Origin {
+  const row = PROVIDER_ROWS.find(({ name }) => name === provider.name) ?? compatRow(provider.name);
+  const setOne = (variables: readonly string[]): string | undefined => {
+    const value = effective.find(({ variable, source }) => source !== 'default' && variables.includes(variable));
+    return value === undefined ? undefined : value.source === 'file' ? `${value.variable}_FILE` : value.variable;
+  };
+  const proxyVariable = provider.baseUrl.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
+  return {
+    provider: provider.name,
+    host: hostnameOf(provider.baseUrl),
+    hasKey: provider.key !== undefined,
+    keyVariable: setOne(row.keyVariables) ?? row.keyVariables.join(' or '),
+    baseUrlVariable: row.baseUrlVariable,
+    proxyVariable: setOne([proxyVariable, proxyVariable.toLowerCase()]) ?? proxyVariable,
+    isBaseUrlSet: setOne([row.baseUrlVariable]) !== undefined,
+    hasProxy,
+  };
+}
+
+/** Codes of a TLS that never came to a certificate: whoever answers speaks something else. */
+const TLS_CODE = /^EPROTO$|^ERR_SSL_/;
+const LOOKUP_CODES: readonly (string | undefined)[] = ['ENOTFOUND', 'EAI_AGAIN'];
+
+/** How far a provider's calls got. */
+export type Reach = { readonly isConnected: boolean; readonly isAnswered: boolean; readonly hasProxy: boolean };
+
+/** The check that the failure of a provider's first call belongs to. */
+export function placeOf(failure: Failure, { isConnected, isAnswered, hasProxy }: Reach): FailedCheckName {
+  const { code = '' } = failure;
+  // Only proxies have this status.
+  if (isAnswered) return hasProxy && failure.upstreamStatus === 407 ? 'proxy' : 'key';
+  if (LOOKUP_CODES.includes(code)) return 'name';
+  if (failure.isAtProxy) return 'proxy';
+  if (CERTIFICATE_CODE.test(code) || TLS_CODE.test(code)) return 'tls';
+  if (isConnected) return 'key';
+  return hasProxy ? 'proxy' : 'connect';
+}
+
+/** One or two sentences that begin with the variable to mend, where one can be. */
+export function remedyFor(place: FailedCheckName, failure: Failure, origin: Origin): string {
+  switch (place) {
+    case 'name':
+      return nameRemedy(origin);
+    case 'proxy':
+      return proxyRemedy(failure, origin);
+    case 'connect':
+      if (origin.isBaseUrlSet) return `${origin.baseUrlVariable}: check host and port.`;
+      return `${origin.proxyVariable}: set it where only a proxy leads out. Otherwise have connections to ${origin.host} allowed.`;
+    case 'tls':
+      return tlsRemedy(failure, origin);
+    case 'key':
+    case 'chat':
+      return answerRemedy(place, failure, origin);
+  }
+}
+
+function nameRemedy({ hasProxy, proxyVariable, isBaseUrlSet, baseUrlVariable, host }: Origin): string {
+  if (hasProxy) return `${proxyVariable}: check the name of the proxy.`;
+  if (isBaseUrlSet) return `${baseUrlVariable}: check the name of the host.`;
+  return `${proxyVariable}: set it where only a proxy leads out. Otherwise the name server of this machine has to know ${host}.`;
+}
+
+function proxyRemedy({ kind, code = '', limit }: Failure, { proxyVariable, host }: Origin): string {
+  if (kind === 'auth') return `${proxyVariable}: give a user name and a password that the proxy accepts.`;
+  if (CERTIFICATE_CODE.test(code)) return `NODE_EXTRA_CA_CERTS: name a PEM file with the authority of the proxy's certificate.`;
+  if (code === '' && limit === undefined) return `${proxyVariable}: have the proxy let ${host} through, or list that in NO_PROXY.`;
+  return `${proxyVariable}: check host, port and whether the proxy is up, or list ${host} in NO_PROXY.`;
+}
+
+function tlsRemedy({ code = '' }: Failure, { baseUrlVariable, host }: Origin): string {
+  if (TLS_CODE.test(code)) return `${baseUrlVariable}: check the port, and https against http: what answers does not speak TLS.`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') return `${baseUrlVariable}: name a host that the certificate is for, which ${host} is not.`;
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return 'The certificate has to be renewed where it is served, unless the clock of this machine is wrong.';
+  return 'NODE_EXTRA_CA_CERTS: name a PEM file with the authority that issued it, if it is one of yours.';
+}
+
+function answerRemedy(place: 'key' | 'chat', { kind }: Failure, { provider, hasKey, keyVariable, baseUrlVariable }: Origin): string {
+  switch (kind) {
+    case 'auth':
+      return hasKey ? `${keyVariable}: give a key that ${provider} accepts, of an account that may do this.` : `${keyVariable}: give a key; ${provider} asks for one.`;
+    case 'rate_limit':
+      return `${keyVariable}: raise the limits of its account, or wait.`;
+    case 'server':
+    case 'unknown':
+      return `${baseUrlVariable}: check that it is the address of the API; if it is, ${provider} itself is in trouble.`;
+    default:
+      if (place === 'chat') return `--chat=${provider}/MODEL: name a model that this account may chat with.`;
+      return `${baseUrlVariable}: check its path. If the host just has no list of models, give one that it serves: --chat=${provider}/MODEL.`;
+  }
+}

@@ -1,0 +1,59 @@
+/** What a host cannot be asked, by its profile: refused before any call rather than left out, or asked for in vain. */
+
+import type { ChatRequest, ContentPart, OutputFormat, Tool } from '../../core/chat.ts';
+import { Failure } from '../../core/failure.ts';
+import { plainModelName } from '../../core/model-name.ts';
+import { TEXT_BY_URL, refuseContent } from '../openai-common/refused-content.ts';
+import type { Objection } from '../openai-common/refused-content.ts';
+import type { HostProfile } from './profile.ts';
+
+/** The failure for the first part of a request that the host cannot be asked; undefined when it can be asked all of it. */
+export function refusalOf(provider: string, profile: HostProfile, request: ChatRequest): Failure | undefined {
+  const { model, output, tools, toolChoice, turns } = request;
+  if (output !== undefined) {
+    const refused = outputRefusal(provider, profile, model, output, tools);
+    if (refused !== undefined) return refused;
+  }
+  const strict = takesStrictTools(profile, model) ? -1 : tools.findIndex((tool) => tool.strict === true);
+  if (strict !== -1) return new Failure('unsupported', `tools[${strict}].strict: ${provider} does not hold this model's calls to a tool's parameters`);
+  if (toolChoice?.parallel === false && profile.parallelToolCalls === 'refused') {
+    return new Failure('unsupported', `tool_choice.parallel: ${provider} cannot be told to make one call at a time`);
+  }
+  return refuseContent(turns, (part, isResult) => objectionTo(provider, profile, part, isResult));
+}
+
+/** Whether calls of the model can be held to the parameters of its tools. */
+export function takesStrictTools({ strictTools }: HostProfile, model: string): boolean {
+  return strictTools === 'sent' || (strictTools === 'gpt-oss' && isGptOss(model));
+}
+
+function outputRefusal(
+  provider: string,
+  profile: HostProfile,
+  model: string,
+  { schema, strict }: OutputFormat,
+  tools: readonly Tool[],
+): Failure | undefined {
+  const refuse = (field: string, why: string): Failure => new Failure('unsupported', `${field}: ${provider} ${why}`);
+  if (profile.output === 'none') return refuse('output', 'is not known to hold its answers to JSON');
+  if (schema === undefined || profile.output === 'schema') return undefined;
+  if (profile.output === 'json_object') return refuse('output.schema', 'holds its answers to JSON, but to no schema');
+  if (!isGptOss(model)) return refuse('output.schema', 'does not hold the answers of this model to a schema');
+  if (!strict) return refuse('output.strict', 'holds its answers to a schema only where it is strict');
+  return tools.length > 0 ? refuse('output.schema', 'takes no tools beside a schema') : undefined;
+}
+
+function isGptOss(model: string): boolean {
+  return plainModelName(model).startsWith('gpt-oss-');
+}
+
+function objectionTo(provider: string, { pdf, resultMedia }: HostProfile, part: ContentPart, isResult: boolean): Objection | undefined {
+  if (part.type === 'text') return undefined;
+  if (part.type === 'document') {
+    const isUrl = part.source.type === 'url';
+    if (part.mediaType === 'text/plain') return isUrl ? TEXT_BY_URL : undefined;
+    if (pdf === 'refused') return { field: '', why: `${provider} takes no PDF` };
+    if (isUrl && pdf === 'file') return { field: '.url', why: `${provider} takes a PDF inline only` };
+  }
+  return isResult && resultMedia === 'refused' ? { field: '', why: `${provider} takes only text in the result of a tool` } : undefined;
+}

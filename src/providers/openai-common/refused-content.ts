@@ -1,0 +1,44 @@
+/** What people and tools say that a provider cannot be told, found before anything is encoded. */
+
+import type { ContentPart, Turn } from '../../core/chat.ts';
+import { Failure } from '../../core/failure.ts';
+
+/** Why a part cannot be told. `field` is the one to blame; empty = the part as a whole. */
+export type Objection = { readonly field: '' | '.url'; readonly why: string };
+
+/** Text that the caller does not hold has no form in any API of this kind. */
+export const TEXT_BY_URL: Objection = { field: '.url', why: 'a text document goes inline only' };
+
+/** The failure for the first part to which there is an objection, naming its place. `isResult` = it is part of a tool's result. */
+export function refuseContent(
+  turns: readonly Turn[],
+  objectionTo: (part: ContentPart, isResult: boolean) => Objection | undefined,
+): Failure | undefined {
+  for (const [index, turn] of turns.entries()) {
+    if (turn.role === 'assistant') continue;
+    for (const [at, part] of turn.parts.entries()) {
+      const place = `messages[${index}].content[${at}]`;
+      const failure =
+        part.type === 'tool_result' ? refuseResult(part.content, place, objectionTo) : refusal(objectionTo(part, false), place);
+      if (failure !== undefined) return failure;
+    }
+  }
+  return undefined;
+}
+
+function refuseResult(
+  content: string | readonly ContentPart[],
+  place: string,
+  objectionTo: (part: ContentPart, isResult: boolean) => Objection | undefined,
+): Failure | undefined {
+  if (typeof content === 'string') return undefined;
+  for (const [at, part] of content.entries()) {
+    const failure = refusal(objectionTo(part, true), `${place}.content[${at}]`);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+function refusal(objection: Objection | undefined, place: string): Failure | undefined {
+  return objection === undefined ? undefined : new Failure('unsupported', `${place}${objection.field}: ${objection.why}`);
+}

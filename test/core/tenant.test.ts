@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { hashedName, tenantRequest } from '../../src/core/tenant.ts';
+import { requestOf } from '../loops/codecs.ts';
+
+test('a name leaves as SHA-256 of the JSON text of its kind, its caller and itself', () => {
+  assert.equal(hashedName('user', 'shop', 'ann'), createHash('sha256').update('["user","shop","ann"]').digest('hex'));
+  const names = [hashedName('user', 'a', 'b'), hashedName('cache', 'a', 'b'), hashedName('user', 'a","b', ''), hashedName('user', 'a', '","b')];
+  assert.equal(new Set(names).size, names.length);
+});
+
+test('a request without a user and a key of its cache leaves as it is', () => {
+  for (const cache of [undefined, { key: undefined, ttl: 'long' as const }]) {
+    const request = requestOf({ cache });
+    assert.equal(tenantRequest(request, 'shop'), request);
+  }
+});
+
+test('the user and the key of the cache are named apart for each caller, and nothing else changes', () => {
+  const request = requestOf({ user: 'ann', cache: { key: 'k', ttl: 'short' }, system: 'Be brief.' });
+  assert.deepEqual(tenantRequest(request, 'shop'), {
+    ...request,
+    user: hashedName('user', 'shop', 'ann'),
+    cache: { key: hashedName('cache', 'shop', 'k'), ttl: 'short' },
+  });
+  assert.notEqual(tenantRequest(request, 'shop').user, tenantRequest(request, 'desk').user);
+});
