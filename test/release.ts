@@ -52,7 +52,7 @@ function release(folder: string): void {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
-  run('npm', 'run', '--silent', 'build');
+  run('npm', 'run', '--silent', 'prepare');
   // Modes are packed, too, and those of a fresh clone are its owner's habit.
   run('chmod', '-R', 'u=rwX,go=rX', 'dist', 'package.json', 'README.md', 'LICENSE');
   run('npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', folder);
