@@ -31,6 +31,17 @@ const CLOTHES_TOOL = {
   parameters: { type: 'object', properties: { weather: { type: 'string', enum: ['rain'] } }, required: ['weather'] },
 };
 
+const PROVIDERS = ['anthropic', 'openai', 'gemini', 'compat'];
+const FORECAST = {
+  type: 'json',
+  schema: {
+    type: 'object',
+    properties: { sky: { type: 'string', enum: ['clear', 'grey'] }, degrees: { type: 'integer' } },
+    required: ['sky', 'degrees'],
+    additionalProperties: false,
+  },
+};
+
 type Call = { readonly id: string; readonly name: string; readonly arguments: unknown; readonly provider_state?: string };
 type Message = { readonly role: string; readonly text?: string; readonly content?: readonly unknown[] };
 type Reply = { readonly text: string; readonly message: Message; readonly stop_reason: string; readonly tool_calls?: readonly Call[] };
@@ -100,6 +111,7 @@ async function show(): Promise<void> {
   await showChat(client);
   await showStream(client);
   await showToolLoops(client);
+  await showOutputs(client);
   await showSdks(client);
   await showCutStream(client, sandbox.baseUrls.openai);
   await showRefusal(client);
@@ -201,7 +213,7 @@ async function showStream(client: Client): Promise<void> {
 /** The same loop everywhere; what a provider wants back travels in the message, unseen. */
 async function showToolLoops(client: Client): Promise<void> {
   title('A tool loop, the same on four providers');
-  for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) await showToolLoop(client, provider);
+  for (const provider of PROVIDERS) await showToolLoop(client, provider);
 }
 
 async function showToolLoop(client: Client, provider: string): Promise<void> {
@@ -223,6 +235,17 @@ async function showToolLoop(client: Client, provider: string): Promise<void> {
     messages.push({ role: 'tool', content: results });
   }
   throw new Error('the tool loop did not end');
+}
+
+/** A schema that all of them enforce, each asked in its own words. */
+async function showOutputs(client: Client): Promise<void> {
+  title('An answer that fits a schema, from the same four');
+  const messages = [{ role: 'user', text: 'Lisbon tomorrow?' }];
+  sayJson('→ ', { messages, output: FORECAST });
+  for (const provider of PROVIDERS) {
+    const { text } = await ask(client, { provider, model: 'fake-chat', messages, output: FORECAST });
+    say(`  ${provider.padEnd(11)}${text}`);
+  }
 }
 
 /** The same chat as the SDKs of two vendors send it, each answered by the other vendor. */

@@ -21,6 +21,8 @@ import { createMetrics } from '../src/metrics.ts';
 import { renderQuestions } from '../src/operate/questions.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS, MODELS } from '../src/sandbox/index.ts';
+import { CLIENTS, reasonsOf } from './clients/sdks/clients.ts';
+import type { Case, Client } from './clients/sdks/clients.ts';
 import { OPTION_TYPES, renderOptionTypes } from './config/option-types.ts';
 import { files, purposeOf, ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests, touchedByFile } from './house.ts';
 import type { Size } from './house.ts';
@@ -34,6 +36,7 @@ const TABLES = {
   formats: formatsTable,
   failures: failuresTable,
   'dialect-failures': dialectFailuresTable,
+  clients: clientsTable,
   'chat-fields': () => renderFieldTable(CHAT_FIELDS),
   'responses-fields': () => renderFieldTable(RESPONSES_FIELDS),
   'messages-fields': () => renderFieldTable(MESSAGES_FIELDS),
@@ -51,7 +54,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'README.md': ['size', 'house'],
   '.github/SECURITY.md': ['capabilities'],
   'src/README.md': ['metrics', 'questions'],
-  'src/callers/README.md': ['formats', 'dialect-failures'],
+  'src/callers/README.md': ['formats', 'dialect-failures', 'clients'],
   'src/callers/anthropic/README.md': ['messages-fields'],
   'src/callers/native/README.md': ['failures'],
   'src/callers/openai-chat/README.md': ['chat-fields'],
@@ -152,6 +155,24 @@ function dialectFailuresTable(): string {
   });
   const head = '| kind | status | Chat Completions and Responses: `error.type` | `error.code` | Messages: `error.type` |';
   return [head, '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+/** What each client does not do of itself; cases with one reason together. */
+function clientsTable(): string {
+  const others = (client: Client): string => {
+    const byReason = new Map<string, string>();
+    for (const name of (Object.keys(client.cannot) as Case[]).filter((one) => !one.startsWith('state'))) {
+      const reason = reasonsOf(client, name) ?? '';
+      byReason.set(reason, byReason.has(reason) ? `${byReason.get(reason)}, ${name}` : name);
+    }
+    return [...byReason].map(([reason, names]) => `${names}: ${reason}`).join('; ');
+  };
+  const back = (client: Client, name: Case): string => {
+    const reason = reasonsOf(client, name);
+    return client.lacks[name] !== undefined ? '' : reason === undefined ? 'yes' : `no: ${reason}`;
+  };
+  const rows = CLIENTS.map((client) => `| ${client.name} | ${back(client, 'state')} | ${back(client, 'state streamed')} | ${others(client)} |`);
+  return ['| client | brings the state back | from a stream | what else it cannot do |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 function failuresTable(): string {

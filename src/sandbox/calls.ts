@@ -35,7 +35,7 @@ const CALLS_MAX = 200;
 const CALLS_CHARS_MAX = 64 * 1024 * 1024;
 
 /** Adds a request to those that are kept, and drops the oldest of too many. */
-export function recordCall(calls: Call[], { method = '', url = '/', headers }: IncomingMessage, body: string): Call {
+export function recordCall(calls: Call[], { method = '', url = '/', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>, body: string): Call {
   const call: Call = {
     method, path: url, headers, body, protocol: undefined, model: undefined, isStream: false, closedEarly: false,
     get json() {

@@ -35,7 +35,7 @@ export async function runSandbox(words: readonly string[]): Promise<void> {
 }
 
 /** The port, 0 for any, or what is wrong with the words. */
-function portFrom([, flag, value, extra]: readonly string[]): number | string {
+export function portFrom([, flag, value, extra]: readonly string[]): number | string {
   if (flag === undefined) return 0;
   const word = flag !== '--port' ? flag : extra;
   if (word !== undefined) return `unknown argument ${JSON.stringify(word)}`;

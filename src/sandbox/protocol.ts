@@ -35,8 +35,12 @@ export type Ask = {
   readonly cache?: CachePlan | undefined;
   /** Whether what is written to a cache stays there for longer, on the one protocol that counts it apart. */
   readonly isLongCached?: boolean;
+  /** How many answers are asked for; all are the same. */
+  readonly choiceCount?: number;
   /** Whether a turn may call once at most. */
   readonly isSerial?: boolean;
+  /** The whole conversation as items, on the one protocol where the provider keeps it; undefined where it is not to. */
+  readonly storable?: readonly unknown[] | undefined;
   /** Whether reasoning comes sealed for the next turn, on the one protocol where that has to be asked for. */
   readonly isSealed?: boolean;
 };
@@ -217,6 +221,11 @@ export type Incoming = {
   readonly body: string;
 };
 
+type Item = Readonly<Record<string, unknown>>;
+/** What a provider keeps of each response: all items of the conversation so far, of these the answer, and how long they are as text. */
+type Stored = { readonly items: readonly Item[]; readonly output: readonly Item[]; readonly chars: number };
+export type Memory = { readonly responses: Map<string, Stored> };
+
 /** One wire format. */
 export type Protocol = {
   /** The key that came with a request; undefined when there was none. */
@@ -224,7 +233,9 @@ export type Protocol = {
   readonly missingKey: Complaint | undefined;
   readonly wrongKey: Complaint;
   /** Undefined when the path is neither that of a chat nor that of a count. */
-  readonly decode: (incoming: Incoming) => Ask | Complaint | undefined;
+  readonly decode: (incoming: Incoming, memory: Memory) => Ask | Complaint | undefined;
+  /** Where the provider keeps what it answered. */
+  readonly keep?: (ask: Ask, script: Script, memory: Memory) => void;
   /** What is neither: models, and what can be stored; undefined when the path is none of these. */
   readonly resource: (incoming: Incoming) => string | Complaint | undefined;
   readonly render: (ask: Ask, script: Script) => Reply;

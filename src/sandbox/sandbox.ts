@@ -22,7 +22,7 @@ import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
 import { RESPONSES } from './openai-responses/protocol.ts';
 import { Complaint, jsonReply } from './protocol.ts';
-import type { Ask, Incoming, Protocol, Reply } from './protocol.ts';
+import type { Ask, Incoming, Memory, Protocol } from './protocol.ts';
 import { Replies } from './replies.ts';
 import type { Order, ReplyFunction, ScriptedReply } from './replies.ts';
 import { matchName, writeScript } from './script.ts';
@@ -82,6 +82,7 @@ type State = Pick<Sandbox, 'reply' | 'reset'> & {
   readonly replies: Replies<RecordedCall>;
   readonly flakyCounts: Map<string, number>;
   readonly cache: PromptCache;
+  readonly memory: Memory;
 };
 
 /** Starts a sandbox; rejects when the port is taken. */
@@ -121,14 +122,16 @@ function createState(key: string | undefined, tokenDelayMs: number): State {
   const replies = new Replies<RecordedCall>();
   const flakyCounts = new Map<string, number>();
   const cache = new PromptCache();
+  const memory: Memory = { responses: new Map() };
   return {
-    key, tokenDelayMs, calls, replies, flakyCounts, cache,
+    key, tokenDelayMs, calls, replies, flakyCounts, cache, memory,
     reply: (model, ...given) => replies.set(model, given),
     reset() {
       calls.length = 0;
       replies.clear();
       flakyCounts.clear();
       cache.clear();
+      memory.responses.clear();
     },
   };
 }
@@ -185,7 +188,7 @@ async function answer(state: State, wire: Wire, call: Call, port: number): Promi
     method: call.method, headers: call.headers, body: call.body, path: decodedPath(url.pathname.slice(prefix.length)), query: url.searchParams,
   };
   const key = protocol.keyOf(incoming);
-  const decoded = checkKey(state, protocol, key) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming);
+  const decoded = checkKey(state, protocol, key) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming, state.memory);
   if (decoded instanceof Complaint) return sendReply(wire, protocol.renderComplaint(decoded), 0);
   if (typeof decoded === 'string') return sendReply(wire, jsonReply(200, decoded), 0);
   call.model = decoded.model;
@@ -193,12 +196,16 @@ async function answer(state: State, wire: Wire, call: Call, port: number): Promi
   const order = decoded.isCount === true ? undefined : await state.replies.take(decoded.model, call);
   if (order instanceof Complaint) return sendReply(wire, protocol.renderComplaint(order), 0);
   const answered = withCacheFigures(state.cache, decoded);
-  const good = (): Reply => protocol.render(answered, writeScript(answered, order?.blocks));
+  const script = writeScript(answered, order?.blocks);
+  const good = protocol.render(answered, script);
   const fault = faultOf(answered, order);
-  if (fault === undefined) return sendReply(wire, good(), state.tokenDelayMs);
+  if (fault === undefined) {
+    protocol.keep?.(answered, script, state.memory);
+    return sendReply(wire, good, state.tokenDelayMs);
+  }
   const exchange = {
     wire, protocol, ask: answered, key: key ?? '', otherOrigin: `http://localhost:${port}`, tokenDelayMs: state.tokenDelayMs,
-    good: good(),
+    good,
     askedCount: () => countUp(state.flakyCounts, JSON.stringify([prefix, answered.model, answered.facts.userText])),
   };
   await fault.row.act(exchange, fault.n);
@@ -226,9 +233,9 @@ function checkKey(state: State, protocol: Protocol, key: string | undefined): Co
   return state.key === undefined || state.key === key ? undefined : protocol.wrongKey;
 }
 
-function decodeChat(protocol: Protocol, incoming: Incoming): Ask | Complaint {
+function decodeChat(protocol: Protocol, incoming: Incoming, memory: Memory): Ask | Complaint {
   if (Buffer.byteLength(incoming.body) > BODY_BYTES_MAX) return new Complaint(413, 'Request exceeds the maximum size');
-  return protocol.decode(incoming) ?? new Complaint(404, `Not found: ${incoming.method} ${incoming.path}`);
+  return protocol.decode(incoming, memory) ?? new Complaint(404, `Not found: ${incoming.method} ${incoming.path}`);
 }
 
 /** The request with what the cache has of it. */

@@ -75,7 +75,7 @@ test('with ?provider= the list is native and live', async (t) => {
 test('a model says what its provider says of it, under the word that the provider means, and nothing else', async (t) => {
   const gateway = await startGateway(t);
   const { models: claude } = await list(gateway, {}, '?provider=anthropic');
-  assert.deepEqual(Object.keys(claude?.[0] ?? {}), ['id', 'display_name', 'max_input_tokens', 'max_output_tokens']);
+  assert.deepEqual(Object.keys(claude?.[0] ?? {}), ['id', 'display_name', 'max_input_tokens', 'max_output_tokens', 'input']);
   const { models: gemini } = await list(gateway, {}, '?provider=gemini');
   assert.deepEqual(Object.keys(gemini?.[0] ?? {}), ['id', 'display_name', 'max_input_tokens', 'max_output_tokens']);
   const { models: gpt } = await list(gateway, {}, '?provider=openai');

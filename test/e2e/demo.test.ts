@@ -8,10 +8,11 @@ import { RunningProcess } from './running-process.ts';
 
 const DEMO = [process.execPath, join(buildProgram(), 'dist/demo.js')];
 
-test("the demonstration fits 80 columns, answers two vendors' SDKs by the other vendor and shows a cut stream from both sides", async (t) => {
+test("the demonstration fits 80 columns, shows a schema kept by four providers, answers two vendors' SDKs by the other vendor and shows a cut stream from both sides", async (t) => {
   const { code, out, err } = await new RunningProcess(t, DEMO, { ONCE: '1', GATEWAY_ADDR: '127.0.0.1:0' }).exited;
   assert.equal(code, 0, err);
   assert.deepEqual(out.split('\n').filter((line) => [...line].length > 80), []);
+  assert.deepEqual(out.match(/^  (anthropic|openai|gemini|compat) +\{"sky":"clear","degrees":1\}$/gm)?.length, 4);
   assert.match(out, /"object":"chat\.completion"[^]*Served by anthropic\/fake-chat\n[^]*"type":"message"[^]*Served by openai\/fake-chat\n/);
   assert.match(out, /read to the end[^]*"Hello from "\n[^]*No error\.[^]*"type":"error", "kind":"server"/);
 });

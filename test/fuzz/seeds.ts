@@ -31,6 +31,7 @@ export const FULL_REQUEST: RequestBody = {
   system: 'Be brief.',
   messages: [
     { role: 'user', content: [{ type: 'text', text: 'Look' }, { type: 'image', media_type: 'image/png', data: PIXEL }] },
+    { role: 'user', content: [{ type: 'document', media_type: 'text/plain', data: 'VGVybXM=', name: 'terms.txt' }] },
     {
       role: 'assistant',
       content: [
@@ -39,7 +40,7 @@ export const FULL_REQUEST: RequestBody = {
         { type: 'tool_call', id: 'call_2', name: 'clothes', arguments: {} },
       ],
     },
-    { role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'call_1', content: 'rain' }] },
+    { role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'call_1', content: [{ type: 'text', text: 'rain' }, { type: 'document', media_type: 'application/pdf', data: 'JVBERi0=' }] }] },
     { role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'call_2', content: 'none', is_error: true }] },
     { role: 'user', text: 'And now?' },
   ],
@@ -47,9 +48,12 @@ export const FULL_REQUEST: RequestBody = {
   temperature: 0.5,
   top_p: 0.9,
   stop: ['END'],
-  tools: TOOLS,
-  tool_choice: { mode: 'tool', name: 'weather' },
+  tools: TOOLS.map((tool) => ({ ...tool, strict: true })),
+  tool_choice: { mode: 'tool', name: 'weather', parallel: true },
   thinking: { enabled: true, effort: 'low' },
+  output: { type: 'json', schema: { type: 'object', properties: { city: { type: 'string' } } }, name: 'answer', strict: true },
+  cache: { key: 'bot', ttl: 'long' },
+  user: 'someone',
   provider_options: { service_tier: 'flex', nested: { a: [1, 2] } },
 };
 

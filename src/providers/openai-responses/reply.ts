@@ -2,8 +2,8 @@
  * A reply of the Responses API while it is being put together, from a whole body or from a stream's events.
  *
  * A reply is an ordered list of items. Messages and calls become parts; sealed reasoning, and items that a chat has no
- * name for, travel in the state of the part that follows them. Where the answer is to be JSON, what is said on the way to
- * it is reasoning to a caller, who would find two texts in one otherwise. Both ways go through the same code, so a
+ * name for, travel in the state of the part that follows them. Where the answer is to be JSON, what is said beside it is
+ * reasoning to a caller, who would find two texts in one otherwise. Both ways go through the same code, so a
  * streamed answer and its whole twin come out alike.
  * Source: OpenAI, Responses API, the response object.
  */
@@ -77,9 +77,11 @@ export class ResponseDraft {
   readonly #budget = createReplyBudget();
   /** Text of messages that are not done, by index; the sink has it already. */
   readonly #streamed = new Map<number, string>();
-  /** Whether the answer is to be JSON. */
+  /** Whether the answer is to be JSON, which is then one message: the first that is no aside. */
   #isJson = false;
-  /** Messages that have begun and are not the answer, by index. */
+  /** The index of that message, once it says something. */
+  #answer: number | undefined;
+  /** Messages that are not the answer and are not done, by index. */
   readonly #asides = new Set<number>();
   /** Items waiting for the next part, in whose state they travel. */
   #before: RawJson[] = [];
@@ -133,10 +135,18 @@ export class ResponseDraft {
   /** Takes a piece of a message's text. */
   takeText(index: number, text: string, sink: DeltaSink): void {
     if (text === '') return;
-    if (this.#asides.has(index)) return this.takeThought('content', index, 0, text, sink);
+    if (this.#isJson && this.#isBeside(index)) return this.takeThought('content', index, 0, text, sink);
     this.#streamed.set(index, (this.#streamed.get(index) ?? '') + text);
     this.#chars += text.length;
     sink({ type: 'text', text });
+  }
+
+  #isBeside(index: number): boolean {
+    if (this.#asides.has(index)) return true;
+    this.#answer ??= index;
+    if (this.#answer === index) return false;
+    this.#asides.add(index);
+    return true;
   }
 
   /** Takes a piece of a message in which the model declines. */
@@ -181,24 +191,23 @@ export class ResponseDraft {
   }
 
   #takeMessage(index: number, item: unknown, sink: DeltaSink): undefined {
-    if (!this.#streamed.has(index)) {
-      if (this.#isJson && isAside(item)) return this.#takeAside(index, item, sink);
+    if (this.#isJson && isAside(item) && !this.#streamed.has(index)) this.#asides.add(index);
+    if (!this.#streamed.has(index) && !(this.#asides.has(index) && this.#thoughts.has(index))) {
       for (const part of listField(item, 'content')) {
         this.takeText(index, stringField(part, 'text') ?? '', sink);
         this.takeRefusal(index, stringField(part, 'refusal') ?? '', sink);
       }
     }
+    if (this.#asides.delete(index)) return this.#carryAside(index, item);
     const text = this.#streamed.get(index) ?? '';
     this.#streamed.delete(index);
     if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(ownFields('text', item)) });
   }
 
-  #takeAside(index: number, item: unknown, sink: DeltaSink): undefined {
-    const text = textsIn(item, 'content').join('');
-    if (!this.#thoughts.has(index)) this.takeThought('content', index, 0, text, sink);
-    this.#asides.delete(index);
+  #carryAside(index: number, item: unknown): undefined {
     this.#endThought(index);
-    if (text !== '') this.#carry(carriedAside(text));
+    const carried = carriedAside(item);
+    if (carried !== undefined) this.#carry(carried);
   }
 
   #takeReasoning(index: number, item: unknown, sink: DeltaSink): undefined {

@@ -99,17 +99,16 @@ export function carriedReasoning(item: unknown): RawJson | undefined {
   return new RawJson(renderJson({ type: 'reasoning', summary, encrypted_content: sealed }));
 }
 
-/** What `phase` calls a message that is not the answer itself. */
-const ASIDE_PHASE = 'commentary';
-
 /** Whether an item of a reply is a message that the model says on its way to the answer. */
 export function isAside(item: unknown): boolean {
-  return stringField(item, 'type') === 'message' && stringField(item, 'phase') === ASIDE_PHASE;
+  return stringField(item, 'type') === 'message' && stringField(item, 'phase') === 'commentary';
 }
 
-/** Such a message as it is to go back, where it is no part of its turn's text. */
-export function carriedAside(text: string): RawJson {
-  return new RawJson(renderJson({ type: 'message', role: 'assistant', phase: ASIDE_PHASE, content: text }));
+/** A reply's message as it is to go back where it is no part of its turn's text; undefined when it says nothing. */
+export function carriedAside(item: unknown): RawJson | undefined {
+  const content = textsIn(item, 'content').join('');
+  if (content === '') return undefined;
+  return new RawJson(renderJson({ type: 'message', role: 'assistant', content, phase: ownFields('text', item).phase }));
 }
 
 /** The texts of an item: paragraphs of reasoning, in its own words (`content`) or summarised; what a message says. */
@@ -162,8 +161,10 @@ export function isCarriedItem(item: JsonValue | undefined): item is JsonObject {
 }
 
 function isCarriedAside(entries: JsonObject['entries']): boolean {
-  const isOurs = entries.get('role') === 'assistant' && entries.get('phase') === ASIDE_PHASE;
-  return isOurs && entries.size === 4 && isText(entries.get('content'));
+  const { size } = entries;
+  const phase = entries.get('phase');
+  if (entries.get('role') !== 'assistant' || !isText(entries.get('content'))) return false;
+  return phase === undefined ? size === 3 : size === 4 && typeof phase === 'string' && WORD.test(phase);
 }
 
 function isSummary(value: JsonValue | undefined): boolean {

@@ -57,14 +57,14 @@ const ASSISTANT_BLOCKS = {
 };
 const message = (blocks: Readonly<Record<string, Shape>>): Shape =>
   object({ role: string, content: stringOr(listOf(tagged('type', blocks))) });
-const DISPLAY = { display: nullable(oneOf('summarized', 'omitted')) };
+const DISPLAY = { display: nullable(oneOf('summarized', 'omitted', 'updates')) };
 const PARALLEL = { disable_parallel_tool_use: boolean };
 const ROLES = { user: message(USER_BLOCKS), assistant: message(ASSISTANT_BLOCKS) };
 const COUNTED_TOO = {
   system: stringOr(listOf(TEXT)),
   tools: listOf(object(
     { name: matching(/^[a-zA-Z0-9_-]{1,128}$/), input_schema: openObject({ type: oneOf('object') }) },
-    { type: oneOf('custom'), description: string, strict: boolean, cache_control: CACHE, eager_input_streaming: boolean },
+    { type: oneOf('custom'), description: string, strict: boolean, cache_control: CACHE, defer_loading: boolean, eager_input_streaming: boolean },
   )),
   tool_choice: tagged('type', {
     auto: object({ type: string }, PARALLEL),

@@ -60,23 +60,27 @@ function renderWhole(ask: Ask, script: Script, dialect: Dialect): Reply {
     reasoning_content: hasThought(script, dialect) ? textOfType(script, 'thinking') : undefined,
     tool_calls: calls.length > 0 ? calls : undefined,
   };
-  const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(script, dialect) };
-  const whole = { ...envelope(ask, 'chat.completion'), choices: [choice], usage: renderUsage(script.usage, dialect) };
+  const choices = indexesOf(ask).map((index) => ({ index, message, logprobs: null, finish_reason: finishReason(script, dialect) }));
+  const whole = { ...envelope(ask, 'chat.completion'), choices, usage: renderUsage(ask, script.usage, dialect) };
   return jsonReply(200, renderJson(whole), requestId(ask.seed));
+}
+
+function indexesOf({ choiceCount = 1 }: Ask): number[] {
+  return Array.from({ length: choiceCount }, (_, index) => index);
 }
 
 function envelope(ask: Ask, kind: string): JsonOutObject {
   return { id: `chatcmpl-${ask.seed.slice(0, 29)}`, object: kind, created: CREATED_S, model: ask.model, system_fingerprint: 'fp_sandbox' };
 }
 
-function renderUsage(usage: Usage | undefined, dialect: Dialect): JsonOutObject | undefined {
+function renderUsage({ choiceCount = 1 }: Ask, usage: Usage | undefined, dialect: Dialect): JsonOutObject | undefined {
   if (usage === undefined) return undefined;
   return {
     prompt_tokens: usage.inputTokens,
-    completion_tokens: usage.outputTokens,
-    total_tokens: usage.inputTokens + usage.outputTokens,
+    completion_tokens: usage.outputTokens * choiceCount,
+    total_tokens: usage.inputTokens + usage.outputTokens * choiceCount,
     prompt_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: dialect.isCompatible ? undefined : usage.cacheWriteTokens },
-    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens * choiceCount },
     prompt_cache_hit_tokens: dialect.isCompatible ? usage.cachedTokens : undefined,
     prompt_cache_miss_tokens: dialect.isCompatible ? usage.inputTokens - usage.cachedTokens : undefined,
   };
@@ -86,32 +90,39 @@ const ARGUMENT_CHARS = 12;
 
 function renderStream(ask: Ask, script: Script, dialect: Dialect): Piece[] {
   const base = envelope(ask, 'chat.completion.chunk');
-  const usage = ask.isUsageStreamed ? renderUsage(script.usage, dialect) : undefined;
+  const usage = ask.isUsageStreamed ? renderUsage(ask, script.usage, dialect) : undefined;
+  const piece = (fields: JsonOutObject, isText = false): Piece => ({ bytes: `data: ${renderJson({ ...base, ...fields })}\n\n`, isText });
   const pieces: Piece[] = [];
-  const push = (fields: JsonOutObject, isText = false): void => {
-    pieces.push({ bytes: `data: ${renderJson({ ...base, ...fields })}\n\n`, isText });
-  };
-  const choices = (delta: JsonOutObject, reason: string | null): JsonOutObject[] => [{ index: 0, delta, logprobs: null, finish_reason: reason }];
-  const chunk = (delta: JsonOutObject, isText = false): void => push({ choices: choices(delta, null), usage: null }, isText);
+  for (const index of indexesOf(ask)) {
+    const choices = (delta: JsonOutObject, reason: string | null): JsonOutObject[] => [{ index, delta, logprobs: null, finish_reason: reason }];
+    for (const { delta, isText } of deltasOf(ask, script, dialect)) pieces.push(piece({ choices: choices(delta, null), usage: null }, isText));
+    // The compatible host sends usage with the last choice, OpenAI after it.
+    pieces.push(piece({ choices: choices({}, finishReason(script, dialect)), usage: dialect.isCompatible ? usage : null }));
+  }
+  if (usage !== undefined && !dialect.isCompatible) pieces.push(piece({ choices: [], usage }));
+  return [...pieces, { bytes: DONE, isText: false }];
+}
+
+/** What one choice of a stream brings, piece by piece. */
+function deltasOf(ask: Ask, script: Script, dialect: Dialect): readonly { readonly delta: JsonOutObject; readonly isText: boolean }[] {
   const isThinking = hasThought(script, dialect);
-  chunk(isThinking ? { role: 'assistant', content: null, reasoning_content: '' } : { role: 'assistant', content: '', refusal: null });
   const textField = isSpokenRefusal(script, dialect) ? 'refusal' : 'content';
+  const deltas: { readonly delta: JsonOutObject; readonly isText: boolean }[] = [];
+  const add = (delta: JsonOutObject, isText = false): void => void deltas.push({ delta, isText });
+  add(isThinking ? { role: 'assistant', content: null, reasoning_content: '' } : { role: 'assistant', content: '', refusal: null });
   let callIndex = 0;
   for (const [index, block] of script.blocks.entries()) {
     if (block.type === 'text') {
-      for (const text of block.pieces) chunk({ [textField]: text }, true);
+      for (const text of block.pieces) add({ [textField]: text }, true);
     } else if (block.type === 'thinking' && isThinking) {
-      for (const text of block.pieces) chunk({ content: null, reasoning_content: text });
+      for (const text of block.pieces) add({ content: null, reasoning_content: text });
     } else if (block.type === 'call') {
-      chunk({ tool_calls: [{ index: callIndex, id: callId(ask, script, index, dialect), type: 'function', function: { name: block.name, arguments: '' } }] });
-      for (const text of slicesOf(block.argumentsText, ARGUMENT_CHARS)) chunk({ tool_calls: [{ index: callIndex, function: { arguments: text } }] });
+      add({ tool_calls: [{ index: callIndex, id: callId(ask, script, index, dialect), type: 'function', function: { name: block.name, arguments: '' } }] });
+      for (const text of slicesOf(block.argumentsText, ARGUMENT_CHARS)) add({ tool_calls: [{ index: callIndex, function: { arguments: text } }] });
       callIndex += 1;
     }
   }
-  // The compatible host sends usage with the last choice, OpenAI after it.
-  push({ choices: choices({}, finishReason(script, dialect)), usage: dialect.isCompatible ? usage : null });
-  if (usage !== undefined && !dialect.isCompatible) push({ choices: [], usage });
-  return [...pieces, { bytes: DONE, isText: false }];
+  return deltas;
 }
 
 /** The line that ends a stream. */

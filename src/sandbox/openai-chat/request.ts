@@ -23,6 +23,7 @@ import { RESPONSE_FORMAT, chatOutput, parametersProblem } from './output.ts';
 export type Dialect = { readonly isCompatible: boolean; readonly request: Shape };
 
 const ID_CHARS_MAX = 40;
+const CHOICES_MAX = 128;
 const NAME = matching(/^[a-zA-Z0-9_-]+$/);
 const TEXT = object({ type: string, text: string }, BREAKPOINT);
 const TEXTS = stringOr(listOf(tagged('type', { text: TEXT })));
@@ -92,6 +93,12 @@ export const OPENAI_DIALECT: Dialect = {
       store: nullable(boolean),
       service_tier: nullable(oneOf('auto', 'default', 'flex', 'priority')),
       verbosity: nullable(oneOf('low', 'medium', 'high')),
+      // Taken, and without effect on a text that is made up.
+      modalities: nullable(listOf(oneOf('text', 'audio'))),
+      audio: nullable(anyObject),
+      prediction: nullable(anyObject),
+      moderation: nullable(anyObject),
+      web_search_options: anyObject,
     },
   ),
 };
@@ -133,6 +140,9 @@ function checkFields(body: unknown, dialect: Dialect): Complaint | undefined {
   if (!dialect.isCompatible && typeof field(body, 'max_tokens') === 'number') {
     return invalid("Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", 'max_tokens', 'unsupported_parameter');
   }
+  const choiceCount = numberField(body, 'n') ?? 1;
+  if (choiceCount < 1) return invalid(`Invalid 'n': integer below minimum value. Expected a value >= 1, but got ${choiceCount} instead.`, 'n', 'integer_below_min_value');
+  if (choiceCount > CHOICES_MAX) return invalid(`Invalid 'n': integer above maximum value. Expected a value <= ${CHOICES_MAX}, but got ${choiceCount} instead.`, 'n', 'integer_above_max_value');
   if (listField(body, 'stop').length > 4) return invalid("Invalid 'stop': array too long. Expected an array with maximum length 4.", 'stop', 'array_above_max_length');
   if (field(body, 'tools') !== undefined && tools.length === 0) return emptyArray('tools');
   for (const name of ['tool_choice', 'parallel_tool_calls']) {
@@ -253,6 +263,7 @@ function askFrom(body: unknown, messages: readonly Message[], dialect: Dialect):
     choice: choiceFrom(field(body, 'tool_choice')),
     maxTokens: numberField(body, 'max_completion_tokens') ?? numberField(body, 'max_tokens'),
     stop: typeof stop === 'string' ? [stop] : listField(body, 'stop').map(String),
+    choiceCount: numberField(body, 'n') ?? 1,
     isThinkingAsked: dialect.isCompatible && isThinkingAsked && !isThinkingOff,
     seed: digest(JSON.stringify(messages)),
     isUsageStreamed: dialect.isCompatible || field(field(body, 'stream_options'), 'include_usage') === true,

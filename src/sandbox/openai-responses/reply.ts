@@ -9,7 +9,7 @@
 import { parseLenient } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
-import { stringField } from '../../base/loose.ts';
+import { isObject, stringField } from '../../base/loose.ts';
 import { CREATED_S, requestId } from '../openai-chat/reply.ts';
 import { digest, joined, jsonReply, sign, slicesOf, streamReply } from '../protocol.ts';
 import type { Ask, Block, Piece, Reply, Script, Usage } from '../protocol.ts';
@@ -79,9 +79,20 @@ function contentOf(script: Script, text: string): JsonOutObject {
   return script.ending === 'refusal' ? { type: 'refusal', refusal: text } : { type: 'output_text', annotations: [], logprobs: [], text };
 }
 
+/** The id of the response to a request. */
+export function responseId(ask: Ask): string {
+  return `resp_${ask.seed.slice(0, 48)}`;
+}
+
+/** The items of an answer as the provider keeps them: its own thoughts it can read. */
+export function storedItems(ask: Ask, script: Script): readonly Readonly<Record<string, unknown>>[] {
+  const items = itemsOf({ ...ask, isSealed: true }, script);
+  return (JSON.parse(renderJson(items)) as readonly unknown[]).filter(isObject);
+}
+
 function responseOf(ask: Ask, fields: JsonOutObject): JsonOutObject {
   return {
-    id: `resp_${ask.seed.slice(0, 48)}`, object: 'response', created_at: CREATED_S, error: null, incomplete_details: null, model: ask.model, store: false,
+    id: responseId(ask), object: 'response', created_at: CREATED_S, error: null, incomplete_details: null, model: ask.model, store: ask.storable !== undefined,
     ...fields,
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Requests to the sandbox's Responses API, checked as strictly as the provider does.
  *
- * Nothing is stored, so thoughts come back sealed. The provider takes a call whose thoughts were lost, and the model
+ * Thoughts come back sealed, or by a name where they are stored. The provider takes a call whose thoughts were lost, and the model
  * then thinks again; here it is refused, so that a loss shows.
  * Source: OpenAI, Responses API, create a response, input items.
  */
@@ -13,12 +13,13 @@ import { complaintOf, invalid } from '../openai-chat/complaint.ts';
 import { checkFile } from '../openai-chat/file.ts';
 import { TEXT_FORMAT, parametersProblem, responsesOutput } from '../openai-chat/output.ts';
 import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';
+import type { Ask, Choice, Incoming, Memory, Turn } from '../protocol.ts';
 import {
-  anyObject, anything, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
+  anyObject, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Mismatch, Shape } from '../shape.ts';
 import { CUSTOM_INPUT, isSealed } from './reply.ts';
+import { resolveInput } from './stored.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -64,6 +65,7 @@ const OTHER_ITEM = tagged('type', {
     { type: string, call_id: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) },
     { caller: nullable(anyObject), ...AS_RETURNED },
   ),
+  item_reference: object({ type: string, id: string }),
   reasoning: object(
     { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
     { id: matching(/./), content: nullable(oneOf()) },
@@ -98,7 +100,8 @@ const COUNTED_TOO = {
   })),
   text: object({}, { format: TEXT_FORMAT, verbosity: nullable(oneOf('low', 'medium', 'high')) }),
   truncation: nullable(oneOf('auto', 'disabled')),
-  previous_response_id: nullable(anything),
+  previous_response_id: nullable(string),
+  conversation: nullable(stringOr(object({ id: string }))),
 };
 const COUNT = object(COUNTED, COUNTED_TOO);
 const REQUEST = object(COUNTED, {
@@ -116,26 +119,30 @@ const REQUEST = object(COUNTED, {
   prompt_cache_options: RESPONSES_CACHE_OPTIONS,
   client_metadata: anyObject,
   background: nullable(boolean),
+  max_tool_calls: nullable(count),
+  top_logprobs: nullable(count),
+  context_management: nullable(listOf(anyObject)),
+  moderation: nullable(anyObject),
 });
 
 /** The request as the fake model sees it, or what the provider would say is wrong with it. */
-export function decodeResponsesRequest(incoming: Incoming): Ask | Complaint {
-  return decodeAs(REQUEST, incoming);
+export function decodeResponsesRequest(incoming: Incoming, memory: Memory): Ask | Complaint {
+  return decodeAs(REQUEST, incoming, memory);
 }
 
 /** The same where only tokens are to be counted. */
-export function decodeCount(incoming: Incoming): Ask | Complaint {
-  const ask = decodeAs(COUNT, incoming);
+export function decodeCount(incoming: Incoming, memory: Memory): Ask | Complaint {
+  const ask = decodeAs(COUNT, incoming, memory);
   return ask instanceof Complaint ? ask : { ...ask, isCount: true };
 }
 
-function decodeAs(shape: Shape, incoming: Incoming): Ask | Complaint {
+function decodeAs(shape: Shape, incoming: Incoming, memory: Memory): Ask | Complaint {
   const body = parseLenient(incoming.body);
   if (!isObject(body)) return invalid('We could not parse the JSON body of your request.');
   const mismatch = shape(body, []);
   if (mismatch !== undefined) return complaintOf(mismatch);
-  const text = field(body, 'input');
-  const items: readonly Item[] = typeof text === 'string' ? [{ role: 'user', content: text }] : listField(body, 'input').filter(isObject);
+  const items = resolveInput(body, memory);
+  if (items instanceof Complaint) return items;
   const output = responsesOutput(field(field(body, 'text'), 'format'), items);
   if (output instanceof Complaint) return output;
   return checkLengths(body) ?? checkTools(body) ?? checkMedia(items) ?? checkCalls(items) ?? checkAnswered(items) ?? checkThoughts(items) ?? { ...askFrom(body, items), output };
@@ -241,6 +248,7 @@ function askFrom(body: unknown, items: readonly Item[]): Ask {
     stop: [],
     isThinkingAsked: effort !== undefined && effort !== 'none',
     seed: digest(JSON.stringify(items)),
+    storable: field(body, 'store') === false ? undefined : items,
     isUsageStreamed: true,
     isLines: true,
     isSerial: field(body, 'parallel_tool_calls') === false,

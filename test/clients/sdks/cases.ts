@@ -1,14 +1,16 @@
 /** What every client is asked to do at every provider, and what makes that good. */
 
-import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RecordedCall } from '../../../src/sandbox/index.ts';
 import { startGateway, TOKEN } from '../../running-gateway.ts';
 import type { RunningGateway } from '../../running-gateway.ts';
+import { asRelayed, MAKERS, stateIn } from '../exchange.ts';
 import { Child, PROGRAM_ENDED } from './child.ts';
 import type { Order, Seen } from './child.ts';
 import { PROVIDERS, reasonOf } from './clients.ts';
-import type { Case, Client, Dialect, Provider } from './clients.ts';
+import type { Case, Client, Provider } from './clients.ts';
+import { checkFixture, IS_RECORDING } from './fixtures.ts';
+import type { RequestName } from './fixtures.ts';
 import { startProxy } from './proxy.ts';
 import type { Exchange, Proxy } from './proxy.ts';
 
@@ -27,8 +29,10 @@ const CUTS = ['fake-truncate', 'fake-reset-mid', 'fake-error-mid'];
 /** A provider's status, and the gateway's for it. */
 const STATUSES: readonly (readonly [asked: number, answered: number])[] = [[400, 400], [401, 502], [404, 404], [429, 429], [500, 502], [503, 502]];
 const CANCEL_MS_MAX = 20_000;
-/** Who is sent a dialect's requests as they came. */
-const MAKERS: Readonly<Record<Dialect, Provider>> = { chat: 'openai', responses: 'openai', messages: 'anthropic' };
+/** Where what clients send is recorded: it is translated for all of them, and takes a loop that lost its state. */
+const RECORDED_AT: Provider = 'gemini';
+/** What has to be asked for that. */
+const RECORDED: readonly Case[] = ['chat', 'stream', 'image', 'structured', 'thinking', 'state', 'state streamed', 'sends'];
 
 type Trial = {
   readonly client: Client;
@@ -37,6 +41,7 @@ type Trial = {
   /** Ends in order what the gateway breaks off. */
   readonly orderly: Proxy;
   readonly endings: Ending[];
+  readonly recorded: Map<RequestName, readonly Exchange[]>;
   /** Asks with a model of the sandbox. */
   run(operation: Order['operation'], model: string, more?: Partial<Order>): Promise<Ran>;
 };
@@ -54,18 +59,22 @@ export async function tryClient(client: Client, tell: (row: Row) => void): Promi
   const start = (): Child => new Child(client.runtime, client.program, client.words);
   let child = start();
   const endings: Ending[] = [];
+  const recorded = new Map<RequestName, readonly Exchange[]>();
   try {
-    for (const provider of PROVIDERS) {
+    for (const provider of IS_RECORDING ? [RECORDED_AT] : PROVIDERS) {
       const run: Trial['run'] = async (operation, model, more = {}) => {
         // The list is cut at its front; what is in it is not replaced.
         const before = new Set(gateway.sandbox.calls);
         if (child.hasEnded) child = start();
         const seen = await child.run({ operation, url: proxy.url, token: TOKEN, model: `${provider}/${model}`, ...more });
-        return { seen, sent: proxy.takeExchanges(), upstream: gateway.sandbox.calls.filter((call) => !before.has(call)) };
+        const sent = proxy.takeExchanges();
+        const name = recordedName(client, operation, model, more);
+        if (provider === RECORDED_AT && name !== undefined && !recorded.has(name)) recorded.set(name, sent);
+        return { seen, sent, upstream: gateway.sandbox.calls.filter((call) => !before.has(call)) };
       };
-      const trial: Trial = { client, provider, gateway, orderly, endings, run };
+      const trial: Trial = { client, provider, gateway, orderly, endings, recorded, run };
       const cases = {} as Record<Case, Verdict>;
-      for (const name of CASE_NAMES) cases[name] = await judged(trial, name);
+      for (const name of CASE_NAMES) cases[name] = IS_RECORDING && !RECORDED.includes(name) ? { is: 'none', why: 'recording' } : await judged(trial, name);
       tell({ client, provider, cases });
     }
   } finally {
@@ -75,6 +84,17 @@ export async function tryClient(client: Client, tell: (row: Row) => void): Promi
     for (const end of ends) await end();
   }
   return endings;
+}
+
+/** The name of a request that is recorded; an agent streams whatever it is asked. */
+function recordedName({ isAgent }: Client, operation: Order['operation'], model: string, { isStream, hasImage, isThinking, isStructured }: Partial<Order>): RequestName | undefined {
+  const isStreamed = isStream === true || isAgent;
+  if (operation === 'loop' && model === 'fake-tool-loop' && isThinking === true) return isStreamed ? 'loop streamed' : 'loop';
+  if (operation !== 'ask') return undefined;
+  if (model === 'fake-thinking' && !isStreamed) return 'thinking';
+  if (model !== 'fake-chat') return undefined;
+  if (isStructured === true) return isStreamed ? undefined : 'structured';
+  return hasImage === true ? 'image' : isStreamed ? 'stream' : 'chat';
 }
 
 async function judged(trial: Trial, name: Case): Promise<Verdict> {
@@ -104,6 +124,13 @@ const CASES: Readonly<Record<Case, (trial: Trial) => Promise<Verdict>>> = {
     return answered(seen, 'The tools say: ');
   },
   image: async ({ run }) => answered((await run('ask', 'fake-chat', { hasImage: true })).seen, 'I see 1 image.'),
+  structured: async ({ run }) => {
+    for (const isStream of [false, true]) {
+      const { seen } = await run('ask', 'fake-chat', { isStream, isStructured: true });
+      if (!hasCity(seen.text)) return fail(seen, `no JSON of the schema, ${isStream ? 'streamed' : 'whole'}`);
+    }
+    return OK;
+  },
   thinking: tryThinking,
   usage: async ({ run }) => {
     for (const isStream of [false, true]) {
@@ -124,12 +151,25 @@ const CASES: Readonly<Record<Case, (trial: Trial) => Promise<Verdict>>> = {
   failures: tryFailures,
   cut: tryCuts,
   relay: tryRelay,
+  sends: async ({ client, provider, recorded }) => {
+    if (provider !== RECORDED_AT) return { is: 'none', why: `recorded at ${RECORDED_AT}` };
+    const why = checkFixture(client, recorded);
+    return why === undefined ? OK : { is: 'FAIL', why };
+  },
 };
 
 export const CASE_NAMES = Object.keys(CASES) as readonly Case[];
 
 function answered(seen: Seen, text: string): Verdict {
   return seen.error === undefined && seen.text?.includes(text) === true ? OK : fail(seen, `no "${text}"`);
+}
+
+function hasCity(text = ''): boolean {
+  try {
+    return typeof (JSON.parse(text) as { readonly city?: unknown }).city === 'string';
+  } catch {
+    return false;
+  }
 }
 
 function fail(seen: Seen, why: string): Verdict {
@@ -163,19 +203,6 @@ async function tryState({ client, provider, run }: Trial, isStream: boolean): Pr
   return state === 'kept' && upstream.length >= 3 ? OK : fail(seen, `the state was ${state}, ${upstream.length} requests`);
 }
 
-function stateIn(provider: Provider, { path, body }: RecordedCall): 'kept' | 'lost' | 'none' {
-  switch (provider) {
-    case 'anthropic':
-      return /"signature":"[^"]|"redacted_thinking"/.test(body) ? 'kept' : 'lost';
-    case 'openai':
-      return !path.includes('/responses') ? 'none' : /"encrypted_content":"[^"]/.test(body) ? 'kept' : 'lost';
-    case 'gemini':
-      return /"thoughtSignature":"(?!skip_|context_)/.test(body) ? 'kept' : 'lost';
-    case 'compat':
-      return 'none';
-  }
-}
-
 async function tryThinking({ client, provider, run }: Trial): Promise<Verdict> {
   for (const isStream of [false, true]) {
     const { seen, upstream } = await run('ask', 'fake-thinking', { isStream, isThinking: true });
@@ -201,11 +228,11 @@ async function tryFailures({ client, gateway, run }: Trial): Promise<Verdict> {
   return why === undefined ? OK : fail(seen, `a wrong token: ${why}`);
 }
 
-function wrongError({ classes }: Client, { error }: Seen, status: number): string | undefined {
+function wrongError({ classes, retold }: Client, { error }: Seen, status: number): string | undefined {
   if (error === undefined) return 'nothing raised';
   const name = classes[status] ?? '';
   if (!error.classes.includes(name)) return `${error.classes.join(' < ')} instead of ${name}`;
-  return error.status === null || error.status === status ? undefined : `status ${error.status} instead of ${status}`;
+  return error.status === null || error.status === status || error.status === retold[status] ? undefined : `status ${error.status} instead of ${status}`;
 }
 
 /** A stream that ends too early is raised, whichever way, as what the client has for it. What is left of the sentence is told apart. */
@@ -235,20 +262,6 @@ async function tryRelay({ client, provider, run }: Trial): Promise<Verdict> {
   const changed = upstream.findIndex(({ body }, index) => JSON.stringify(JSON.parse(body)) !== bodies[index]);
   if (changed === -1) return OK;
   return { is: 'FAIL', why: `sent ${bodies[changed]}, arrived ${upstream[changed]?.body}` };
-}
-
-type Sent = { model: string; user?: string; safety_identifier?: string; prompt_cache_key?: string; metadata?: { user_id?: string } };
-
-/** The body as the maker gets it: the model without its prefix, and digests for names of users and caches. */
-function asRelayed(text: string): string {
-  const body = JSON.parse(text) as Sent;
-  const hashed = (kind: string, name: string): string => createHash('sha256').update(JSON.stringify([kind, 'default', name])).digest('hex');
-  body.model = body.model.slice(body.model.indexOf('/') + 1);
-  if (body.user !== undefined) body.user = hashed('user', body.user);
-  if (body.safety_identifier !== undefined) body.safety_identifier = hashed('user', body.safety_identifier);
-  if (body.prompt_cache_key !== undefined) body.prompt_cache_key = hashed('cache', body.prompt_cache_key);
-  if (body.metadata?.user_id !== undefined) body.metadata.user_id = hashed('user', body.metadata.user_id);
-  return JSON.stringify(body);
 }
 
 function told({ error }: Seen, sentence: string): string {

@@ -15,6 +15,8 @@ export type Order = {
   readonly isStream?: boolean;
   readonly hasImage?: boolean;
   readonly isThinking?: boolean;
+  /** Asks for JSON of one of the schemas that the programs share. */
+  readonly isStructured?: boolean;
 };
 
 export type Seen = {

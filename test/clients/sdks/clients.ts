@@ -6,8 +6,8 @@ export const PROVIDERS = ['anthropic', 'openai', 'gemini', 'compat'] as const;
 export type Provider = (typeof PROVIDERS)[number];
 export type Dialect = 'chat' | 'responses' | 'messages';
 export type Case =
-  | 'chat' | 'stream' | 'loop' | 'loop streamed' | 'state' | 'state streamed' | 'parallel' | 'image' | 'thinking' | 'usage' | 'cancel'
-  | 'failures' | 'cut' | 'relay';
+  | 'chat' | 'stream' | 'loop' | 'loop streamed' | 'state' | 'state streamed' | 'parallel' | 'image' | 'structured' | 'thinking' | 'usage' | 'cancel'
+  | 'failures' | 'cut' | 'relay' | 'sends';
 
 /** A sentence for each provider where it is so. */
 type Reasons = string | Partial<Readonly<Record<Provider, string>>>;
@@ -20,6 +20,8 @@ export type Client = {
   readonly words: readonly string[];
   /** What it raises for an answer's status; `cut` for a stream that ends too early. */
   readonly classes: Readonly<Record<number | 'cut', string>>;
+  /** Statuses that it tells in place of an answer's own. */
+  readonly retold: Readonly<Record<number, number>>;
   /** Whether it is an agent: with tools, words and wishes of its own. */
   readonly isAgent: boolean;
   /** What it offers no way to try. */
@@ -37,6 +39,8 @@ const AGENT = { 400: 'AgentError', 401: 'AgentError', 404: 'AgentError', 429: 'A
 const NO_FIELD = 'it reads no field for it';
 const BY_HAND = { 'state streamed': 'streams put together by hand keep the usual fields only' } as const;
 const LAST_PIECE = 'of a field that it does not know it keeps the last piece';
+/** The sandbox stores nothing either. */
+const REFERS = 'without `store: false` it refers to what it believes to be stored';
 const NEVER_KEEPS = { state: NO_FIELD, 'state streamed': NO_FIELD } as const;
 const UNKNOWN_NAMES = 'of models whose names it does not know it asks for none';
 const NO_THINKING = 'it reads no reasoning in this format';
@@ -46,13 +50,20 @@ const NO_CANCEL = { cancel: 'it offers no way to leave a stream' } as const;
 
 function client(name: string, dialect: Dialect, run: readonly [Runtime, string, ...string[]], more: Partial<Client> = {}): Client {
   const [runtime, program, ...words] = run;
-  return { name, dialect, runtime, program, words, classes: OFFICIAL, isAgent: false, lacks: {}, cannot: {}, ...more };
+  return { name, dialect, runtime, program, words, classes: OFFICIAL, retold: {}, isAgent: false, lacks: {}, cannot: {}, ...more };
 }
 
 /** Why a client cannot do something at a provider; undefined where it can. */
 export function reasonOf({ cannot }: Client, name: Case, provider: Provider): string | undefined {
   const reasons = cannot[name];
   return typeof reasons === 'string' ? reasons : reasons?.[provider];
+}
+
+/** The same in words, with the providers where it is not so everywhere. */
+export function reasonsOf({ cannot }: Client, name: Case): string | undefined {
+  const reasons = cannot[name];
+  if (reasons === undefined || typeof reasons === 'string') return reasons;
+  return `${[...new Set(Object.values(reasons))].join('; ')} (${Object.keys(reasons).join(', ')})`;
 }
 
 export const CLIENTS: readonly Client[] = [
@@ -72,28 +83,45 @@ export const CLIENTS: readonly Client[] = [
   client('anthropic-python helper', 'messages', ['python', 'anthropic_messages.py', 'helper']),
   client('ai-sdk openai chat', 'chat', ['node', 'ai-sdk.mjs', 'chat'], { classes: AI_SDK, cannot: { ...NEVER_KEEPS, thinking: NO_THINKING } }),
   client('ai-sdk openai responses', 'responses', ['node', 'ai-sdk.mjs', 'responses'], { classes: AI_SDK }),
+  client('ai-sdk openai responses by default', 'responses', ['node', 'ai-sdk.mjs', 'stored'], {
+    classes: AI_SDK,
+    cannot: { loop: REFERS, 'loop streamed': REFERS, state: REFERS, 'state streamed': REFERS },
+  }),
   client('ai-sdk openai-compatible', 'chat', ['node', 'ai-sdk.mjs', 'compatible'], { classes: AI_SDK }),
-  client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], { classes: AI_SDK }),
+  client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], {
+    classes: AI_SDK,
+    cannot: { structured: { gemini: 'of models whose names it does not know it asks for JSON by a tool and one call at most, which this provider cannot be told' } },
+  }),
   client('langchain-openai chat', 'chat', ['langchain', 'langchain_chat.py', 'chat'], { cannot: { ...NEVER_KEEPS, thinking: NO_THINKING } }),
-  client('langchain-openai responses', 'responses', ['langchain', 'langchain_chat.py', 'responses']),
+  client('langchain-openai responses', 'responses', ['langchain', 'langchain_chat.py', 'responses'], {
+    // `response.failed` is no class of its own there.
+    classes: { ...OFFICIAL, cut: 'ValueError' },
+  }),
   client('langchain-anthropic', 'messages', ['langchain', 'langchain_chat.py', 'anthropic']),
   client('pydantic-ai chat', 'chat', ['pydantic', 'pydantic_agent.py', 'chat'], { classes: PYDANTIC }),
   client('pydantic-ai responses', 'responses', ['pydantic', 'pydantic_agent.py', 'responses'], {
     classes: PYDANTIC,
     cannot: { state: UNKNOWN_NAMES, 'state streamed': UNKNOWN_NAMES },
   }),
-  client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], { classes: PYDANTIC }),
+  client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], {
+    classes: PYDANTIC,
+    cannot: { structured: 'it refuses itself, of models whose names it does not know' },
+  }),
   client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai'], {
     classes: LITELLM,
     lacks: NO_CANCEL,
     cannot: {
       loop: { openai: OWN_FIELD },
       parallel: { openai: OWN_FIELD },
-      relay: { openai: OWN_FIELD },
       'state streamed': 'of a stream that it puts together it keeps the usual fields only',
     },
   }),
-  client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic'], { classes: LITELLM, lacks: NO_CANCEL }),
+  client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic'], {
+    classes: LITELLM,
+    // An `overloaded_error` is a 500 to it.
+    retold: { 502: 500 },
+    lacks: NO_CANCEL,
+  }),
   client('llm', 'chat', ['llm', 'llm_client.py'], { lacks: NO_CANCEL, cannot: { ...NEVER_KEEPS, thinking: 'it keeps no reasoning of this format' } }),
   client('Claude Code', 'messages', ['node', 'claude-code.mjs'], {
     classes: AGENT,
@@ -102,6 +130,7 @@ export const CLIENTS: readonly Client[] = [
       'loop streamed': 'it always streams',
       'state streamed': 'it always streams',
       image: 'its command line takes none',
+      structured: 'it has a tool of its own for that',
       thinking: 'it prints none',
     },
   }),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Effort } from '../../../src/core/chat.ts';
+import { fetchesFiles, mixesToolsWithJson, takesFilesInResponses } from '../../../src/providers/gemini/model-rules.ts';
 import { corpusAbsent, recordedModels } from '../../corpus.ts';
 import { assistant, call, payload, requestOf, result, user } from './fixtures.ts';
 
@@ -78,6 +79,23 @@ for (const { names, on, off, dummy, system } of FAMILIES) {
       assert.equal(systemInstruction !== undefined, system);
     });
   }
+}
+
+for (const [model, json, results, urls] of [
+  ['gemini-1.5-pro', false, false, false],
+  ['models/gemini-2.0-flash-001', false, false, false],
+  ['gemini-2.5-flash-image-preview', false, false, true],
+  ['google/gemini-2.5-pro', false, false, true],
+  ['gemini-2.5-flash-lite', false, false, true],
+  ['gemini-robotics-er-1.5-preview', false, false, true],
+  ['gemini-3-pro-preview', true, true, true],
+  ['gemini-3.6-flash', true, true, true],
+  ['this-model-does-not-exist-12345', true, true, true],
+  ['gemma-4-31b-it', true, false, true],
+] as const) {
+  test(`${model} takes JSON beside tools, files in responses and files by URL as its generation does`, () => {
+    assert.deepEqual([mixesToolsWithJson(model), takesFilesInResponses(model), fetchesFiles(model)], [json, results, urls]);
+  });
 }
 
 test('the rule of every recorded Gemini is known here', { skip: corpusAbsent }, () => {

@@ -10,7 +10,7 @@ import { bodyOf, completed, functionCall, inputOf, itemDone, message, responses,
 const FORMAT = { text: { format: { type: 'json_schema', name: 'output', strict: true, schema: {} } } };
 const ASIDE = message('Let me see.', { phase: 'commentary' });
 const ANSWER = message('{"city":"Paris"}', { phase: 'final_answer' });
-const CARRIED = { type: 'message', role: 'assistant', phase: 'commentary', content: 'Let me see.' };
+const CARRIED = { type: 'message', role: 'assistant', content: 'Let me see.', phase: 'commentary' };
 
 const created = (fields: object): { type: string } => ({ type: 'response.created', response: { id: 'resp_1', ...fields } } as { type: string });
 const added = (index: number, item: object): { type: string } => ({ type: 'response.output_item.added', output_index: index, item: { ...item, content: [] } } as { type: string });
@@ -39,6 +39,21 @@ test('a stream says so from the first word on, and ends like its whole twin', ()
   assert.deepEqual(good(endOf(deltas)), good(responses.decodeChat(bodyOf([ASIDE, ANSWER], FORMAT))));
 });
 
+test('of several messages without a phase the first that says something is the answer', () => {
+  const [empty, again] = [message(''), message('{"city":"Paris"}', { id: 'msg_2' })];
+  const reply = good(responses.decodeChat(bodyOf([empty, message('{"city":"Paris"}'), again], FORMAT)));
+  assert.deepEqual([replyText(reply), reply.thinking], ['{"city":"Paris"}', '{"city":"Paris"}']);
+  assert.deepEqual(inputOf([user('q'), assistant(...reply.parts)]).slice(1), [
+    { role: 'assistant', content: '{"city":"Paris"}' },
+    { type: 'message', role: 'assistant', content: '{"city":"Paris"}' },
+  ]);
+  const events = [
+    created(FORMAT), added(0, empty), itemDone(empty), added(1, again), textDelta('{"city":"Paris"}', 1), itemDone(again, 1),
+    added(2, again), textDelta('{"city":', 2), textDelta('"Paris"}', 2), itemDone(again, 2), completed(),
+  ];
+  assert.deepEqual(good(endOf(decodeChunks(responses, [sse(...events)]))), reply);
+});
+
 test('a response that brings everything at its end is read alike', () => {
   const reply = good(endOf(decodeChunks(responses, [sse(completed({ output: [ASIDE, ANSWER], ...FORMAT }))])));
   assert.deepEqual([replyText(reply), reply.thinking], ['{"city":"Paris"}', 'Let me see.']);
@@ -55,7 +70,7 @@ test('what was said on the way goes back in its old place', () => {
 });
 
 test('a state that holds any other message is refused', () => {
-  const forged = [{ ...CARRIED, role: 'system' }, { ...CARRIED, phase: 'final_answer' }, { ...CARRIED, content: '' }, { ...CARRIED, content: [] }, { ...CARRIED, id: 'x' }];
+  const forged = [{ ...CARRIED, role: 'system' }, { ...CARRIED, phase: 'a b' }, { ...CARRIED, phase: 1 }, { ...CARRIED, content: '' }, { ...CARRIED, content: [] }, { ...CARRIED, id: 'x' }];
   for (const item of forged) {
     const state = stateOf(JSON.stringify({ before: [item] }));
     const refused = responses.encodeChat(requestOf({ turns: [user('q'), assistant(text('a', state)), user('r')] }), false);

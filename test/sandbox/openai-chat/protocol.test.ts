@@ -143,6 +143,8 @@ const REFUSED: readonly (readonly [what: string, body: object, code: string | nu
   ['a wrong value', { reasoning_effort: 'most' }, 'invalid_value', /Supported values are: 'none'/],
   ['a wrong tool_choice', { tools: [WEATHER], tool_choice: 'any' }, 'invalid_value', /'any'/],
   ['the old name of the limit', { max_tokens: 5 }, 'unsupported_parameter', /Use 'max_completion_tokens' instead/],
+  ['no choice at all', { n: 0 }, 'integer_below_min_value', /Expected a value >= 1/],
+  ['too many choices', { n: 129 }, 'integer_above_max_value', /Expected a value <= 128/],
   ['five stop sequences', { stop: ['1', '2', '3', '4', '5'] }, 'array_above_max_length', /array too long/],
   ['an image by another scheme', { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'file:///x' } }] }] }, 'invalid_value', /image_url\.url/],
   ['no messages', { messages: [] }, 'empty_array', /Invalid 'messages': empty array/],
@@ -200,4 +202,16 @@ test('models come in one list', async (t) => {
   const sandbox = await open(t);
   const list: unknown = await (await fetch(`${sandbox.baseUrls.openai}/models`, { headers: HEADERS.openai })).json();
   assert.deepEqual((at(list, 'data') as unknown[]).map((model) => at(model, 'id')), ['fake-chat', 'fake-tool-loop', 'fake-thinking']);
+});
+
+test('as many choices come as were asked for, whole and streamed', async (t) => {
+  const sandbox = await open(t);
+  const whole = parsed(await ask(sandbox, { n: 2 }));
+  const choices = at(whole, 'choices') as unknown[];
+  assert.deepEqual(choices.map((choice) => at(choice, 'index')), [0, 1]);
+  const streamed = events((await ask(sandbox, { n: 2, stream: true, stream_options: { include_usage: true } })).text);
+  const textOf = (index: number): string => streamed.filter((event) => at(event, 'choices', 0, 'index') === index).map((event) => at(event, 'choices', 0, 'delta', 'content') ?? '').join('');
+  assert.deepEqual([textOf(0), textOf(1)], choices.map((choice) => at(choice, 'message', 'content')));
+  assert.deepEqual(at(streamed.at(-1), 'usage'), at(whole, 'usage'));
+  assert.equal(at(whole, 'usage', 'completion_tokens'), 2 * Number(at(parsed(await ask(sandbox, {})), 'usage', 'completion_tokens')));
 });

@@ -3,24 +3,26 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
+import { generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import { PNG, result, ROUNDS_MAX, SCHEMAS, serve, TOOL_NAMES } from './serve.mjs';
 
 const ADAPTERS = {
   chat: (baseURL, apiKey) => (model) => createOpenAI({ baseURL, apiKey }).chat(model),
   responses: (baseURL, apiKey) => createOpenAI({ baseURL, apiKey }),
-  compatible: (baseURL, apiKey) => createOpenAICompatible({ name: 'gateway', baseURL, apiKey, includeUsage: true }),
+  stored: (baseURL, apiKey) => createOpenAI({ baseURL, apiKey }),
+  compatible: (baseURL, apiKey) => createOpenAICompatible({ name: 'gateway', baseURL, apiKey, includeUsage: true, supportsStructuredOutputs: true }),
   anthropic: (baseURL, apiKey) => createAnthropic({ baseURL, apiKey }),
 };
 const OPTIONS = {
   chat: { openai: { reasoningEffort: 'high' } },
   responses: { openai: { reasoningEffort: 'high', reasoningSummary: 'auto', store: false, include: ['reasoning.encrypted_content'], forceReasoning: true } },
+  stored: { openai: { reasoningEffort: 'high', reasoningSummary: 'auto', forceReasoning: true } },
   compatible: { gateway: { reasoningEffort: 'high' } },
   anthropic: { anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } } },
 };
 const adapter = process.argv[2];
 
-function settingsOf({ url, token, model, isThinking, hasImage }, calls = []) {
+function settingsOf({ url, token, model, isThinking, isStructured, hasImage }, calls = []) {
   const parts = [{ type: 'text', text: 'Hi' }, { type: 'file', mediaType: 'image/png', data: PNG }];
   const tools = TOOL_NAMES.map((name) => {
     const execute = (input) => {
@@ -33,6 +35,7 @@ function settingsOf({ url, token, model, isThinking, hasImage }, calls = []) {
     model: ADAPTERS[adapter](`${url}/v1`, token)(model),
     messages: [{ role: 'user', content: hasImage ? parts : 'Hi' }],
     maxRetries: 0,
+    ...(isStructured && { output: Output.object({ schema: jsonSchema(SCHEMAS.weather) }) }),
     // Without them it refers to what it believes to be stored.
     ...((isThinking || adapter === 'responses') && { providerOptions: OPTIONS[adapter] }),
     tools: Object.fromEntries(tools),

@@ -10,11 +10,12 @@ function clientOf({ url, token }) {
   return new Anthropic({ apiKey: token, baseURL: url });
 }
 
-function bodyOf({ model, isThinking, hasImage }) {
+function bodyOf({ model, isThinking, isStructured, hasImage }) {
+  const structured = { output_config: { format: { type: 'json_schema', schema: SCHEMAS.weather } } };
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } };
   const content = hasImage ? [{ type: 'text', text: 'Hi' }, image] : 'Hi';
   const thinking = { thinking: { type: 'enabled', budget_tokens: 1024 } };
-  return { model, max_tokens: 4000, messages: [{ role: 'user', content }], ...(isThinking && thinking) };
+  return { model, max_tokens: 4000, messages: [{ role: 'user', content }], ...(isThinking && thinking), ...(isStructured && structured) };
 }
 
 async function answer(client, body, isStream) {

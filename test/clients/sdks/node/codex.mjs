@@ -1,12 +1,14 @@
 /** @openai/codex, without a screen. It always streams. */
 
+import { fileURLToPath } from 'node:url';
 import { AgentError, runAgent } from './agent.mjs';
 import { serve } from './serve.mjs';
 
-function wordsOf({ url, model }) {
+function wordsOf({ url, model, isStructured }) {
   const provider = `{name="gateway",base_url="${url}/v1",wire_api="responses",env_key="GATEWAY_TOKEN",request_max_retries=0,stream_max_retries=0}`;
   const settings = ['model_provider="gateway"', `model_providers.gateway=${provider}`, 'web_search="disabled"'];
-  return ['exec', '--json', '--skip-git-repo-check', '-m', model, ...settings.flatMap((setting) => ['-c', setting]), 'Hi'];
+  const structured = isStructured ? ['--output-schema', fileURLToPath(new URL('place.json', import.meta.url))] : [];
+  return ['exec', '--json', '--skip-git-repo-check', '-m', model, ...structured, ...settings.flatMap((setting) => ['-c', setting]), 'Hi'];
 }
 
 async function run(order) {

@@ -10,10 +10,11 @@ function clientOf({ url, token }) {
   return new OpenAI({ apiKey: token, baseURL: `${url}/v1` });
 }
 
-function bodyOf({ model, isThinking, hasImage }) {
+function bodyOf({ model, isThinking, isStructured, hasImage }) {
+  const structured = { response_format: { type: 'json_schema', json_schema: { name: 'place', strict: true, schema: SCHEMAS.weather } } };
   const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}` } };
   const content = hasImage ? [{ type: 'text', text: 'Hi' }, image] : 'Hi';
-  return { model, messages: [{ role: 'user', content }], ...(isThinking && { reasoning_effort: 'high' }) };
+  return { model, messages: [{ role: 'user', content }], ...(isThinking && { reasoning_effort: 'high' }), ...(isStructured && structured) };
 }
 
 /** One answer: its message as it goes back, and what was seen. */

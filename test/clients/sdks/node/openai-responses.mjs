@@ -10,11 +10,12 @@ function clientOf({ url, token }) {
   return new OpenAI({ apiKey: token, baseURL: `${url}/v1` });
 }
 
-function bodyOf({ model, isThinking, hasImage }) {
+function bodyOf({ model, isThinking, isStructured, hasImage }) {
+  const structured = { text: { format: { type: 'json_schema', name: 'place', strict: true, schema: SCHEMAS.weather } } };
   const image = { type: 'input_image', image_url: `data:image/png;base64,${PNG}`, detail: 'auto' };
   const content = hasImage ? [{ type: 'input_text', text: 'Hi' }, image] : 'Hi';
   const thinking = { reasoning: { effort: 'high', summary: 'auto' } };
-  return { model, input: [{ role: 'user', content }], store: false, include: ['reasoning.encrypted_content'], ...(isThinking && thinking) };
+  return { model, input: [{ role: 'user', content }], store: false, include: ['reasoning.encrypted_content'], ...(isThinking && thinking), ...(isStructured && structured) };
 }
 
 async function answer(client, body, isStream) {

@@ -19,6 +19,8 @@ def body_of(order):
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     content = [{"type": "text", "text": "Hi"}, image] if order.get("hasImage") else "Hi"
     body = {"model": order["model"], "max_tokens": 4000, "messages": [{"role": "user", "content": content}]}
+    if order.get("isStructured"):
+        body["output_config"] = {"format": {"type": "json_schema", "schema": SCHEMAS["weather"]}}
     return {**body, "thinking": {"type": "enabled", "budget_tokens": 1024}} if order.get("isThinking") else body
 
 

@@ -1,5 +1,6 @@
 """langchain, by the package that the word behind names."""
 
+import json
 import sys
 
 from langchain_core.messages import HumanMessage, ToolMessage
@@ -52,7 +53,21 @@ def seen(message, pieces):
 
 
 def ask(order):
+    if order.get("isStructured"):
+        return structured(order)
     return seen(*answer(model_of(order), [question(order)], order.get("isStream")))
+
+
+def structured(order):
+    """A stream of it is of the values as far as they came."""
+    model = model_of(order).with_structured_output({"title": "place", "description": "A place.", **SCHEMAS["weather"]}, method="json_schema")
+    value = None
+    if order.get("isStream"):
+        for value in model.stream([question(order)]):
+            pass
+    else:
+        value = model.invoke([question(order)])
+    return {"text": json.dumps(value)}
 
 
 def loop(order):

@@ -27,6 +27,8 @@ def settings_of(order):
         "num_retries": 0,
         "max_retries": 0,
     }
+    if order.get("isStructured"):
+        settings["response_format"] = {"type": "json_schema", "json_schema": {"name": "place", "strict": True, "schema": SCHEMAS["weather"]}}
     if IS_MESSAGES:
         settings["max_tokens"] = 4000
         if order.get("isThinking"):

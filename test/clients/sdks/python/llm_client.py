@@ -5,17 +5,19 @@ import base64
 import llm
 from llm.default_plugins.openai_models import Chat
 
-from serve import PNG, result, serve
+from serve import PNG, SCHEMAS, result, serve
 
 
 def model_of(order):
-    model = Chat(order["model"], model_name=order["model"], api_base=order["url"] + "/v1", vision=True, supports_tools=True, reasoning=True)
+    model = Chat(order["model"], model_name=order["model"], api_base=order["url"] + "/v1", vision=True, supports_tools=True, supports_schema=True, reasoning=True)
     model.key = order["token"]
     return model
 
 
 def options_of(order):
     options = {"reasoning_effort": "high"} if order.get("isThinking") else {}
+    if order.get("isStructured"):
+        options["schema"] = SCHEMAS["weather"]
     if order.get("hasImage"):
         options["attachments"] = [llm.Attachment(type="image/png", content=base64.b64decode(PNG))]
     return options

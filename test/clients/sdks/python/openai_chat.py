@@ -19,6 +19,8 @@ def body_of(order):
     image = {"type": "image_url", "image_url": {"url": PNG_URL}}
     content = [{"type": "text", "text": "Hi"}, image] if order.get("hasImage") else "Hi"
     body = {"model": order["model"], "messages": [{"role": "user", "content": content}]}
+    if order.get("isStructured"):
+        body["response_format"] = {"type": "json_schema", "json_schema": {"name": "place", "strict": True, "schema": SCHEMAS["weather"]}}
     return {**body, "reasoning_effort": "high"} if order.get("isThinking") else body
 
 

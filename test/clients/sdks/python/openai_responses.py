@@ -19,6 +19,8 @@ def body_of(order):
     image = {"type": "input_image", "image_url": PNG_URL, "detail": "auto"}
     content = [{"type": "input_text", "text": "Hi"}, image] if order.get("hasImage") else "Hi"
     body = {"model": order["model"], "input": [{"role": "user", "content": content}], "store": False, "include": ["reasoning.encrypted_content"]}
+    if order.get("isStructured"):
+        body["text"] = {"format": {"type": "json_schema", "name": "place", "strict": True, "schema": SCHEMAS["weather"]}}
     return {**body, "reasoning": {"effort": "high", "summary": "auto"}} if order.get("isThinking") else body
 
 

@@ -4,12 +4,17 @@ import asyncio
 import base64
 import sys
 
-from pydantic_ai import Agent, BinaryContent
+from pydantic import BaseModel
+from pydantic_ai import Agent, BinaryContent, NativeOutput
 from pydantic_ai.messages import ThinkingPart
 
 from serve import PNG, result, serve
 
 KIND = sys.argv[1]
+
+
+class Place(BaseModel):
+    city: str
 
 
 def agent_of(order):
@@ -33,7 +38,7 @@ def agent_of(order):
             settings = {"openai_reasoning_effort": "high"}
         if is_thinking and KIND == "responses":
             settings["openai_reasoning_summary"] = "auto"
-    return Agent(model, model_settings=settings, retries=0)
+    return Agent(model, model_settings=settings, retries=0, output_type=NativeOutput(Place) if order.get("isStructured") else str)
 
 
 def prompt_of(order):
@@ -63,7 +68,17 @@ async def run(agent, order):
         return seen(text, pieces, progress.result.all_messages(), progress.usage)
 
 
+async def structured(agent, order):
+    if not order.get("isStream"):
+        answer = await agent.run("Hi")
+        return {"text": answer.output.model_dump_json()}
+    async with agent.run_stream("Hi") as stream:
+        return {"text": (await stream.get_output()).model_dump_json()}
+
+
 def ask(order):
+    if order.get("isStructured"):
+        return asyncio.run(structured(agent_of(order), order))
     return asyncio.run(run(agent_of(order), order))
 
 
