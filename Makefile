@@ -51,7 +51,7 @@ else
 		--check-coverage --lines 95 --branches 90 $(RUN_TESTS)
 endif
 
-clients: node_modules ## run the real SDKs through the gateway; installs them outside the tree (ONLY=openai, CLIENTS_DIR=/folder)
+clients: node_modules ## run the real SDKs through the gateway; installs them outside the tree (ONLY=openai, CLIENTS_DIR=/folder, RECORD=1)
 	@ONLY='$(ONLY)' node --import tsx test/clients/sdks/main.ts
 
 bench: build ## CPU time of a request beside a proxy that only copies bytes (REQUESTS=10000; Linux)

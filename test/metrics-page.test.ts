@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { parsePage, valueOf } from './metrics-page.ts';
 import { RawCaller } from './http/raw-caller.ts';
-import { startGateway, TOKEN, user } from './running-gateway.ts';
+import { holdReplies, startGateway, TOKEN, user } from './running-gateway.ts';
 import type { RunningGateway } from './running-gateway.ts';
 
 const HELLO = { model: 'fake-chat', messages: [user('Hello')] };
@@ -162,10 +162,12 @@ test('a time limit is counted by its setting: of an attempt, and of the whole re
 
 test("a chat that finds no room is counted as refused, and under its caller's name", async (t) => {
   const gateway = await startGateway(t, { GATEWAY_MAX_CONCURRENT: '1' });
-  const stalled = gateway.chat({ model: 'fake-late-100', messages: [user('x')] });
+  const release = holdReplies(gateway.sandbox);
+  const stalled = gateway.chat({ model: 'held', messages: [user('x')] });
   while (gateway.sandbox.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
   assert.equal(valueOf(await pageOf(gateway), 'gateway_requests_in_flight'), 1);
   assert.equal((await gateway.chat(HELLO)).status, 429);
+  release();
   await stalled;
   const page = await settledPage(gateway, 2);
   assert.equal(valueOf(page, 'gateway_requests_refused_total', { reason: 'concurrency' }), 1);

@@ -134,6 +134,17 @@ export function framesOf(text: string): Frame[] {
     });
 }
 
+/** Has the sandbox answer the model `held` only once this is called: what is in flight stays so for as long as a test needs it. */
+export function holdReplies(sandbox: Sandbox): () => void {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  sandbox.reply('held', async () => {
+    await released;
+    return 'Held.';
+  });
+  return release;
+}
+
 /** One user message. */
 export function user(text: string): Message {
   return { role: 'user', text };

@@ -1,6 +1,5 @@
 /** The requests that arrived, as a test looks at them. */
 
-import type { IncomingMessage } from 'node:http';
 import { parseLenient } from '../base/json/parse.ts';
 
 /** The formats that the sandbox speaks, by the names of what they are a copy of. */
@@ -34,8 +33,11 @@ const CALLS_MAX = 200;
 /** Of their bodies together. */
 const CALLS_CHARS_MAX = 64 * 1024 * 1024;
 
+/** What Node's server says of a request. */
+type Arrival = { readonly method?: string | undefined; readonly url?: string | undefined; readonly headers: RecordedCall['headers'] };
+
 /** Adds a request to those that are kept, and drops the oldest of too many. */
-export function recordCall(calls: Call[], { method = '', url = '/', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>, body: string): Call {
+export function recordCall(calls: Call[], { method = '', url = '/', headers }: Arrival, body: string): Call {
   const call: Call = {
     method, path: url, headers, body, protocol: undefined, model: undefined, isStream: false, closedEarly: false,
     get json() {

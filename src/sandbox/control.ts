@@ -9,7 +9,7 @@ import { FAULTS } from './faults.ts';
 import { jsonReply } from './protocol.ts';
 import type { Reply } from './protocol.ts';
 import { MODELS } from './script.ts';
-import type { ScriptedReply } from './replies.ts';
+import type { ScriptedReply } from './scripted-reply.ts';
 
 export const CONTROL_PATH = '/sandbox';
 

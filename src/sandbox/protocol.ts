@@ -1,5 +1,5 @@
 /**
- * What the three protocols have in common, as the server and the fake model see them: a request is an `Ask`, an answer
+ * What the protocols have in common, as the server and the fake model see them: a request is an `Ask`, an answer
  * a `Script` rendered to a `Reply`, a failure a `Complaint`. Nothing here knows a wire format.
  */
 

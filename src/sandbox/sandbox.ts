@@ -3,8 +3,8 @@
  * compatible dialect of the second, as strict as the real ones and failing on demand.
  *
  * It stands behind the demonstration, the tests and rehearsals of failures. The model's name says what happens: `MODELS`
- * lists the well-behaved, `FAULTS` the others; a test writes its own by `reply`. Of a conversation it remembers what it cached, and
- * knows nothing of the gateway.
+ * lists the well-behaved, `FAULTS` the others; a test writes its own by `reply`. Of earlier requests it remembers what the
+ * providers do, prompts that were cached and responses that were stored, and it knows nothing of the gateway.
  */
 
 import { once } from 'node:events';
@@ -24,8 +24,9 @@ import { RESPONSES } from './openai-responses/protocol.ts';
 import { Complaint, jsonReply } from './protocol.ts';
 import type { Ask, Incoming, Memory, Protocol } from './protocol.ts';
 import { Replies } from './replies.ts';
-import type { Order, ReplyFunction, ScriptedReply } from './replies.ts';
+import type { Order } from './replies.ts';
 import { matchName, writeScript } from './script.ts';
+import type { ReplyFunction, ScriptedReply } from './scripted-reply.ts';
 import { Wire, sendReply } from './wire.ts';
 
 export type SandboxSettings = {

@@ -94,7 +94,7 @@ export function stateIn(provider: Provider, { path, body }: { readonly path: str
     case 'anthropic':
       return /"signature":"[^"]|"redacted_thinking"/.test(body) ? 'kept' : 'lost';
     case 'openai':
-      return !path.includes('/responses') ? 'none' : /"encrypted_content":"[^"]/.test(body) ? 'kept' : 'lost';
+      return !path.includes('/responses') ? 'none' : /"encrypted_content":"[^"]|"type":"item_reference","id":"rs_/.test(body) ? 'kept' : 'lost';
     case 'gemini':
       return /"thoughtSignature":"(?!skip_|context_)/.test(body) ? 'kept' : 'lost';
     case 'compat':

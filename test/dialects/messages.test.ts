@@ -120,3 +120,24 @@ test('what another caller may have stored is refused where there are several, an
   await open.post(PATH, body);
   assert.equal(open.sandbox.calls.length, 1);
 });
+
+test('a request that continues a thread is answered 404 as its SDK expects, wherever the thread is not its own; one that begins a thread is served', async (t) => {
+  const several = await startGateway(t, { ...NO_RETRIES, GATEWAY_AUTH_TOKENS: 'other:another-token-of-callers' });
+  const alone = await startGateway(t, NO_RETRIES);
+  const bodyOf = (provider: string, thread: object): object => ({ model: `${provider}/fake-chat`, max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], thread });
+  const lost = { type: 'continue', previous_message_id: 'msg_1' };
+  for (const [gateway, provider] of [[several, 'anthropic'], [several, 'openai'], [alone, 'gemini']] as const) {
+    const calls = gateway.sandbox.calls.length;
+    const response = await gateway.post(PATH, bodyOf(provider, lost));
+    assert.equal(response.status, 404);
+    const { error } = (await response.json()) as { error: { type: string; details: { error_code: string } } };
+    assert.deepEqual([error.type, error.details.error_code], ['not_found_error', 'thread_not_found']);
+    assert.equal(gateway.sandbox.calls.length, calls);
+  }
+  const translated = await several.post(PATH, bodyOf('openai', { type: 'create' }));
+  assert.equal(translated.status, 200);
+  assert.equal(translated.headers.get('x-gateway-ignored'), 'thread');
+  const relayed = await several.post(PATH, bodyOf('anthropic', { type: 'create' }), { 'anthropic-beta': 'message-threads-2026-08-12' });
+  assert.equal(relayed.status, 200, await relayed.text());
+  assert.match(several.sandbox.calls.at(-1)?.body ?? '', /"thread":\{"type":"create"\}/);
+});

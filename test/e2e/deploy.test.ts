@@ -13,7 +13,7 @@ import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { RawCaller } from '../http/raw-caller.ts';
 import { blocksOf, readPage } from '../readme.ts';
-import { framesOf, PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
+import { framesOf, holdReplies, PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
 import { buildProgram } from './built-program.ts';
 import { ROOT, RunningProcess } from './running-process.ts';
@@ -62,12 +62,7 @@ async function keepAsking(t: TestContext, address: string, path: string): Promis
 
 test('SIGTERM under load: unready first, every request in flight is answered, each connection told to close, exit 0', async (t) => {
   const { sandbox, running, address } = await start(t, { GATEWAY_DRAIN_DELAY: '2s' });
-  let asking = 10;
-  const callers = Array.from({ length: asking }, async (_, i) => {
-    const answers = await keepAsking(t, address, i % 2 === 0 ? '/v1/chat' : '/v1/chat/stream');
-    asking -= 1;
-    return { i, answers };
-  });
+  const callers = Array.from({ length: 10 }, async (_, i) => ({ i, answers: await keepAsking(t, address, i % 2 === 0 ? '/v1/chat' : '/v1/chat/stream') }));
   await until(() => sandbox.calls.length >= 60);
   const prober = new RawCaller(t, address);
   running.child.kill('SIGTERM');
@@ -140,11 +135,14 @@ test('a bug during a drain does not cut it short, and the exit code tells of it'
   const { sandbox, running, address } = await start(t, { NODE_OPTIONS: `--import ${join(ROOT, 'test/e2e/throw-on-signal.mjs')}` });
   const agent = new Agent({ keepAlive: true });
   t.after(() => agent.destroy());
-  const inFlight = ask(address, '/v1/chat', 'fake-late-500', agent);
+  const release = holdReplies(sandbox);
+  const inFlight = ask(address, '/v1/chat', 'held', agent);
   await until(() => sandbox.calls.length === 1);
   running.child.kill('SIGTERM');
   await running.printed(/SIGTERM: draining/);
   running.child.kill('SIGUSR2');
+  await running.printed(/an unexpected error/);
+  release();
   assert.equal((await inFlight).status, 200);
   assert.equal((await running.exited).code, 1);
 });

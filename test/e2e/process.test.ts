@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import { RawCaller } from '../http/raw-caller.ts';
-import { framesOf, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
+import { framesOf, holdReplies, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { Caller } from '../streams/caller.ts';
 import { until } from '../streams/wires.ts';
 import { buildProgram } from './built-program.ts';
@@ -45,12 +45,14 @@ test('--check says whether the configuration is good, --help and --version answe
 test('SIGTERM: unready, the request in flight finishes, exit 0', async (t) => {
   const sandbox = await startSandbox({});
   t.after(() => sandbox.close());
-  const running = new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '200ms' });
+  const running = new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '1s' });
   const address = await running.address();
-  const slow = chat(address, { model: 'fake-late-500', messages: [user('x')] });
+  const release = holdReplies(sandbox);
+  const slow = chat(address, { model: 'held', messages: [user('x')] });
   while (sandbox.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
   running.child.kill('SIGTERM');
   while ((await fetch(`${address}/readyz`)).status !== 503);
+  release();
   assert.equal((await slow).status, 200);
   const { code, out } = await running.exited;
   assert.equal(code, 0);

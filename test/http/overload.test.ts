@@ -10,7 +10,7 @@ import { Admission, LoopHealth, watchEventLoop } from '../../src/http/admission.
 import { limitStall } from '../../src/http/stall.ts';
 import type { Watched } from '../../src/http/stall.ts';
 import { COSTLY_BODIES } from '../costly-bodies.ts';
-import { startGateway, TOKEN, user } from '../running-gateway.ts';
+import { holdReplies, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody, RunningGateway } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
 import { startServer } from './bare-server.ts';
@@ -99,11 +99,13 @@ test('while the event loop is overloaded chats get 429 with Retry-After and a re
 
 test('the excess is refused without its body being read, and what was admitted is served', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_MAX_CONCURRENT: '10' });
-  const admitted = Array.from({ length: 10 }, () => new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-late-2000')));
+  const release = holdReplies(gateway.sandbox);
+  const admitted = Array.from({ length: 10 }, () => new RawCaller(t, gateway.url).write(post('/v1/chat', 'held')));
   await until(() => gateway.sandbox.calls.length === 10);
   const head = `POST /v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: 10000000\r\n\r\n`;
   const refused = Array.from({ length: 40 }, () => new RawCaller(t, gateway.url).write(head));
   for (const caller of refused) assert.equal((await caller.answered())[0]?.status, 429);
+  release();
   for (const caller of admitted) assert.equal((await caller.answered())[0]?.status, 200);
   assert.equal(await metric(gateway, 'gateway_requests_refused_total{reason="concurrency"}'), '40');
   assert.equal(gateway.sandbox.calls.length, 10);
@@ -111,10 +113,12 @@ test('the excess is refused without its body being read, and what was admitted i
 
 test('a refused caller keeps its connection and is served on it once there is room', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_MAX_CONCURRENT: '1' });
-  const first = new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-late-50'));
+  const release = holdReplies(gateway.sandbox);
+  const first = new RawCaller(t, gateway.url).write(post('/v1/chat', 'held'));
   await until(() => gateway.sandbox.calls.length === 1);
   const second = new RawCaller(t, gateway.url).write(post('/v1/chat', 'fake-chat'));
   assert.equal((await second.answered())[0]?.status, 429);
+  release();
   await first.answered();
   second.write(post('/v1/chat', 'fake-chat'));
   assert.equal((await second.answered(2))[1]?.status, 200);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { startGateway, TOKEN, user } from '../running-gateway.ts';
+import { holdReplies, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody, RunningGateway } from '../running-gateway.ts';
 
 const HELLO = { model: 'fake-chat', messages: [user('Hello')] };
@@ -304,8 +304,9 @@ test("the provider's prose reaches a caller only when the operator allows it, ma
 });
 
 test('draining: unready at once, in-flight requests finish, then the listener is closed', async (t) => {
-  const gateway = await startGateway(t, { GATEWAY_DRAIN_DELAY: '100ms' });
-  const slow = gateway.chat({ model: 'fake-late-400', messages: [user('x')] });
+  const gateway = await startGateway(t, { GATEWAY_DRAIN_DELAY: '1s' });
+  const release = holdReplies(gateway.sandbox);
+  const slow = gateway.chat({ model: 'held', messages: [user('x')] });
   await until(() => gateway.sandbox.calls.length === 1);
   const drained = gateway.app.drain();
   const ready = await gateway.get('/readyz');
@@ -313,6 +314,7 @@ test('draining: unready at once, in-flight requests finish, then the listener is
   assert.deepEqual(await ready.json(), { status: 'draining' });
   assert.equal(ready.headers.get('connection'), 'close');
   assert.equal((await gateway.get('/healthz')).status, 200);
+  release();
   assert.equal((await slow).status, 200);
   assert.equal(await drained, true);
   await assert.rejects(fetch(`${gateway.url}/healthz`));

@@ -30,6 +30,7 @@ export const MESSAGES_FIELDS = {
   workspace_id: { is: 'tolerated', as: "part of the maker's own accounts" },
   cache_control: { is: 'tolerated', as: 'a hint' },
   context_management: { is: 'tolerated', as: 'a history that the model reads whole' },
+  thread: { is: 'tolerated', as: 'nothing is stored; one that continues another is answered 404, at which the SDK sends the whole conversation' },
   service_tier: { is: 'tolerated', as: "the maker's own tiers" },
   speed: { is: 'tolerated', as: 'a wish' },
   diagnostics: { is: 'tolerated', as: 'of use to the maker alone' },

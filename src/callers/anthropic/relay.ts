@@ -17,6 +17,7 @@ import { Ignored } from '../field-table.ts';
 import { commonChanges, memberOf, sourceOf, withMembers } from '../relay.ts';
 import { echoed } from './echo.ts';
 import { MessageEvents } from './stream.ts';
+import { continuesThread, lostThread } from './thread.ts';
 
 const FIELDS = { hashed: {}, stored: new Set(['file_id', 'container', 'container_id']) } as const;
 
@@ -30,6 +31,7 @@ export const MESSAGES_RELAY: DialectRelay = {
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
   const source = sourceOf(request);
+  if (continuesThread(source) && !rules.allowsStored) return lostThread();
   const changes = commonChanges(request, source, model, rules, FIELDS);
   if (changes instanceof Failure) return changes;
   const metadata = source.entries.get('metadata');

@@ -15,6 +15,7 @@ import { readModel } from '../model.ts';
 import { Places } from '../places.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
+import { continuesThread, lostThread } from './thread.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 // hot: per request
@@ -25,7 +26,7 @@ export function decodeMessages(body: Buffer): DecodedRequest | Failure {
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: true,
     source,
-    translate: (model) => caught(() => translate(fields, model)),
+    translate: (model) => (continuesThread(source) ? lostThread() : caught(() => translate(fields, model))),
   }));
 }
 

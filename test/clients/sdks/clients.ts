@@ -31,7 +31,7 @@ export type Client = {
 };
 
 const OFFICIAL = { 400: 'BadRequestError', 401: 'AuthenticationError', 404: 'NotFoundError', 429: 'RateLimitError', 502: 'InternalServerError', cut: 'APIError' };
-const AI_SDK = { 400: 'AI_APICallError', 401: 'AI_APICallError', 404: 'AI_APICallError', 429: 'AI_APICallError', 502: 'AI_APICallError', cut: 'Error' };
+const AI_SDK = { 400: 'AI_APICallError', 401: 'AI_APICallError', 404: 'AI_APICallError', 429: 'AI_APICallError', 502: 'AI_APICallError', cut: 'AI_StreamProviderError' };
 const PYDANTIC = { 400: 'ModelHTTPError', 401: 'ModelHTTPError', 404: 'ModelHTTPError', 429: 'ModelHTTPError', 502: 'ModelHTTPError', cut: 'ModelAPIError' };
 /** It chooses by words that it finds in the message, so of a failure at the provider only the base is certain. */
 const LITELLM = { ...OFFICIAL, 502: 'APIError', cut: 'MidStreamFallbackError' };
@@ -39,8 +39,9 @@ const AGENT = { 400: 'AgentError', 401: 'AgentError', 404: 'AgentError', 429: 'A
 const NO_FIELD = 'it reads no field for it';
 const BY_HAND = { 'state streamed': 'streams put together by hand keep the usual fields only' } as const;
 const LAST_PIECE = 'of a field that it does not know it keeps the last piece';
-/** The sandbox stores nothing either. */
 const REFERS = 'without `store: false` it refers to what it believes to be stored';
+/** Its maker stores them. */
+const UNSTORED = { anthropic: REFERS, gemini: REFERS, compat: REFERS } as const;
 const NEVER_KEEPS = { state: NO_FIELD, 'state streamed': NO_FIELD } as const;
 const UNKNOWN_NAMES = 'of models whose names it does not know it asks for none';
 const NO_THINKING = 'it reads no reasoning in this format';
@@ -85,7 +86,7 @@ export const CLIENTS: readonly Client[] = [
   client('ai-sdk openai responses', 'responses', ['node', 'ai-sdk.mjs', 'responses'], { classes: AI_SDK }),
   client('ai-sdk openai responses by default', 'responses', ['node', 'ai-sdk.mjs', 'stored'], {
     classes: AI_SDK,
-    cannot: { loop: REFERS, 'loop streamed': REFERS, state: REFERS, 'state streamed': REFERS },
+    cannot: { loop: UNSTORED, 'loop streamed': UNSTORED, state: UNSTORED, 'state streamed': UNSTORED, parallel: { gemini: REFERS } },
   }),
   client('ai-sdk openai-compatible', 'chat', ['node', 'ai-sdk.mjs', 'compatible'], { classes: AI_SDK }),
   client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], {

@@ -18,6 +18,11 @@ function variablesOf({ url, token, model }) {
   };
 }
 
+/** Its prompts are cached, and that is counted apart. */
+function inputOf({ input_tokens: fresh, cache_read_input_tokens: read, cache_creation_input_tokens: written }) {
+  return fresh + (read ?? 0) + (written ?? 0);
+}
+
 async function run(order) {
   let last;
   let pieces = 0;
@@ -30,7 +35,7 @@ async function run(order) {
   });
   if (last === undefined) throw new AgentError(complaints);
   if (last.is_error) throw new AgentError(last.result);
-  return { text: last.result, pieces, calls, usage: { input: last.usage.input_tokens, output: last.usage.output_tokens } };
+  return { text: last.result, pieces, calls, usage: { input: inputOf(last.usage), output: last.usage.output_tokens } };
 }
 
 serve({

@@ -1,0 +1,25 @@
+/**
+ * Threads of messages (Anthropic, beta `message-threads-2026-08-12`): a request may say only what is new, and name the answer
+ * that it continues. Nothing is stored here, and what is stored at the provider may be another caller's.
+ */
+
+import type { JsonObject } from '../../base/json/value.ts';
+import { Failure } from '../../core/failure.ts';
+import { memberOf } from '../relay.ts';
+
+const SENTENCE = 'thread: what it continues is not stored here: send the whole conversation';
+
+/** Whether a request says only what is new. One that begins a thread says everything. */
+export function continuesThread(source: JsonObject): boolean {
+  return memberOf(source.entries.get('thread'), 'type') === 'continue';
+}
+
+/** The failure at which the maker's SDK sends the whole conversation instead. */
+export function lostThread(): Failure {
+  return new Failure('not_found', SENTENCE);
+}
+
+/** By which its SDK tells that failure from others. */
+export function threadDetails(failure: Failure): { readonly error_code: string } | undefined {
+  return failure.message === SENTENCE ? { error_code: 'thread_not_found' } : undefined;
+}
