@@ -1,6 +1,6 @@
 # The targets that matter; `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build run demo test clients bench bench-streams bench-check bench-parts fuzz soak clean
+.PHONY: help setup build run demo test clients bench bench-streams bench-check bench-parts fuzz soak release clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -72,5 +72,8 @@ fuzz: node_modules ## hostile input for every parser and decoder (SECONDS=30 eac
 soak: node_modules ## look for leaks (CROWD=5000 streams at once, REQUESTS=200000, STREAMS=20000 aborted)
 	@node --import tsx test/soak/main.ts
 
+release: clean node_modules ## pack it, with hashes and a bill of materials; the same bytes from every clone
+	@node --import tsx test/release.ts
+
 clean: ## remove what was built
-	rm -rf dist coverage
+	rm -rf dist coverage release
