@@ -1,6 +1,9 @@
 /**
  * `make release`: the package, its bill of materials (CycloneDX) and the hashes of both, the same bytes wherever they are made.
  * No time, no path and no random number is in them.
+ *
+ * What is packed is bundled by esbuild, which comes with tsx: a file a module is a fifth larger. Names are kept, so that a
+ * stack trace in an operator's log says where.
  */
 
 import { execFileSync } from 'node:child_process';
