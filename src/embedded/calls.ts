@@ -44,21 +44,36 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
     return JSON.parse(exchange.body ?? '');
   }
 
-  async function* eventsOf(request: ChatRequest, options: CallOptions): AsyncGenerator<ChatEvent, void, undefined> {
+  type Events = AsyncGenerator<ChatEvent, void, undefined>;
+
+  async function* eventsOf(request: ChatRequest, options: CallOptions, onOpen: (exchange: EmbeddedExchange) => void): Events {
     const { signal } = options;
     throwIfAborted(signal);
     const exchange = open(request, streamRoute.path, streamRoute.name, options);
+    onOpen(exchange);
     const stopListening = leaveOnAbort(exchange, signal);
     const served = exchanges.serve(exchange, currentParts(), streamWork);
     try {
       for (let event = await exchange.nextEvent(); event !== undefined; event = await exchange.nextEvent()) yield event;
     } finally {
-      // Who leaves the loop early hangs up. Nothing happens to an exchange that is over.
-      if (!exchange.isServed) exchange.leave();
+      // Also who throws into it.
+      exchange.leave();
       await served;
       stopListening();
     }
     throwIfFailed(exchange, signal);
+  }
+
+  /** A generator keeps its end waiting while it waits itself; who leaves hangs up at once. */
+  function stream(request: ChatRequest, options: CallOptions = {}): Events {
+    let leave = (): void => undefined;
+    const events = eventsOf(request, options, (exchange) => (leave = () => exchange.leave()));
+    const end = events.return.bind(events);
+    events.return = (value) => {
+      leave();
+      return end(value);
+    };
+    return events;
   }
 
   return {
@@ -66,7 +81,7 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
       throwIfAborted(options.signal);
       return (await answerOf(open(request, wholeRoute.path, wholeRoute.name, options), chatWork, options)) as ChatReply;
     },
-    stream: (request, options = {}) => eventsOf(request, options),
+    stream,
     async models(provider = currentParts().config.defaultProvider, options = {}) {
       throwIfAborted(options.signal);
       const target = `/v1/models?${new URLSearchParams({ provider }).toString()}`;
@@ -89,7 +104,7 @@ function leaveOnAbort(exchange: EmbeddedExchange, signal: CallOptions['signal'])
 
 function throwIfFailed(exchange: EmbeddedExchange, signal: CallOptions['signal']): void {
   const { ended } = exchange.scope;
-  if (ended === 'caller-gone') throwIfAborted(signal);
+  if (exchange.isLeft) throwIfAborted(signal);
   const failure = exchange.failure ?? (ended === undefined ? undefined : scopeFailure(ended, 'GATEWAY_REQUEST_TIMEOUT'));
   if (failure === undefined) return;
   const { kind, status, retryAfterMs } = failure;

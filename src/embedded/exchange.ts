@@ -23,6 +23,9 @@ export class EmbeddedExchange extends Exchange {
   #resolveClosed: () => void = ignore;
   #body: string | undefined;
   #isClosed = false;
+  #isLeft = false;
+  /** The last event of a stream was written. */
+  #isComplete = false;
   /** Events that were written and not taken yet: those of one chunk of the provider's at most. */
   readonly #events: ChatEvent[] = [];
   /** Told of events, of the end, and of events taken. */
@@ -35,9 +38,9 @@ export class EmbeddedExchange extends Exchange {
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
   }
 
-  /** Whether nothing more will come of it. */
-  get isServed(): boolean {
-    return this.#isClosed;
+  /** Whether the caller wanted no more of it. */
+  get isLeft(): boolean {
+    return this.#isLeft;
   }
 
   /** The body of a whole answer; undefined when there is none, and then a failure, or the exchange ended. */
@@ -48,7 +51,7 @@ export class EmbeddedExchange extends Exchange {
   /** The next event of a stream; undefined when no more will come. */
   async nextEvent(): Promise<ChatEvent | undefined> {
     for (;;) {
-      if (this.scope.ended === 'caller-gone') return undefined;
+      if (this.#isLeft) return undefined;
       const event = this.#events.shift();
       this.#onTaken();
       if (event !== undefined) return event;
@@ -57,9 +60,10 @@ export class EmbeddedExchange extends Exchange {
     }
   }
 
-  /** The caller wants no more of it. */
+  /** The caller wants no more of it. Nothing happens to an answer that is complete. */
   leave(): void {
-    this.scope.end('caller-gone');
+    this.#isLeft = true;
+    if (!this.#isComplete && !this.#isClosed) this.scope.end('caller-gone');
     this.#onWritten();
   }
 
@@ -142,7 +146,9 @@ export class EmbeddedExchange extends Exchange {
     });
   }
 
-  endStream(): void {}
+  endStream(): void {
+    this.#isComplete = true;
+  }
 
   abandon(): void {
     this.#body = undefined;

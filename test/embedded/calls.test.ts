@@ -155,6 +155,33 @@ test("to leave the loop ends the provider's call, and is nobody's failure", asyn
   assert.match(gateway.metricsText(), /gateway_open_streams 0\n/);
 });
 
+test('to leave the loop at the last event is no hang-up', async (t) => {
+  const upstream = await startUpstream(t, (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(chunkFrame({ content: 'Good' }));
+    finish = () => response.write(GOOD_END);
+  });
+  let finish: () => void = () => undefined;
+  const { gateway, lines } = library(t, upstream.origin);
+  for await (const { type } of gateway.stream(HELLO)) {
+    if (type === 'done') break;
+    finish();
+  }
+  const line = lines.find(({ route }) => route === 'chat_stream');
+  assert.deepEqual([line?.['status'], line?.['ended']], [200, undefined]);
+});
+
+test("a stream that is returned while its next event is awaited ends the provider's call at once", async (t) => {
+  const { origin, gone } = await hanging(t);
+  const { gateway } = library(t, origin);
+  const stream = gateway.stream(HELLO);
+  await stream.next();
+  const awaited = rejectionOf(stream.next());
+  assert.deepEqual(await stream.return(undefined), { done: true, value: undefined });
+  await gone;
+  assert.ok(await awaited instanceof GatewayError);
+});
+
 test("an abort rejects at once with the signal's reason and ends the provider's call, whatever it is that waits", async (t) => {
   const streaming = await hanging(t);
   const { gateway } = library(t, streaming.origin);
