@@ -116,10 +116,12 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const stopWatches = surroundings.watchesLoad === false ? [] : [watchEventLoop(loopHealth), watchMemory(memoryHealth)];
   const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded, () => memoryHealth.refuses());
   let isDraining = false;
+  let isClosed = false;
   let parts = partsFrom(config);
   const exchanges = new Exchanges();
   const handler = createHandler(() => parts, exchanges);
-  const handleMounted = createMountedHandler(() => parts, handler);
+  // With connections of its own: those of a host's server are not the gateway's to close.
+  const handleMounted = createMountedHandler(() => parts, createHandler(() => parts, exchanges));
   const server = createServer(() => parts, handler);
   /** Whether somebody outside may have to notice that it is unready. */
   let isReachable = false;
@@ -180,6 +182,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   }
 
   function close(): void {
+    isClosed = true;
     for (const stop of stopWatches) stop();
     metrics.stop();
     server.server.close();
@@ -194,9 +197,13 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       handleMounted(request, response);
     },
     metricsText: () => metrics.renderPage(),
-    listen(address = config.listen) {
+    async listen(address = config.listen) {
       isReachable = true;
-      return listen(server.server, address, config.tls === undefined ? 'http' : 'https');
+      const where = await listen(server.server, address, config.tls === undefined ? 'http' : 'https');
+      if (!isClosed) return where;
+      // Nobody would ever close it, and the process would live on for it.
+      server.server.close();
+      throw new Error('the gateway is closed');
     },
     drain: () => (drained ??= drainOnce()),
     stop: () => endAll(SHORT_LAST_WORDS_MS),

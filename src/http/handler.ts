@@ -38,7 +38,12 @@ export function createHandler(currentParts: () => ServerParts, exchanges: Exchan
       connection = new Connection(socket);
       if (socket.closed) return connection;
       connections.set(socket, connection);
-      socket.on('close', () => connections.delete(socket));
+      const opened = connection;
+      socket.on('close', () => {
+        connections.delete(socket);
+        // An answer that waits behind one of a host's own has no socket yet, and hears nothing of its end.
+        opened.exchange?.close();
+      });
     }
     return connection;
   }

@@ -39,13 +39,16 @@ export class HttpExchange extends Exchange {
     this.peer = request.socket.remoteAddress;
     response.setHeader('X-Request-Id', requestId);
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
-    response.on('close', () => {
-      if (!response.writableFinished && !this.#isAnswered) this.scope.end('caller-gone');
-      this.#resolveClosed();
-    });
+    response.on('close', () => this.close());
     // What they say, 'close' says too; without a listener a write that comes too late would end the process.
     request.on('error', ignore);
     response.on('error', ignore);
+  }
+
+  /** The answer, or the connection, is closed. Whatever comes of the rest, nobody gets it. */
+  close(): void {
+    if (!this.response.writableFinished && !this.#isAnswered) this.scope.end('caller-gone');
+    this.#resolveClosed();
   }
 
   get method(): string | undefined {
@@ -104,7 +107,6 @@ export class HttpExchange extends Exchange {
 
   #send(status: number, body: string): void {
     const { request, response } = this;
-    this.status = status;
     response.statusCode = status;
     if (this.#leavesBodyUnread()) {
       this.#isAnswered = true;
@@ -113,6 +115,7 @@ export class HttpExchange extends Exchange {
     } else {
       response.end(writable(body));
     }
+    this.status = status;
   }
 
   /**
@@ -140,12 +143,12 @@ export class HttpExchange extends Exchange {
   }
 
   openStream(): void {
-    this.status = 200;
     this.response.writeHead(200, {
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
       'X-Accel-Buffering': 'no',
     });
+    this.status = 200;
   }
 
   // hot: per token
@@ -193,8 +196,9 @@ export class HttpExchange extends Exchange {
    */
   async taken({ writeStallTimeoutMs, requestTimeoutMs }: Config): Promise<void> {
     const { response, scope } = this;
-    if (!response.headersSent) response.destroy();
-    if (response.writableLength > 0 && !response.destroyed) {
+    // What a host's middleware holds back, to compress it or to save a session first, has begun all the same.
+    if (this.status === 0 && !response.headersSent) response.destroy();
+    if ((response.writableLength > 0 || !response.headersSent) && !response.destroyed) {
       const stop = limitStall(this, writeStallTimeoutMs);
       const deadline = setTimeout(() => {
         scope.end('deadline');

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { Agent, createServer, get } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { gzip } from 'node:zlib';
 import { createGateway } from '../../src/index.ts';
 import type { Gateway } from '../../src/index.ts';
 import { GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
@@ -261,6 +262,71 @@ test('nothing of the library stays on the process', async (t) => {
   await gateway.close();
   assert.deepEqual({ listeners: listeners(), globals: Object.getOwnPropertyNames(globalThis).sort() }, before);
   assert.throws(() => createGateway({ providers: {} }), { name: 'ConfigError' });
+});
+
+/** A listener with a route of the host's own, `/slow`, which is answered by hand. */
+function besideSlow(gateway: Gateway): { readonly listener: RequestListener; readonly slow: Promise<ServerResponse> } {
+  let tell: (response: ServerResponse) => void = () => undefined;
+  const slow = new Promise<ServerResponse>((resolve) => (tell = resolve));
+  return { slow, listener: (request, response) => (request.url === '/slow' ? tell(response) : gateway.handler(request, response)) };
+}
+
+test("drain leaves alone what the host serves on a connection that asked the gateway before", async (t) => {
+  const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
+  const { listener, slow } = besideSlow(gateway);
+  const url = await serve(t, listener);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const ask = async (path: string): Promise<string> => {
+    const [response] = (await once(get(url + path, { agent }), 'response')) as [IncomingMessage];
+    return (await response.setEncoding('utf8').toArray()).join('');
+  };
+  await ask('/healthz');
+  const asked = ask('/slow');
+  const response = await slow;
+  await gateway.drain();
+  response.end('slow');
+  assert.equal(await asked, 'slow');
+});
+
+test('a chat whose connection ends while it waits behind an answer of the host ends too, and gives its place back', async (t) => {
+  const { gateway, lines, calls } = await answered(t, GOOD_REPLY, CALLERS);
+  const { listener, slow } = besideSlow(gateway);
+  const url = await serve(t, listener);
+  const caller = connect(Number(new URL(url).port), '127.0.0.1');
+  const head = `POST /v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKEN}\r\nContent-Length: ${BODY.length}\r\n\r\n`;
+  caller.write(`GET /slow HTTP/1.1\r\nHost: x\r\n\r\n${head}${BODY}`);
+  await slow;
+  await until(() => calls() === 1);
+  caller.destroy();
+  await until(() => lines.length === 1);
+  assert.deepEqual([lines[0]?.['route'], lines[0]?.['ended']], ['chat', 'caller-gone']);
+  assert.match(gateway.metricsText(), /gateway_requests_in_flight 0\n/);
+});
+
+test('an answer that middleware holds back before it begins is not cut off', async (t) => {
+  const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
+  const url = await serve(t, (request, response) => {
+    const end = response.end.bind(response);
+    // As what compresses or saves a session does it.
+    response.end = ((body: string) => {
+      gzip(body, (_error, bytes) => {
+        response.setHeader('content-encoding', 'gzip');
+        response.setHeader('content-length', bytes.length);
+        end(bytes);
+      });
+      return response;
+    }) as ServerResponse['end'];
+    gateway.handler(request, response);
+  });
+  assert.match((await post(`${url}/v1/chat`)).text, /"text":"Good\."/);
+  assert.equal((await post(`${url}/v1/nothing`)).status, 404);
+});
+
+test('a gateway that was closed listens nowhere', async (t) => {
+  const { gateway } = await answered(t, GOOD_REPLY);
+  await gateway.close();
+  await assert.rejects(gateway.listen(0), { message: 'the gateway is closed' });
 });
 
 test('listen takes an address or a port, and says what it expects instead of anything else', async (t) => {
