@@ -91,7 +91,16 @@ function callProblem(call: unknown): string | undefined {
   const unknown = Object.keys(call).find((key) => key !== 'name' && key !== 'arguments');
   if (unknown !== undefined) return `.${unknown}: unknown field${guess(unknown, ['name', 'arguments'])}`;
   if (typeof call['name'] !== 'string' || call['name'] === '') return '.name: expected a string';
-  return call['arguments'] === undefined || isObject(call['arguments']) ? undefined : '.arguments: expected an object';
+  const given = call['arguments'];
+  return given === undefined || (isObject(given) && isJson(given)) ? undefined : '.arguments: expected an object that JSON can hold';
+}
+
+function isJson(value: object): boolean {
+  try {
+    return JSON.stringify(value)?.startsWith('{') === true;
+  } catch {
+    return false;
+  }
 }
 
 function guess(word: string, known: readonly string[]): string {

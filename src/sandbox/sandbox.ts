@@ -91,7 +91,13 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0 } = settings;
   const state = createState(key, tokenDelayMs);
   const sockets = new Set<Socket>();
-  const server = createServer((request, response) => void serve(state, request, response));
+  const server = createServer((request, response) => {
+    // A rejection that nobody takes would end the tests around it.
+    serve(state, request, response).catch((thrown: unknown) => {
+      if (!response.headersSent) response.writeHead(500);
+      response.end(`The sandbox failed: ${thrown instanceof Error ? thrown.message : typeof thrown}`);
+    });
+  });
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -180,7 +186,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 }
 
 async function answer(state: State, wire: Wire, call: Call, port: number): Promise<void> {
-  const url = new URL(call.path, 'http://sandbox');
+  const url = urlOf(call.path);
   const row = PROTOCOLS.find(({ prefix }) => `${url.pathname}/`.startsWith(`${prefix}/`));
   if (row === undefined) return sendReply(wire, jsonReply(404, '{"error":"no such path"}'), 0);
   const { prefix, protocol } = row;
@@ -217,6 +223,12 @@ function faultOf(ask: Ask, order: Order | undefined): ReturnType<typeof matchNam
   if (order === undefined) return matchName(FAULTS, ask.model);
   const name = order.status === undefined ? order.fault : `fake-status-${order.status}`;
   return name === undefined ? undefined : matchName(FAULTS, name);
+}
+
+/** Also of two slashes, which would begin a host, and of what is no path at all. */
+function urlOf(path: string): URL {
+  const text = path.startsWith('/') ? `http://sandbox${path}` : path;
+  return new URL(URL.canParse(text) ? text : 'http://sandbox');
 }
 
 function decodedPath(path: string): string {

@@ -155,6 +155,29 @@ for (const [reply, message] of WRONG) {
   });
 }
 
+test('arguments that JSON cannot hold are refused where they are written, and fail the request where a function returns them', async (t) => {
+  const sandbox = await open(t);
+  const cyclic: Record<string, unknown> = {};
+  cyclic['self'] = cyclic;
+  for (const given of [cyclic, { n: 1n }, { toJSON: () => undefined }]) {
+    const reply = { tool_calls: [{ name: 'f', arguments: given }] };
+    assert.throws(() => sandbox.reply('gpt', reply), /tool_calls\[0\]\.arguments: expected an object that JSON can hold/);
+    sandbox.reply('gpt', () => reply);
+    assert.equal((await chat(sandbox, 'openai', 'gpt')).status, 500);
+  }
+});
+
+test('a function that throws what has no text fails its request alone', async (t) => {
+  const sandbox = await open(t);
+  sandbox.reply('gpt', () => {
+    throw Object.create(null);
+  });
+  const answer = await chat(sandbox, 'openai', 'gpt');
+  assert.deepEqual([answer.status, /^The sandbox failed/.test(answer.text)], [500, true]);
+  sandbox.reply('gpt', 'Good.');
+  assert.equal((await chat(sandbox, 'openai', 'gpt')).status, 200);
+});
+
 test('there are replies for a thousand models at most', async (t) => {
   const sandbox = await open(t);
   for (let index = 0; index < 1000; index += 1) sandbox.reply(`gpt-${index}`, 'x');

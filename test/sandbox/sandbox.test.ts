@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
 import { startSandbox } from '../../src/sandbox/index.ts';
@@ -88,6 +90,16 @@ test('an unknown path is 404, in the words of the protocol where there is one', 
     assert.equal(answer.status, 404);
     assert.match(String(at(JSON.parse(answer.text), 'error', 'message')), /^Not found: POST/);
   }
+});
+
+test('what is no path of a URL is 404 as well', async (t) => {
+  const sandbox = await open(t);
+  for (const path of ['//', '//[', '*', 'http://[']) {
+    const asked = http.request(sandbox.url, { path, method: 'POST' }).end();
+    const [response] = (await once(asked, 'response')) as [http.IncomingMessage];
+    assert.equal(response.resume().statusCode, 404);
+  }
+  assert.equal((await request(`${sandbox.url}//anthropic/v1/messages`, {}, HEADERS.anthropic)).status, 404);
 });
 
 test('a path that is no valid encoding is looked for as it is', async (t) => {
