@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createApp } from './app.ts';
 import { ADDRESS, PORT } from './config/environment.ts';
-import { fixedDifferences, loadEnvironmentOptions, loadOptions } from './config/options.ts';
+import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions } from './config/options.ts';
 import type { LoadedOptions } from './config/options.ts';
 import type { Config } from './config/settings.ts';
 import { ConfigError } from './embedded/errors.ts';
@@ -27,6 +27,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { log, linesLost } = createEmbeddedLog(options.log, config.logLevel);
   for (const warning of warnings) log.warn(warning);
   const { authenticate } = options;
+  const fixed = fixedOptions(options);
   const app = createApp(config, {
     log,
     version: VERSION,
@@ -46,7 +47,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     metricsText: app.metricsText,
     reload(next) {
       const { swapped } = app.reload(load(next).config);
-      return { swapped, needsRestart: fixedDifferences(options, next) };
+      return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next)) };
     },
     drain: app.drain,
     close,

@@ -76,18 +76,28 @@ export function loadOptions(
 /** Options that a reload takes over. */
 const RELOADED: readonly string[] = ['metricsToken', 'tlsCertFile', 'tlsKeyFile'];
 
-/** What differs between two sets of good options and cannot be taken over by a gateway that runs, by path. */
-export function fixedDifferences(before: Options, after: Options): string[] {
-  const settings = [...optionRows()].filter(([name, { type }]) => !RELOADED.includes(name) && textOf(before[name], type) !== textOf(after[name], type));
-  const [old, current] = [before['providers'], after['providers']].map((value) => new Map(isRecord(value) ? Object.entries(value) : []));
-  const names = [...new Set([...(old?.keys() ?? []), ...(current?.keys() ?? [])])];
-  const providers = names.filter((name) => placeOfProvider(old?.get(name)) !== placeOfProvider(current?.get(name)));
-  return [...settings.map(([name]) => name), ...providers.map((name) => `providers.${name}`)];
+/** What of good options a gateway that runs cannot take over, by path; as text, because their owner may change them. */
+export type FixedOptions = ReadonlyMap<string, string | undefined>;
+
+export function fixedOptions(options: Options): FixedOptions {
+  const settings = [...optionRows()].map(([name, { type }]) => [name, RELOADED.includes(name) ? undefined : textOf(options[name], type)] as const);
+  const providers = entriesOfRecord(options['providers']).map(([name, given]) => [`providers.${name}`, placeOfProvider(given)] as const);
+  // Whether there is a certificate decides what the server speaks.
+  return new Map([...settings, ...providers, ['tlsCertFile', options['tlsCertFile'] === undefined ? undefined : 'set']]);
+}
+
+/** The paths of what differs. */
+export function fixedDifferences(before: FixedOptions, after: FixedOptions): string[] {
+  return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path));
 }
 
 /** All of a provider's options but its key. */
-function placeOfProvider(given: unknown): string {
-  return isRecord(given) ? JSON.stringify([given['baseUrl'], given['like'], given['structuredOutput']]) : '';
+function placeOfProvider(given: unknown): string | undefined {
+  return isRecord(given) ? JSON.stringify([given['baseUrl'], given['like'], given['structuredOutput']]) : undefined;
+}
+
+function entriesOfRecord(value: unknown): [string, unknown][] {
+  return isRecord(value) ? Object.entries(value) : [];
 }
 
 class OptionSource implements Source {
@@ -135,8 +145,8 @@ class OptionSource implements Source {
   }
 
   #valueOf(variable: string): unknown {
-    const name = this.nameOf(variable);
-    return Object.hasOwn(this.#options, name) ? this.#options[name] : undefined;
+    // Those of a prototype count: an instance of a class is an object with options as well.
+    return this.#options[this.nameOf(variable)];
   }
 }
 
@@ -314,13 +324,25 @@ export function loadEnvironmentOptions(
     const isPlain = place.type.takes === 'boolean' || (place.type.takes === 'number' && place.type.name === 'count');
     options[name] = isPlain ? place.type.parse(found.text) : found.text;
   }
-  options['callers'] = Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()]));
+  options['callers'] = veiled(Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()])), () => true);
   options['providers'] = Object.fromEntries(config.providers.map(({ name, key, baseUrl }) => {
     const row = rows.find((candidate) => candidate.name === name);
     const variable = (row ?? compatRow(name)).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
     const given = { key: key?.reveal(), baseUrl: baseUrl.href, like: row === undefined ? COMPAT : undefined, structuredOutput: held };
-    return [name, Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))];
+    return [name, veiled(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))];
   }));
-  return { options, problems: environment.problems };
+  return { options: veiled(options), problems: environment.problems };
+}
+
+const SECRET_OPTIONS = ['key', 'metricsToken', 'httpsProxy', 'httpProxy'];
+
+/** The options, whose secrets do not show where Node prints them, nor where they were spread into others. */
+function veiled(options: Options, isSecret = (name: string): boolean => SECRET_OPTIONS.includes(name)): Options {
+  return {
+    ...options,
+    [Symbol.for('nodejs.util.inspect.custom')](this: Options): Options {
+      return Object.fromEntries(Object.entries(this).map(([name, value]) => [name, isSecret(name) ? '[set]' : value]));
+    },
+  };
 }

@@ -19,7 +19,9 @@ export function secretsOf(config: Config): Map<string, Secret> {
 export function withSecretsOf(config: Config, next: Config): Config {
   const keys = new Map(next.providers.map(({ name, key }) => [name, key]));
   const providers = config.providers.map((provider) => ({ ...provider, key: keys.get(provider.name) ?? provider.key }));
-  return { ...config, callers: next.callers, metricsToken: next.metricsToken, tls: next.tls, providers };
+  // A server that speaks one of HTTP and HTTPS goes on with it.
+  const tls = config.tls && (next.tls ?? config.tls);
+  return { ...config, callers: next.callers, metricsToken: next.metricsToken, tls, providers };
 }
 
 /** What differs between the secrets of two configurations, by what it is for. */

@@ -15,8 +15,9 @@ export function createEmbeddedLog(log: EmbeddersLog | undefined, leastLevel: Log
   const write = (level: LogLevel, message: string, fields: LogFields = {}): void => {
     if (log === undefined || !isEnabled(level)) return;
     try {
-      const answer = log[level](message, present(fields));
-      if (answer instanceof Promise) answer.catch(lose);
+      const answer: unknown = log[level](message, present(fields));
+      // Of whichever library or realm the promise is.
+      if (typeof answer === 'object') Promise.resolve(answer).catch(lose);
     } catch {
       lose();
     }

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
+import { inspect } from 'node:util';
+import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
+import { changedSecrets, withSecretsOf } from '../../src/config/secrets.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
 import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
 import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
@@ -220,6 +222,35 @@ test('the options of an environment come to the configuration of that environmen
   assert.equal(options?.['maxRetries'], 0);
   assert.equal(options['includeRaw'], true);
   assert.equal(options['requestTimeout'], '30s');
+  // Printed, also after they were spread into others, they hold no secret.
+  const printed = inspect({ ...options, providers: { ...(options['providers'] as object) } }, { depth: 9 });
+  assert.match(printed, /callers: \{ default: '\[set\]', ops: '\[set\]' \}/);
+  for (const secret of [KEY, TOKEN, 'another-token-of-callers', 'password']) assert.ok(!printed.includes(secret), secret);
+});
+
+test('options of an instance of a class count wherever they stand', () => {
+  class Base {
+    get maxRetries(): number {
+      return 7;
+    }
+  }
+  class Mine extends Base {
+    readonly providers = { openai: { key: KEY } };
+  }
+  assert.equal(load(new Mine()).config?.retriesMax, 7);
+});
+
+test('a gateway that speaks HTTP takes over no certificate, and one that speaks HTTPS keeps its own where there is none', () => {
+  const { cert, key } = createCertificate();
+  const tls = { providers: { openai: { key: KEY } }, tlsCertFile: '/cert', tlsKeyFile: '/key' };
+  const secure = load(tls, (path) => (path === '/cert' ? cert : key)).config;
+  const plain = configWith({});
+  assert.ok(secure !== undefined);
+  assert.equal(withSecretsOf(plain, secure).tls, undefined);
+  assert.equal(withSecretsOf(secure, plain).tls, secure.tls);
+  assert.deepEqual(changedSecrets(plain, withSecretsOf(plain, secure)), []);
+  assert.deepEqual(fixedDifferences(fixedOptions({}), fixedOptions(tls)), ['tlsCertFile', 'providers.openai']);
+  assert.deepEqual(fixedDifferences(fixedOptions(tls), fixedOptions({ ...tls, tlsCertFile: '/other' })), []);
 });
 
 test('an environment that cannot work has no options, and every problem by its variable', () => {

@@ -273,7 +273,8 @@ test('a log that throws, or whose promise rejects, harms nothing, and what it lo
   const broken = (): never => {
     throw new Error('the disk is full');
   };
-  const late = async (): Promise<never> => broken();
+  // A promise of another library than the platform's.
+  const late = (): PromiseLike<never> => ({ then: (_resolved, rejected) => Promise.reject(broken).then(undefined, rejected) });
   const { gateway } = await answered(t, GOOD_REPLY, { log: { debug: late, info: broken, warn: broken, error: late }, callers: { a: 'short' }, logLevel: 'debug' });
   assert.equal((await gateway.chat(HELLO)).text, 'Good.');
   await new Promise((resolve) => setImmediate(resolve));
@@ -340,6 +341,15 @@ test('reload swaps keys for the calls that come after it, and names what it cann
   await gateway.chat(HELLO);
   assert.deepEqual(keys, ['Bearer first', 'Bearer second']);
   assert.throws(() => gateway.reload({ providers: {} }), { name: 'ConfigError', problems: ['providers: required; e.g. { anthropic: { key } }'] });
+});
+
+test('reload sees what changed in the very object that it was given before', async () => {
+  const options = { providers: { compat: { baseUrl: 'http://127.0.0.1:1' } }, maxRetries: 1 };
+  const gateway = createGateway(options);
+  options.maxRetries = 2;
+  options.providers.compat.baseUrl = 'http://127.0.0.1:2';
+  assert.deepEqual(gateway.reload(options), { swapped: [], needsRestart: ['maxRetries', 'providers.compat'] });
+  await gateway.close();
 });
 
 test('a good stream of an upstream is the same events whatever its chunks are', async (t) => {
