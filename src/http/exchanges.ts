@@ -61,7 +61,12 @@ function reportCrash(exchange: Exchange, parts: ServerParts, thrown: unknown): v
   parts.log.error('a handler crashed', { request_id: exchange.requestId, ...describeError(thrown) });
   const failure = new Failure('unknown', 'the gateway failed to handle this request', { status: 500 });
   exchange.failure = failure;
-  if (exchange.failStream !== undefined) exchange.failStream(failure);
-  else if (!exchange.hasBegun) exchange.sendFailure(failure);
-  else exchange.abandon();
+  try {
+    if (exchange.failStream !== undefined) exchange.failStream(failure);
+    else if (!exchange.hasBegun) exchange.sendFailure(failure);
+    else exchange.abandon();
+  } catch {
+    // What a host made of the response throws whatever is written.
+    exchange.abandon();
+  }
 }

@@ -323,6 +323,24 @@ test('an answer that middleware holds back before it begins is not cut off', asy
   assert.equal((await post(`${url}/v1/nothing`)).status, 404);
 });
 
+test('a response whose every write throws ends its own connection, and its place is given back', async (t) => {
+  const upstream = await startUpstream(t, (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(chunkFrame({ content: 'Good.' }) + GOOD_END);
+  });
+  const { gateway, lines } = library(t, upstream.origin, CALLERS);
+  const url = await serve(t, (request, response) => {
+    response.write = () => {
+      throw new Error('no');
+    };
+    gateway.handler(request, response);
+  });
+  await assert.rejects(post(`${url}/v1/chat/stream`));
+  await until(() => lines.length === 2);
+  assert.deepEqual(lines.map(({ message }) => message), ['a handler crashed', 'chat_stream']);
+  assert.match(gateway.metricsText(), /gateway_requests_in_flight 0\n/);
+});
+
 test('a gateway that was closed listens nowhere', async (t) => {
   const { gateway } = await answered(t, GOOD_REPLY);
   await gateway.close();
