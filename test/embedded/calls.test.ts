@@ -254,6 +254,18 @@ test('a consumer that takes nothing holds the provider back, and is cut off afte
   assert.deepEqual([(rest as GatewayError).kind, (rest as GatewayError).message], ['unknown', 'the caller stopped reading for longer than GATEWAY_WRITE_STALL_TIMEOUT allows']);
 });
 
+test('users and cache keys leave as digests, which no two callers share', async (t) => {
+  const sandbox = await sandboxOf(t);
+  const gateway = createGateway({ providers: providersOf(sandbox) });
+  t.after(() => gateway.close());
+  const request: ChatRequest = { ...HELLO, provider: 'openai', user: 'somebody', cache: { key: 'somewhere' } };
+  for (const caller of ['a', 'b']) await gateway.chat(request, { caller });
+  const told = sandbox.calls.map(({ json }) => json as { readonly safety_identifier: string; readonly prompt_cache_key: string });
+  const digests = told.flatMap((each) => [each.safety_identifier, each.prompt_cache_key]);
+  assert.ok(digests.every((digest) => /^[0-9a-f]{64}$/.test(digest)));
+  assert.equal(new Set(digests).size, 4);
+});
+
 test('time limits, places and labels are those of HTTP', async (t) => {
   const upstream = await startUpstream(t, () => undefined);
   const { gateway, lines } = library(t, upstream.origin, { requestTimeout: 300, streamTimeout: 300, maxConcurrent: 1 });
