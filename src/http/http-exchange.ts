@@ -198,7 +198,8 @@ export class HttpExchange extends Exchange {
     const { response, scope } = this;
     // What a host's middleware holds back, to compress it or to save a session first, has begun all the same.
     if (this.status === 0 && !response.headersSent) response.destroy();
-    if ((response.writableLength > 0 || !response.writableEnded) && !response.destroyed) {
+    const isHeldBack = !response.writableEnded && !this.#isAnswered;
+    if ((response.writableLength > 0 || isHeldBack) && !response.destroyed) {
       const stop = limitStall(this, writeStallTimeoutMs);
       const deadline = setTimeout(() => {
         scope.end('deadline');
