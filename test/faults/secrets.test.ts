@@ -110,8 +110,10 @@ test('no key and no token shows in logs, replies or metrics, in any spelling, wh
   }
   for (const [path, bodyOf] of Object.entries(DIALECTS)) {
     for (const text of ['x', 'inside', 'inside nonsense']) chats.push({ path, body: { model: 'compat/m', ...bodyOf(text) } });
-    for (const provider of ['anthropic', 'openai', 'gemini']) {
-      for (const [index, model] of ASKED.entries()) chats.push({ path, body: { model: `${provider}/${model}`, stream: index % 2 === 0, ...bodyOf(model) } });
+    // Each fault in each format, of one provider after the other, whole and streamed in turn.
+    for (const [index, model] of ASKED.entries()) {
+      const provider = ['anthropic', 'openai', 'gemini'][index % 3];
+      chats.push({ path, body: { model: `${provider}/${model}`, stream: index % 2 === 0, ...bodyOf(model) } });
     }
   }
   await inParallel(chats.length, 8, async (index) => {
