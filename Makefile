@@ -17,7 +17,7 @@ RUN_TESTS = node --import tsx --test --test-concurrency=4 --test-timeout=900000 
 GROUPS = codecs faults programs wires
 TOGETHER_codecs = $(call rooms,base callers config core loops providers)
 TOGETHER_faults = $(filter-out $(CLOCKS),$(call rooms,faults))
-TOGETHER_programs = $(call rooms,clients e2e)
+TOGETHER_programs = $(call rooms,clients e2e embedded operate)
 TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,dialects http sandbox streams upstream))
 CLOCKS = $(shell grep -l 'mock\.timers' $(TESTS))
 APART = $(filter-out $(foreach group,$(GROUPS),$(TOGETHER_$(group))), $(TESTS))

@@ -100,8 +100,9 @@ export class AttemptWatch {
     this.endWait();
   }
 
+  /** Not below 0, of which newer versions of Node warn on the error stream. */
   #attemptLeftMs(): number {
-    return this.#limits.attemptMs - (performance.now() - this.#startedAtMs);
+    return Math.max(0, this.#limits.attemptMs - (performance.now() - this.#startedAtMs));
   }
 
   #arm(ms: number, limit: LimitName, limitMs: number): void {
