@@ -55,7 +55,7 @@ export class Exchange {
   readAtMs = this.startedAtMs;
   sentBytes = 0;
   readonly record: CallRecord;
-  /** The whole answer was written, and only what the caller still sends is waited for. */
+  /** All that will be was written: when the connection closes, it is not the caller who hung up. */
   #isAnswered = false;
   #resolveClosed: () => void = ignore;
 
@@ -136,6 +136,14 @@ export class Exchange {
     if (headers['transfer-encoding'] !== undefined || this.status === 413) return true;
     const length = Number(headers['content-length'] ?? 0);
     return length > DISCARD_BYTES_MAX || (length > 0 && this.expectsContinue);
+  }
+
+  /** Closes the connection, once all that was written is sent, in a way that no client takes for the end of a whole answer. */
+  breakOff(): void {
+    this.response.write('', (error) => {
+      this.#isAnswered = !(error instanceof Error);
+      this.response.destroy();
+    });
   }
 
   sendJson(status: number, body: string): void {
