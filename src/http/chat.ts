@@ -59,7 +59,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
   } else if (isRefusalReplied(outcome, dialect)) {
     exchange.failure = outcome;
     const facts = factsOf(exchange, asked);
-    const declined = declinedAnswer(exchange);
+    const declined = asked.relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
     const relayed = declined === undefined ? undefined : asked.relay?.renderReply(declined, facts);
     exchange.sendJson(200, relayed ?? dialect.renderReply(refusalReply(exchange), facts, undefined));
   } else {
