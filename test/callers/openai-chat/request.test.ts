@@ -123,6 +123,7 @@ test('parallel_tool_calls says whether a turn may make several calls, where ther
   assert.deepEqual(requestOf({ tools, parallel_tool_calls: false }).toolChoice, { mode: 'auto', parallel: false });
   assert.deepEqual(requestOf({ tools, parallel_tool_calls: false, tool_choice: 'required' }).toolChoice, { mode: 'required', parallel: false });
   assert.equal(requestOf({ parallel_tool_calls: false }).toolChoice, undefined);
+  assert.deepEqual(requestOf({ tools, parallel_tool_calls: false, tool_choice: 'none' }).toolChoice, { mode: 'none', parallel: undefined });
 });
 
 test('a file of a user is a document', () => {
