@@ -50,7 +50,7 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
   if (messages instanceof JsonArray) {
-    const cleaned = messages.items.map((message, index) => withoutOwnThinking(message, index, ignored));
+    const cleaned = messages.items.map((message, index) => withoutOwnThinking(message, index, ignored)).filter((message) => message !== undefined);
     if (ignored.paths.length > 0) changes.set('messages', cleaned);
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
@@ -64,7 +64,8 @@ function storedSkill(source: JsonObject): Failure | undefined {
   return at === -1 ? undefined : storedAt({ parent: { parent: list, key: at }, key: 'skill_id' });
 }
 
-function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored): JsonOut {
+/** Undefined when nothing is left, since a message without content is refused. */
+function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored): JsonOut | undefined {
   const content = memberOf(message, 'content');
   if (!(message instanceof JsonObject) || !(content instanceof JsonArray) || !content.items.some(isOwnThinking)) return outFrom(message);
   const path = { parent: { parent: { parent: undefined, key: 'messages' }, key: index }, key: 'content' };
@@ -73,7 +74,7 @@ function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored)
     ignored.add({ parent: path, key: at });
     return false;
   });
-  return new RawJson(withMembers(message, new Map([['content', kept.map(outFrom)]])));
+  return kept.length === 0 ? undefined : new RawJson(withMembers(message, new Map([['content', kept.map(outFrom)]])));
 }
 
 function isOwnThinking(block: JsonValue): boolean {
