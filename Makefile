@@ -1,6 +1,6 @@
 # The targets that matter; `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build run demo test clients bench bench-streams bench-metrics fuzz soak clean
+.PHONY: help setup build run demo test clients bench bench-streams bench-check bench-parts fuzz soak release clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -17,7 +17,7 @@ RUN_TESTS = node --import tsx --test --test-concurrency=4 --test-timeout=900000 
 GROUPS = codecs faults programs wires
 TOGETHER_codecs = $(call rooms,base callers config core loops providers)
 TOGETHER_faults = $(filter-out $(CLOCKS),$(call rooms,faults))
-TOGETHER_programs = $(call rooms,clients e2e)
+TOGETHER_programs = $(call rooms,clients e2e embedded operate)
 TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,dialects http sandbox streams upstream))
 CLOCKS = $(shell grep -l 'mock\.timers' $(TESTS))
 APART = $(filter-out $(foreach group,$(GROUPS),$(TOGETHER_$(group))), $(TESTS))
@@ -54,15 +54,17 @@ endif
 clients: node_modules ## run the real SDKs through the gateway; installs them outside the tree (ONLY=openai, CLIENTS_DIR=/folder, RECORD=1)
 	@ONLY='$(ONLY)' node --import tsx test/clients/sdks/main.ts
 
-bench: build ## CPU time of a request beside a proxy that only copies bytes (REQUESTS=10000; Linux)
-	node --import tsx test/bench/bench.ts
+bench: build ## what the gateway costs beside proxies that do nothing else (PEER=http://..., JSON=file; see test/bench/main.ts; Linux)
+	@node --import tsx test/bench/main.ts
 
 bench-streams: build ## memory of idle and stalled streams, latency of hang-ups (STREAMS=5000; Linux, minds ulimit -n)
 	node --import tsx test/bench/streams.ts
 
-bench-metrics: node_modules ## cost of counting and logging a request, and of a scrape
-	node --import tsx test/bench/observe.ts
-	node --import tsx test/bench/scrape.ts
+bench-check: build ## fail where a chat or a token became a quarter dearer than kept in test/bench/ratios.json (SHORT=1 only reports; UPDATE=1)
+	@node --import tsx test/bench/check.ts
+
+bench-parts: node_modules ## what the pieces of a chat cost alone, in nanoseconds and bytes (ONLY=sse)
+	@node --max-semi-space-size=64 --min-semi-space-size=64 --import tsx test/bench/parts.ts
 
 fuzz: node_modules ## hostile input for every parser and decoder (SECONDS=30 each, SEED, ONLY=streams)
 	@node --import tsx test/fuzz/fuzz.ts
@@ -70,5 +72,8 @@ fuzz: node_modules ## hostile input for every parser and decoder (SECONDS=30 eac
 soak: node_modules ## look for leaks (CROWD=5000 streams at once, REQUESTS=200000, STREAMS=20000 aborted)
 	@node --import tsx test/soak/main.ts
 
+release: clean node_modules ## pack it, with hashes and a bill of materials; the same bytes from every clone
+	@node --import tsx test/release.ts
+
 clean: ## remove what was built
-	rm -rf dist coverage
+	rm -rf dist coverage release

@@ -1,36 +1,33 @@
 /**
- * The wiring: the only file that sees every layer, and what an embedder imports.
+ * The wiring: the only file that sees every layer.
  *
  * `createApp` reads no environment, installs no signal handler and never exits the process.
  */
 
 import type { Log } from './base/log.ts';
-import type { ProxyAddress } from './base/proxy-address.ts';
-import { bounded, createRedactor } from './base/redact.ts';
-import type { Secret } from './base/secret.ts';
 import { DIALECTS } from './callers/index.ts';
+import { changedProxies, changedSecrets, secretsOf, withSecretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
-import type { Failure } from './core/failure.ts';
-import { sentenceOf } from './core/failure-sentence.ts';
+import { createCalls } from './embedded/calls.ts';
+import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
+import { Exchanges } from './http/exchanges.ts';
+import { createHandler } from './http/handler.ts';
 import { listen } from './http/listen.ts';
 import { MemoryHealth, watchMemory } from './http/memory.ts';
 import { ModelLists } from './http/model-lists.ts';
 import type { ServerParts } from './http/parts.ts';
+import { createMountedHandler } from './http/mounted.ts';
+import { createSentences } from './http/sentences.ts';
 import { createServer } from './http/server.ts';
-import type { GatewayServer } from './http/server.ts';
 import { createMetrics } from './metrics.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
 import { proxyFor } from './upstream/proxy.ts';
 import type { Transport } from './upstream/transport.ts';
 
-/** Longest piece of a provider's prose that reaches a log line or, where allowed, a caller. */
-const DETAIL_CHARS_MAX = 500;
-/** Of longer prose only this much is searched for secrets: masking 64 KB with 30 keys takes 65 ms. */
-const MASKED_CHARS_MAX = 8 * DETAIL_CHARS_MAX;
 /** After the grace: time for the last error frames to leave. */
 const LAST_WORDS_MS = 500;
 /** The same for who does not want to wait. */
@@ -38,6 +35,9 @@ const SHORT_LAST_WORDS_MS = 100;
 /** Once their connections are closed: time for the exchanges to be logged. */
 const REPORTS_MS = 50;
 const IDLE_CHECK_MS = 20;
+
+/** Who calls from within and is not named. */
+const DEFAULT_CALLER = 'default';
 
 /** What the app takes from outside. */
 export type AppSurroundings = {
@@ -50,11 +50,13 @@ export type AppSurroundings = {
   readonly metricsPageMs?: number;
   /** Whether chats are refused while the event loop or memory of this process cannot keep up: true where absent. */
   readonly watchesLoad?: boolean;
+  /** The label of the caller that a request comes from, where no token says it; absent = tokens alone decide. */
+  readonly authenticate?: ServerParts['authenticate'];
 };
 
-export type App = {
-  /** Starts serving; resolves with where, e.g. `http://127.0.0.1:8080`. Rejects when the address cannot be had. */
-  listen(): Promise<string>;
+export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
+  /** Starts serving, where the configuration says if nowhere else; resolves with where, e.g. `http://127.0.0.1:8080`. Rejects when the address cannot be had. */
+  listen(address?: Config['listen']): Promise<string>;
   /**
    * Stops serving: unready at once, the listener closed after the drain delay, then waits for what is in flight. Resolves
    * true when everything finished by itself, false when the grace ended first. A second call waits for the first.
@@ -70,9 +72,6 @@ export type App = {
   /** Ends everything now. */
   close(): void;
 };
-
-/** What a reload found to be different, by name; never a value. */
-export type Reloaded = { readonly swapped: readonly string[]; readonly needsRestart: readonly string[] };
 
 export function createApp(config: Config, surroundings: AppSurroundings): App {
   const { log } = surroundings;
@@ -118,14 +117,18 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const admission = new Admission(config.concurrentMax, () => loopHealth.isOverloaded, () => memoryHealth.refuses());
   let isDraining = false;
   let parts = partsFrom(config);
-  const server = createServer(() => parts);
+  const exchanges = new Exchanges();
+  const handler = createHandler(() => parts, exchanges);
+  const handleMounted = createMountedHandler(() => parts, handler);
+  const server = createServer(() => parts, handler);
+  /** Whether somebody outside may have to notice that it is unready. */
+  let isReachable = false;
   let drained: Promise<boolean> | undefined;
 
   /** Everything that holds a secret, made at once, so that an exchange sees either the old ones or the new ones. */
   function partsFrom(current: Config): ServerParts {
-    const redact = createRedactor([...secretsOf(current).values()]);
-    const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
-    const sentence = (failure: Failure): string => bounded(sentenceOf(failure, redact), DETAIL_CHARS_MAX);
+    const labels = new Set(current.callers.map(({ label }) => label)).add(DEFAULT_CALLER);
+    const sentences = createSentences([...secretsOf(current).values()], config.forwardsErrorMessages);
     return {
       config: current,
       dialects: dialectsOf(current),
@@ -135,7 +138,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       modelLists: new ModelLists({
         fetch: (provider, context) => gateway.models(provider, context),
         onFailure: ({ name }, failure, requestId) =>
-          log.warn('the models of a provider cannot be listed', { request_id: requestId, provider: name, kind: failure.kind, error: sentence(failure) }),
+          log.warn('the models of a provider cannot be listed', { request_id: requestId, provider: name, kind: failure.kind, error: sentences.sentence(failure) }),
         requestTimeoutMs: current.requestTimeoutMs,
         now: () => performance.now(),
       }),
@@ -143,9 +146,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       admission,
       log,
       isDraining: () => isDraining,
-      presentable: (failure) => failure.with({ message: sentence(failure) + (config.forwardsErrorMessages ? proseOf(failure, redacted) : '') }),
-      sentence,
-      redacted,
+      authenticate: surroundings.authenticate,
+      callerLabel: (label) => (labels.has(label) ? label : 'other'),
+      ...sentences,
     };
   }
 
@@ -158,34 +161,43 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
   async function drainOnce(): Promise<boolean> {
     isDraining = true;
-    server.endKeepAlive();
-    await delay(config.drainDelayMs);
+    exchanges.endKeepAlive();
+    if (isReachable) await delay(config.drainDelayMs);
     // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
     await new Promise((resolve) => setImmediate(resolve));
     server.stopListening();
-    const isClean = await idle(server, config.shutdownGraceMs);
-    if (isClean) close();
-    else await endAll(LAST_WORDS_MS);
+    const isClean = await idle(exchanges, config.shutdownGraceMs);
+    await endAll(LAST_WORDS_MS);
     return isClean;
   }
 
   async function endAll(lastWordsMs: number): Promise<void> {
     isDraining = true;
-    server.endAll('shutdown');
-    await idle(server, lastWordsMs);
+    exchanges.endAll('shutdown');
+    await idle(exchanges, lastWordsMs);
     close();
-    await idle(server, REPORTS_MS);
+    await idle(exchanges, REPORTS_MS);
   }
 
   function close(): void {
     for (const stop of stopWatches) stop();
+    metrics.stop();
     server.server.close();
     server.server.closeAllConnections();
     transport.close();
   }
 
   return {
-    listen: () => listen(server.server, config.listen, config.tls === undefined ? 'http' : 'https'),
+    ...createCalls(() => parts, exchanges),
+    handler(request, response) {
+      isReachable = true;
+      handleMounted(request, response);
+    },
+    metricsText: () => metrics.renderPage(),
+    listen(address = config.listen) {
+      isReachable = true;
+      return listen(server.server, address, config.tls === undefined ? 'http' : 'https');
+    },
     drain: () => (drained ??= drainOnce()),
     stop: () => endAll(SHORT_LAST_WORDS_MS),
     reload,
@@ -199,58 +211,16 @@ function dialectsOf({ dialects }: Config): ServerParts['dialects'] {
   return [native, ...others.filter(({ name }) => dialects.includes(name))];
 }
 
-/** Every secret that could turn up in text, by what it is for. A private key never leaves the process. */
-function secretsOf(config: Config): Map<string, Secret> {
-  const secrets = new Map(config.callers.map(({ label, token }) => [`token of ${label}`, token]));
-  if (config.metricsToken !== undefined) secrets.set('metrics token', config.metricsToken);
-  for (const { name, key } of config.providers) if (key !== undefined) secrets.set(`key of ${name}`, key);
-  const { httpsProxy, httpProxy } = config.proxy;
-  if (httpsProxy?.credentials !== undefined) secrets.set('HTTPS_PROXY', httpsProxy.credentials);
-  if (httpProxy?.credentials !== undefined) secrets.set('HTTP_PROXY', httpProxy.credentials);
-  return secrets;
-}
-
-/** The configuration with another one's secrets and certificate, and nothing else of it. */
-function withSecretsOf(config: Config, next: Config): Config {
-  const keys = new Map(next.providers.map(({ name, key }) => [name, key]));
-  const providers = config.providers.map((provider) => ({ ...provider, key: keys.get(provider.name) ?? provider.key }));
-  return { ...config, callers: next.callers, metricsToken: next.metricsToken, tls: next.tls, providers };
-}
-
-function changedSecrets(before: Config, after: Config): string[] {
-  const [old, current] = [secretsOf(before), secretsOf(after)];
-  const names = [...new Set([...old.keys(), ...current.keys()])];
-  const changed = names.filter((name) => old.get(name)?.reveal() !== current.get(name)?.reveal());
-  return before.tls?.cert === after.tls?.cert ? changed : [...changed, 'certificate'];
-}
-
-/** Connections through the old proxy are kept for as long as the process lives. */
-function changedProxies(config: Config, next: Config): string[] {
-  const changed: string[] = [];
-  if (proxyText(config.proxy.httpsProxy) !== proxyText(next.proxy.httpsProxy)) changed.push('HTTPS_PROXY');
-  if (proxyText(config.proxy.httpProxy) !== proxyText(next.proxy.httpProxy)) changed.push('HTTP_PROXY');
-  return changed;
-}
-
-function proxyText(proxy: ProxyAddress | undefined): string {
-  return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
-}
-
-/** The provider's own words, masked and cut, to follow the sentence; none for a rejected credential. */
-function proseOf({ kind, detail }: Failure, redacted: (text: string) => string): string {
-  return detail === undefined || kind === 'auth' ? '' : `: ${redacted(detail)}`;
-}
-
 /**
  * Waits until nothing is in flight, twice in a row: what was sent on a connection that has just been accepted is read a
  * turn later. False when the time is over first.
  */
-async function idle(server: GatewayServer, timeoutMs: number): Promise<boolean> {
+async function idle(exchanges: Exchanges, timeoutMs: number): Promise<boolean> {
   const endAtMs = performance.now() + timeoutMs;
   for (let quiet = 0; quiet < 2; ) {
-    if (performance.now() >= endAtMs) return server.inFlight() === 0;
+    if (performance.now() >= endAtMs) return exchanges.count === 0;
     await delay(IDLE_CHECK_MS);
-    quiet = server.inFlight() === 0 ? quiet + 1 : 0;
+    quiet = exchanges.count === 0 ? quiet + 1 : 0;
   }
   return true;
 }

@@ -119,6 +119,7 @@ async function show(): Promise<void> {
   const stop = async (): Promise<void> => {
     await app.drain();
     await sandbox.close();
+    writer.flushSync();
   };
   if (ONCE === '1') {
     await stop();

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { createApp } from './app.ts';
 import type { App } from './app.ts';
+import { describeError } from './base/describe-error.ts';
 import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
@@ -11,7 +12,6 @@ import type { EffectiveValue } from './config/environment.ts';
 import { renderHelp } from './config/settings-page.ts';
 import { loadConfig } from './config/settings.ts';
 import type { LoadedConfig } from './config/settings.ts';
-import { describeError } from './http/server.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { VERSION } from './version.ts';
 

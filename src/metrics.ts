@@ -178,7 +178,7 @@ export function createMetrics(sources: MetricsSources) {
     PER_TOKEN_BOUNDS_S,
     { bytesMax: PER_TOKEN_BYTES, open: [RESPONSE_MODEL] },
   );
-  declareProcessMetrics(registry, sources);
+  const stop = declareProcessMetrics(registry, sources);
   const models = createModelLabels();
   const { pageMs = PAGE_MS } = sources;
   let page = '';
@@ -194,6 +194,8 @@ export function createMetrics(sources: MetricsSources) {
       }
       return page;
     },
+    /** Measures no more; what was measured stays. */
+    stop,
     /** What there is, for the documentation. */
     declarations: registry.declarations,
     // hot: per request
@@ -279,8 +281,9 @@ function flatCopy(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
-function declareProcessMetrics(registry: Registry, sources: MetricsSources): void {
-  const lateness = createLoopLateness();
+/** Returns how to stop what measures without being asked. */
+function declareProcessMetrics(registry: Registry, sources: MetricsSources): () => void {
+  const { lateness, stop } = createLoopLateness();
   const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, percentiles of the last one to two minutes.', ['percentile']);
   const gauge = (name: string, help: string, read: () => number): void => void registry.gauge(name, help, [], read);
   registry.onScrape(() => {
@@ -306,6 +309,7 @@ function declareProcessMetrics(registry: Registry, sources: MetricsSources): voi
     droppedSeen = sources.logLinesDropped();
   });
   registry.gauge('gateway_build_info', 'Version of the gateway and of Node.', ['version', 'node']).labels(sources.version, process.version).set(1);
+  return stop;
 }
 
 const PERCENTILES = [50, 99, 100] as const;
@@ -314,12 +318,12 @@ const PERCENTILES = [50, 99, 100] as const;
  * How late the event loop was, in seconds by percentile: the worse of this window and the one before. Windows end by the
  * clock, at the first look after their time: a second reader sees what the first saw, and one that seldom looks misses nothing.
  */
-function createLoopLateness(): () => ReadonlyMap<number, number> {
+function createLoopLateness(): { readonly lateness: () => ReadonlyMap<number, number>; readonly stop: () => void } {
   const delay = monitorEventLoopDelay({ resolution: LOOP_TICK_MS });
   delay.enable();
   let before = new Map<number, number>();
   let startedAtMs = performance.now();
-  return () => {
+  const lateness = (): ReadonlyMap<number, number> => {
     // What Node measures is the time between two looks, so the tick itself is in it.
     const late = (percentile: number): number => Math.max(0, delay.percentile(percentile) / 1e6 - LOOP_TICK_MS) / 1000;
     const current = new Map(PERCENTILES.map((percentile) => [percentile, late(percentile)]));
@@ -331,4 +335,5 @@ function createLoopLateness(): () => ReadonlyMap<number, number> {
     }
     return worse;
   };
+  return { lateness, stop: () => void delay.disable() };
 }

@@ -71,6 +71,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     types: ['config', 'metrics.ts'],
     touches: ['files', 'sockets', 'secrets'],
   },
+  embedded: {
+    is: 'the gateway inside another program: calls without a socket, its types, its errors',
+    values: ['base', 'core', 'callers', 'http'],
+    types: ['config'],
+    touches: [],
+  },
   operate: {
     is: 'commands beside serving: doctor, probe, dashboard, alerts; loaded when asked for',
     values: ['base', 'core', 'callers', 'providers', 'metrics.ts', 'upstream', 'gateway'],
@@ -81,12 +87,18 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
-    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http'],
-    touches: ['secrets'],
+    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'upstream', 'gateway', 'http', 'embedded'],
+    touches: [],
+  },
+  'index.ts': {
+    is: 'the library: what a program imports',
+    values: ['app.ts', 'config', 'embedded', 'providers', 'version.ts'],
+    types: ['callers'],
+    touches: ['files'],
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',
-    values: ['app.ts', 'config', 'base', 'http', 'operate', 'providers', 'sandbox', 'version.ts'],
+    values: ['app.ts', 'config', 'base', 'operate', 'providers', 'sandbox', 'version.ts'],
     touches: ['files', 'environment', 'exit'],
   },
   sandbox: { is: 'the fake provider, for tests and the demonstration; loaded when asked for', values: ['base'], touches: ['sockets', 'exit'], isBeside: true },

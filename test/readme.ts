@@ -23,6 +23,7 @@ import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { FAULTS, MODELS } from '../src/sandbox/index.ts';
 import { CLIENTS, reasonsOf } from './clients/sdks/clients.ts';
 import type { Case, Client } from './clients/sdks/clients.ts';
+import { OPTION_TYPES, renderOptionTypes } from './config/option-types.ts';
 import { files, purposeOf, ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests, touchedByFile } from './house.ts';
 import type { Size } from './house.ts';
 
@@ -59,6 +60,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'src/callers/openai-chat/README.md': ['chat-fields'],
   'src/callers/openai-responses/README.md': ['responses-fields'],
   'src/config/README.md': ['settings'],
+  'src/embedded/README.md': [],
   'src/http/README.md': [],
   'src/providers/README.md': ['matrix', 'hosts'],
   'src/sandbox/README.md': ['models', 'faults'],
@@ -232,5 +234,6 @@ function adapterOf(name: string): Adapter {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(new URL(OPTION_TYPES, ROOT), renderOptionTypes());
   for (const path of Object.keys(PAGES)) writeFileSync(new URL(path, ROOT), withTables(path));
 }

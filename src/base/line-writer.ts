@@ -2,8 +2,9 @@
  * Writes lines to a file descriptor without ever holding up the event loop.
  *
  * `process.stdout.write` on a pipe is synchronous: a reader that stops reading stops the whole process. Here one
- * write is under way at a time, in the thread pool, and what comes meanwhile is queued and written together. A
- * full queue drops lines and counts them: serving matters more than logging.
+ * write is under way at a time, in the thread pool. What comes meanwhile, or soon after it, is queued and written together,
+ * since each write wakes a thread and the event loop again. A full queue drops lines and counts them: serving matters more than
+ * logging.
  */
 
 import { constants, fstatSync, openSync, write as writeAsync, writeSync } from 'node:fs';
@@ -11,8 +12,8 @@ import { Socket } from 'node:net';
 
 /** About 3,000 lines of a request log. */
 const QUEUE_BYTES_MAX = 1024 * 1024;
-/** How long to leave a full pipe alone. */
-const RETRY_MS = 10;
+/** How long to leave a pipe alone after a write, be it full or not. */
+const REST_MS = 10;
 /** How long `flushSync` puts up with a full pipe. */
 const FLUSH_MS_MAX = 1000;
 
@@ -27,7 +28,7 @@ export class LineWriter {
   #batch: Buffer = NOTHING;
   #batchLines = 0;
   #isWriting = false;
-  #retryTimer: NodeJS.Timeout | undefined;
+  #restTimer: NodeJS.Timeout | undefined;
   #isReaderGone = false;
   #dropped = 0;
 
@@ -51,7 +52,7 @@ export class LineWriter {
     }
     this.#queue.push(line);
     this.#queueBytes += bytes;
-    if (!this.#isWriting && this.#retryTimer === undefined) this.#writeBatch();
+    if (!this.#isWriting && this.#restTimer === undefined) this.#writeBatch();
   }
 
   /**
@@ -59,8 +60,8 @@ export class LineWriter {
    * second. A write that the thread pool has begun is left to it.
    */
   flushSync(): void {
-    clearTimeout(this.#retryTimer);
-    this.#retryTimer = undefined;
+    clearTimeout(this.#restTimer);
+    this.#restTimer = undefined;
     const giveUpAtMs = performance.now() + FLUSH_MS_MAX;
     if (this.#isWriting) {
       const lines = this.#queue.length;
@@ -79,17 +80,18 @@ export class LineWriter {
     this.#isWriting = true;
     writeAsync(this.#fd, this.#batch, (error, written) => {
       this.#isWriting = false;
-      if (error?.code === 'EAGAIN') {
-        this.#retryTimer = setTimeout(() => {
-          this.#retryTimer = undefined;
-          this.#writeBatch();
-        }, RETRY_MS).unref();
-        return;
-      }
       if (error === null) this.#batch = this.#batch.subarray(written);
-      else this.#dropBatch(error);
-      this.#writeBatch();
+      else if (error.code !== 'EAGAIN') this.#dropBatch(error);
+      if (error === null && this.#batch.length > 0) this.#writeBatch();
+      else this.#rest();
     });
+  }
+
+  #rest(): void {
+    this.#restTimer = setTimeout(() => {
+      this.#restTimer = undefined;
+      this.#writeBatch();
+    }, REST_MS).unref();
   }
 
   #fillBatch(): void {
@@ -132,7 +134,7 @@ export class LineWriter {
           this.#noteReaderGone(error);
           return false;
         }
-        pauseThread(RETRY_MS);
+        pauseThread(REST_MS);
       }
     }
     return true;

@@ -4,7 +4,7 @@
  * Only `reveal` returns it, so every use can be found by searching for that word.
  */
 
-import { createHash, timingSafeEqual } from 'node:crypto';
+import * as crypto from 'node:crypto';
 
 export class Secret {
   readonly #value: string;
@@ -22,7 +22,7 @@ export class Secret {
 
   /** Compares in a time that depends on neither value, nor on how much of them agrees. */
   equalsDigest(digest: Buffer): boolean {
-    return timingSafeEqual(this.#digest, digest);
+    return crypto.timingSafeEqual(this.#digest, digest);
   }
 
   toString(): string {
@@ -38,7 +38,10 @@ export class Secret {
   }
 }
 
+/** From Node 20.12 on: two thirds of what a Hash object costs. */
+const hash: typeof crypto.hash | undefined = crypto.hash;
+
 /** The digest by which secrets are compared: equal length whatever was given. */
 export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash === undefined ? crypto.createHash('sha256').update(text).digest() : hash('sha256', text, 'buffer');
 }

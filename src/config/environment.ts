@@ -23,6 +23,10 @@ export type SettingType<T> = {
   readonly parse: (text: string) => T | undefined;
   /** `never`: a secret, which may come from a file too. `when good`: what does not parse may still hold a password. */
   readonly shown: 'always' | 'when good' | 'never';
+  /** What code may say in place of a text, besides the text itself. */
+  readonly takes?: 'milliseconds' | 'number' | 'boolean' | 'list';
+  /** All that it takes, where that is a few words. */
+  readonly choices?: readonly string[];
 };
 
 /** What a variable is set to, for the operator to see. */
@@ -65,17 +69,31 @@ export class Environment {
     return type.shown === 'never' && this.#text(`${variable}_FILE`) !== undefined;
   }
 
+  nameOf(variable: string): string {
+    return variable;
+  }
+
   /** The value; undefined when absent, and when bad, which is then among the problems. */
   read<T>(variable: string, type: SettingType<T>): T | undefined {
+    const found = this.find(variable, type);
+    return found === undefined ? undefined : this.#parse(variable, found.text, type, found.source);
+  }
+
+  noteDefault(variable: string, value: string | undefined): void {
+    this.effective.push({ variable, value: value || 'none', source: 'default' });
+  }
+
+  /** A variable's text, as it is or from its file; undefined when there is none, or it cannot be had, which is then a problem. */
+  find(variable: string, type: SettingType<unknown>): { readonly text: string; readonly source: 'environment' | 'file' } | undefined {
     const text = this.#text(variable);
     const path = type.shown === 'never' ? this.#text(`${variable}_FILE`) : undefined;
-    if (path === undefined) return text === undefined ? undefined : this.#parse(variable, text, type, 'environment');
+    if (path === undefined) return text === undefined ? undefined : { text, source: 'environment' };
     if (text !== undefined) {
       this.problems.push(`${variable}, ${variable}_FILE: both are set, expected only one of them`);
       return undefined;
     }
     const content = this.readFile(`${variable}_FILE`, path);
-    return content === undefined ? undefined : this.#parse(variable, content.trim(), type, 'file');
+    return content === undefined ? undefined : { text: content.trim(), source: 'file' };
   }
 
   /**
@@ -140,7 +158,7 @@ function durationType(expects: string, accept: (ms: number) => number | undefine
     const ms = parseDuration(text);
     return ms === undefined ? undefined : accept(ms);
   };
-  return { name: 'duration', expects, parse, shown: 'always' };
+  return { name: 'duration', expects, parse, shown: 'always', takes: 'milliseconds' };
 }
 
 /** Bytes, from 1 to `bytesMax`. */
@@ -149,7 +167,7 @@ export function size(bytesMax: number): SettingType<number> {
     const bytes = parseSize(text);
     return bytes !== undefined && bytes >= 1 && bytes <= bytesMax ? bytes : undefined;
   };
-  return { name: 'size', expects: `a size from 1 to ${renderSize(bytesMax)}, such as 65536 or 512KiB`, parse, shown: 'always' };
+  return { name: 'size', expects: `a size from 1 to ${renderSize(bytesMax)}, such as 65536 or 512KiB`, parse, shown: 'always', takes: 'number' };
 }
 
 /** A whole number, both ends included. */
@@ -158,13 +176,13 @@ export function count(min: number, max: number): SettingType<number> {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     return value >= min && value <= max ? value : undefined;
   };
-  return { name: 'count', expects: `a whole number from ${min} to ${max}`, parse, shown: 'always' };
+  return { name: 'count', expects: `a whole number from ${min} to ${max}`, parse, shown: 'always', takes: 'number' };
 }
 
 /** One of a few words. */
 export function word<T extends string>(...choices: readonly T[]): SettingType<T> {
   const parse = (text: string): T | undefined => choices.find((choice) => choice === text);
-  return { name: choices.join(', '), expects: `one of ${choices.join(', ')}`, parse, shown: 'always' };
+  return { name: choices.join(', '), expects: `one of ${choices.join(', ')}`, parse, shown: 'always', choices };
 }
 
 /** Some of a few words, separated by commas; `none` = none of them. */
@@ -174,7 +192,7 @@ export function someOf(...choices: readonly string[]): SettingType<readonly stri
     if (chosen.length === 1 && chosen[0] === 'none') return [];
     return chosen.length > 0 && chosen.every((item) => choices.includes(item)) ? chosen : undefined;
   };
-  return { name: 'list', expects: `some of ${choices.join(', ')}, separated by commas, or none`, parse, shown: 'always' };
+  return { name: 'list', expects: `some of ${choices.join(', ')}, separated by commas, or none`, parse, shown: 'always', takes: 'list', choices };
 }
 
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
@@ -189,6 +207,7 @@ export const BOOLEAN: SettingType<boolean> = {
   expects: 'true or false (1 or 0)',
   parse: (text) => BOOLEANS.get(text.toLowerCase()),
   shown: 'always',
+  takes: 'boolean',
 };
 
 /** A provider's name in requests, logs and metrics. */
@@ -227,6 +246,7 @@ export const HOSTS: SettingType<readonly string[]> = {
   expects: 'host names, separated by commas',
   parse: (text) => words(text.toLowerCase()),
   shown: 'always',
+  takes: 'list',
 };
 
 /** IP addresses, and networks as `address/bits`. */
@@ -238,6 +258,7 @@ export const NETWORKS: SettingType<BlockList> = {
     return words(text).every((word) => addNetwork(networks, word)) ? networks : undefined;
   },
   shown: 'always',
+  takes: 'list',
 };
 
 /** False when the text is no address and no network. */
@@ -259,6 +280,7 @@ export const ORIGINS: SettingType<readonly string[]> = {
     return origins.every((origin) => origin !== undefined) ? origins : undefined;
   },
   shown: 'always',
+  takes: 'list',
 };
 
 function words(text: string): string[] {

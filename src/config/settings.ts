@@ -18,9 +18,10 @@ import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
+import type { Source } from './source.ts';
 
 /** The type of the variables in which an operator says what the answers of a host are held to. */
-const STRUCTURED_OUTPUT = word(...STRUCTURED_OUTPUTS);
+export const STRUCTURED_OUTPUT = word(...STRUCTURED_OUTPUTS);
 
 export type Setting = {
   readonly variable: string;
@@ -134,11 +135,13 @@ export const SETTINGS = [
     meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
 ] as const satisfies readonly Setting[];
 
-type Row = Exclude<(typeof SETTINGS)[number], { readonly field: 'providers' }>;
+/** A row of the table. */
+export type SettingRow = (typeof SETTINGS)[number];
+type Row = Exclude<SettingRow, { readonly field: 'providers' }>;
 type ValueOf<R extends Row> = R['type'] extends SettingType<infer T> ? (R['default'] extends string ? T : T | undefined) : never;
 
 /** What the rows say, one by one. Those of field `providers` are read with their provider. */
-type Settings = { readonly [R in Row as R['field']]: ValueOf<R> };
+export type Settings = { readonly [R in Row as R['field']]: ValueOf<R> };
 
 /** Fields from which others are put together. */
 type Ingredient =
@@ -198,22 +201,10 @@ export function loadConfig(
   readFile: (path: string) => string,
 ): LoadedConfig {
   const environment = new Environment(variables, readFile);
-  const {
-    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
-  } = readSettings(environment);
-  const callers = callersFrom(environment, authToken, authTokens ?? []);
-  const providers = readProviders(environment, [...rows, compatRow(compatName)], { openAiApi });
-  const config: Config = {
-    ...fields,
-    connectionsMax: fields.connectionsMax ?? connectionsMaxFrom(readFile),
-    callers,
-    providers,
-    defaultProvider: defaultProviderFrom(environment, defaultProvider, providers),
-    isDefaultChosen: defaultProvider !== undefined,
-    tls: tlsFrom(environment, tlsCertFile, tlsKeyFile),
-    proxy: { httpsProxy, httpProxy, noProxy },
-  };
-  checkTogether(environment, config);
+  const settings = readSettings(environment);
+  const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? []);
+  const providers = readProviders(environment, [...rows, compatRow(settings.compatName)], { openAiApi: settings.openAiApi });
+  const config = configFrom(environment, settings, callers, providers, readFile);
   checkVerification(environment, variables);
   return {
     config: environment.problems.length === 0 ? config : undefined,
@@ -224,23 +215,51 @@ export function loadConfig(
   };
 }
 
+/** What the settings come to, once they were read; what is wrong or odd only in combination is among the source's problems. */
+export function configFrom(
+  source: Source,
+  settings: Settings,
+  callers: Config['callers'],
+  providers: readonly Provider[],
+  readFile: (path: string) => string,
+): Config {
+  const {
+    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
+  } = settings;
+  const config: Config = {
+    ...fields,
+    connectionsMax: fields.connectionsMax ?? connectionsMaxFrom(readFile),
+    callers,
+    providers,
+    defaultProvider: defaultProviderFrom(source, defaultProvider, providers),
+    isDefaultChosen: defaultProvider !== undefined,
+    tls: tlsFrom(source, tlsCertFile, tlsKeyFile),
+    proxy: { httpsProxy, httpProxy, noProxy },
+  };
+  checkTogether(source, config);
+  return config;
+}
+
 /** Every field of the table. In place of a bad value stands the default, so that the rest can be checked too. */
-function readSettings(environment: Environment): Settings {
+export function readSettings(source: Source): Settings {
   const values: Record<string, unknown> = {};
   for (const row of SETTINGS as readonly Setting[]) {
-    if (row.field !== 'providers') values[row.field] = readSetting(environment, row);
+    if (row.field !== 'providers') values[row.field] = readSetting(source, row);
   }
   // The loop gives each field what its row's type parses, which is how `Settings` is derived.
   return values as Settings;
 }
 
-function readSetting(environment: Environment, row: Setting): unknown {
-  const source = [row, row.alternative].find((place) => place !== undefined && environment.isSet(place.variable, place.type));
-  if (source === undefined) {
-    environment.effective.push({ variable: row.variable, value: row.default || 'none', source: 'default' });
-  }
-  const value = source === undefined ? undefined : environment.read(source.variable, source.type);
+function readSetting(source: Source, row: Setting): unknown {
+  const place = placeOf(source, row);
+  if (place === undefined) source.noteDefault(row.variable, row.default);
+  const value = place === undefined ? undefined : source.read(place.variable, place.type);
   return value ?? (row.default === undefined ? undefined : row.type.parse(row.default));
+}
+
+/** Where a setting is set: in its variable, or in the one that is honoured where this is absent. */
+export function placeOf(source: Source, row: Setting): { readonly variable: string; readonly type: SettingType<unknown> } | undefined {
+  return [row, row.alternative].find((place) => place !== undefined && source.isSet(place.variable, place.type));
 }
 
 /** Callers in the order they were given. Places are named by number: a label could be a token in the wrong place. */
@@ -269,9 +288,9 @@ function callersFrom(environment: Environment, token: Secret | undefined, entrie
   return callers.map(({ label, token: secret }) => ({ label, token: secret }));
 }
 
-function warnIfShort(environment: Environment, place: string, token: Secret): void {
+export function warnIfShort(source: Source, place: string, token: Secret): void {
   if (token.reveal().length < TOKEN_CHARS_MIN) {
-    environment.warnings.push(`${place}: the token has fewer than ${TOKEN_CHARS_MIN} characters and can be guessed`);
+    source.warnings.push(`${place}: the token has fewer than ${TOKEN_CHARS_MIN} characters and can be guessed`);
   }
 }
 
@@ -312,11 +331,21 @@ function readProvider(environment: Environment, row: ProviderRow, settings: Adap
   const key = keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
   const root = isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
   if (root === undefined || (keyVariable !== undefined && key === undefined)) return undefined;
+  return providerFrom(environment, row, { key, root, place: row.baseUrlVariable }, withStructuredOutput(environment, row, settings));
+}
+
+/** What a row makes of a key and a base URL, which stands at `place`. */
+export function providerFrom(
+  source: Source,
+  row: ProviderRow,
+  { key, root, place }: { readonly key: Secret | undefined; readonly root: URL; readonly place: string },
+  settings: AdapterSettings,
+): Provider {
   if (root.protocol === 'http:' && !isLoopback(root.hostname)) {
-    environment.warnings.push(`${row.baseUrlVariable}: keys and prompts travel to ${root.host} unencrypted; use https`);
+    source.warnings.push(`${place}: keys and prompts travel to ${root.host} unencrypted; use https`);
   }
   const baseUrl = withVersion(root, row.versionSegment);
-  const adapter = row.createAdapter(row.name, withStructuredOutput(environment, row, settings));
+  const adapter = row.createAdapter(row.name, settings);
   return { name: row.name, adapter, baseUrl, key, keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
 }
 
@@ -334,42 +363,43 @@ function withVersion(root: URL, versionSegment: string | undefined): URL {
   return versioned;
 }
 
-function defaultProviderFrom(environment: Environment, wanted: string | undefined, providers: readonly Provider[]): string {
+function defaultProviderFrom(source: Source, wanted: string | undefined, providers: readonly Provider[]): string {
   const names = providers.map((provider) => provider.name);
   const [first] = names;
   // Without any provider there is a problem already, and no name to choose from.
   if (first === undefined || wanted === undefined) return first ?? '';
   if (!names.includes(wanted)) {
-    environment.problems.push(`GATEWAY_DEFAULT_PROVIDER: expected a configured provider (${names.join(', ')}), got ${quoted(wanted)}`);
+    source.problems.push(`${source.nameOf('GATEWAY_DEFAULT_PROVIDER')}: expected a configured provider (${names.join(', ')}), got ${quoted(wanted)}`);
   }
   return wanted;
 }
 
-function tlsFrom(environment: Environment, certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
-  const { problems } = environment;
+function tlsFrom(source: Source, certFile: string | undefined, keyFile: string | undefined): Config['tls'] {
+  const { problems } = source;
   if (certFile === undefined && keyFile === undefined) return undefined;
-  if (keyFile === undefined) problems.push('GATEWAY_TLS_KEY_FILE: required, because GATEWAY_TLS_CERT_FILE is set');
-  if (certFile === undefined) problems.push('GATEWAY_TLS_CERT_FILE: required, because GATEWAY_TLS_KEY_FILE is set');
-  const cert = readPem(environment, 'GATEWAY_TLS_CERT_FILE', certFile, 'a certificate', (pem) => ({ cert: pem }));
-  const key = readPem(environment, 'GATEWAY_TLS_KEY_FILE', keyFile, 'a private key without a passphrase', (pem) => ({ key: pem }));
+  const [certName, keyName] = [source.nameOf('GATEWAY_TLS_CERT_FILE'), source.nameOf('GATEWAY_TLS_KEY_FILE')];
+  if (keyFile === undefined) problems.push(`${keyName}: required, because ${certName} is set`);
+  if (certFile === undefined) problems.push(`${certName}: required, because ${keyName} is set`);
+  const cert = readPem(source, certName, certFile, 'a certificate', (pem) => ({ cert: pem }));
+  const key = readPem(source, keyName, keyFile, 'a private key without a passphrase', (pem) => ({ key: pem }));
   if (cert === undefined || key === undefined) return undefined;
-  if (!isSecureContext({ cert, key })) problems.push('GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE');
+  if (!isSecureContext({ cert, key })) problems.push(`${keyName}: is not the key of the certificate in ${certName}`);
   return { cert, key: new Secret(key) };
 }
 
 /** The file's text; undefined when OpenSSL does not take it, which is then among the problems. */
 function readPem(
-  environment: Environment,
-  variable: string,
+  source: Source,
+  name: string,
   path: string | undefined,
   expects: string,
   contextOf: (pem: string) => SecureContextOptions,
 ): string | undefined {
-  const pem = path === undefined ? undefined : environment.readFile(variable, path);
+  const pem = path === undefined ? undefined : source.readFile(name, path);
   if (pem === undefined) return undefined;
   // An empty text would count as absent.
   if (pem !== '' && isSecureContext(contextOf(pem))) return pem;
-  environment.problems.push(`${variable}: expected ${expects} in PEM`);
+  source.problems.push(`${name}: expected ${expects} in PEM`);
   return undefined;
 }
 
@@ -383,26 +413,27 @@ function isSecureContext(options: SecureContextOptions): boolean {
 }
 
 /** What is wrong or odd only in combination. */
-function checkTogether(environment: Environment, config: Config): void {
-  const { problems, warnings } = environment;
+function checkTogether(source: Source, config: Config): void {
+  const { problems, warnings } = source;
+  const name = (variable: string): string => source.nameOf(variable);
   if (config.retryBaseDelayMs > config.retryMaxDelayMs) {
     const [base, max] = [renderDuration(config.retryBaseDelayMs), renderDuration(config.retryMaxDelayMs)];
-    problems.push(`GATEWAY_RETRY_BASE_DELAY: expected no more than GATEWAY_RETRY_MAX_DELAY, which is ${max}, got ${base}`);
+    problems.push(`${name('GATEWAY_RETRY_BASE_DELAY')}: expected no more than ${name('GATEWAY_RETRY_MAX_DELAY')}, which is ${max}, got ${base}`);
   }
   if (config.metricsToken !== undefined) {
-    warnIfShort(environment, 'GATEWAY_METRICS_TOKEN', config.metricsToken);
-    if (!config.isMetricsEnabled) warnings.push('GATEWAY_METRICS_TOKEN: has no effect while GATEWAY_METRICS is false');
+    warnIfShort(source, name('GATEWAY_METRICS_TOKEN'), config.metricsToken);
+    if (!config.isMetricsEnabled) warnings.push(`${name('GATEWAY_METRICS_TOKEN')}: has no effect while ${name('GATEWAY_METRICS')} is false`);
   }
   if (!config.logsAddress && config.trustedProxies.rules.length > 0) {
-    warnings.push('GATEWAY_TRUSTED_PROXIES: has no effect while GATEWAY_LOG_ADDRESS is false');
+    warnings.push(`${name('GATEWAY_TRUSTED_PROXIES')}: has no effect while ${name('GATEWAY_LOG_ADDRESS')} is false`);
   }
   for (const rule of config.proxy.noProxy) {
-    if (rule.includes('/')) warnings.push(`NO_PROXY: ${quoted(rule)} exempts nothing: networks are not understood, list hosts`);
+    if (rule.includes('/')) warnings.push(`${name('NO_PROXY')}: ${quoted(rule)} exempts nothing: networks are not understood, list hosts`);
   }
   if (config.transport === 'fetch') {
-    warnings.push('GATEWAY_TRANSPORT: fetch gives up after 10s of connecting and 300s of silence, even where longer timeouts are set');
+    warnings.push(`${name('GATEWAY_TRANSPORT')}: fetch gives up after 10s of connecting and 300s of silence, even where longer timeouts are set`);
     if (config.proxy.httpsProxy !== undefined || config.proxy.httpProxy !== undefined) {
-      warnings.push('GATEWAY_TRANSPORT: fetch does not use HTTPS_PROXY and HTTP_PROXY');
+      warnings.push(`${name('GATEWAY_TRANSPORT')}: fetch does not use ${name('HTTPS_PROXY')} and ${name('HTTP_PROXY')}`);
     }
   }
 }

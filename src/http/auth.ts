@@ -1,8 +1,13 @@
-/** Who is calling: the bearer token against every configured one. */
+/** Who is calling: the bearer token against every configured one, or what an embedder says. */
 
+import { describeError } from '../base/describe-error.ts';
 import { sha256 } from '../base/secret.ts';
 import type { Secret } from '../base/secret.ts';
 import { Failure } from '../core/failure.ts';
+import { scopeFailure } from '../core/scope-failure.ts';
+import { TIMER_MS_MAX } from '../core/scope.ts';
+import type { HttpExchange } from './http-exchange.ts';
+import type { ServerParts } from './parts.ts';
 
 export type Caller = { readonly label: string; readonly token: Secret };
 
@@ -36,4 +41,31 @@ function authenticateKey(authorization: string | undefined, apiKey: string, call
 
 function unauthorized(message: string): Failure {
   return new Failure('auth', message, { status: 401 });
+}
+
+const LABEL = /^[\w.-]{1,64}$/;
+
+/**
+ * The label that an embedder gives to a request; where it gives none, a Failure (401, kind `auth`). However it fails is the
+ * embedder's mistake, which is a 500; it has as long as a request may take.
+ */
+export async function askHost(exchange: HttpExchange, { authenticate: ask, log, config }: ServerParts): Promise<string | Failure> {
+  const { scope, request, requestId } = exchange;
+  const timer = setTimeout(() => scope.end('deadline'), Math.min(config.requestTimeoutMs, TIMER_MS_MAX));
+  try {
+    const label = await new Promise((resolve, reject) => {
+      scope.onEnd(() => resolve(undefined));
+      Promise.resolve(ask?.(request)).then(resolve, reject);
+    });
+    if (scope.ended !== undefined) return scopeFailure(scope.ended, 'GATEWAY_REQUEST_TIMEOUT');
+    if (label === undefined) return unauthorized('who is calling is not known');
+    if (typeof label === 'string' && LABEL.test(label)) return label;
+    log.error('authenticate returned no label', { request_id: requestId, returned: typeof label });
+  } catch (thrown) {
+    log.error('authenticate failed', { request_id: requestId, ...describeError(thrown) });
+  } finally {
+    clearTimeout(timer);
+    scope.onEnd(undefined);
+  }
+  return new Failure('unknown', 'who is calling cannot be told', { status: 500, isOwn: true });
 }

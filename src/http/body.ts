@@ -1,10 +1,17 @@
 /** Reading a request's body, never more of it than allowed. */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ByteBuffer } from '../base/byte-buffer.ts';
 import { Pacer } from '../base/pacer.ts';
 import { Failure } from '../core/failure.ts';
-import type { Exchange } from './exchange.ts';
+import type { Scope } from '../core/scope.ts';
+
+/** On a server of an embedder's something else may have been at the body first: what is left would be a part of it, or nothing. */
+export function checkUnread({ readableDidRead, readableEnded, readableEncoding }: IncomingMessage): Failure | undefined {
+  if (!readableDidRead && !readableEnded && readableEncoding === null) return undefined;
+  const message = "the request's body was read before the gateway's handler got it: mount the handler before whatever parses bodies";
+  return new Failure('unknown', message, { status: 500, isOwn: true });
+}
 
 /** What the body's own headers already rule out: 413 or 415, before a byte of it is read. */
 export function checkBodyHeaders(request: IncomingMessage, bytesMax: number): Failure | undefined {
@@ -20,13 +27,16 @@ export function checkBodyHeaders(request: IncomingMessage, bytesMax: number): Fa
   return undefined;
 }
 
-function tooLarge(bytesMax: number): Failure {
+/** What is said of a body beyond the limit. */
+export function tooLarge(bytesMax: number): Failure {
   return new Failure('bad_request', `the body is larger than ${bytesMax} bytes (GATEWAY_MAX_BODY_BYTES)`, { status: 413 });
 }
 
+type Reading = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly scope: Scope };
+
 /** The whole body; a Failure once it passes the limit; undefined when the exchange ended in mid-body. */
 // hot: per request
-export function readBody({ request, response, scope }: Exchange, bytesMax: number): Promise<Buffer | Failure | undefined> {
+export function readBody({ request, response, scope }: Reading, bytesMax: number): Promise<Buffer | Failure | undefined> {
   return new Promise((resolve) => {
     const body = new ByteBuffer(bytesMax, Number(request.headers['content-length'] ?? 0));
     const pacer = new Pacer(request.socket);

@@ -7,7 +7,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Exchange } from './exchange.ts';
+import type { HttpExchange } from './http-exchange.ts';
 
 /**
  * While fewer wait the connection is read on, so that a hang-up is noticed. With more it is not read until all of them had
@@ -30,7 +30,7 @@ type Turn = {
 
 export class Connection {
   /** The exchange whose turn it is. */
-  exchange: Exchange | undefined;
+  exchange: HttpExchange | undefined;
   readonly #socket: Duplex;
   readonly #waiting: Turn[] = [];
   #isServing = false;

@@ -1,6 +1,6 @@
 /** Pages of other origins: which may read the answer, and which headers they may send and read (Fetch standard, CORS protocol). */
 
-import type { Exchange } from './exchange.ts';
+import type { HttpExchange } from './http-exchange.ts';
 import { allowedMethods } from './routes.ts';
 import type { Route } from './routes.ts';
 
@@ -22,7 +22,7 @@ function allowedHeaders(requested: string | undefined): string {
 }
 
 /** Lets a listed origin's pages read the answer (CORS); true for such an origin. */
-export function allowOrigin(exchange: Exchange, allowedOrigins: readonly string[]): boolean {
+export function allowOrigin(exchange: HttpExchange, allowedOrigins: readonly string[]): boolean {
   if (allowedOrigins.length === 0) return false;
   exchange.response.setHeader('Vary', 'Origin');
   const { origin } = exchange.request.headers;
@@ -33,13 +33,13 @@ export function allowOrigin(exchange: Exchange, allowedOrigins: readonly string[
 }
 
 /** Whether a page of another origin asks what it may send (Fetch standard, CORS-preflight request). */
-export function isPreflight({ request }: Exchange): boolean {
+export function isPreflight({ request }: HttpExchange): boolean {
   const { origin, 'access-control-request-method': wanted } = request.headers;
   return request.method === 'OPTIONS' && origin !== undefined && wanted !== undefined;
 }
 
 /** Answers what a listed origin's page asks before it sends a request. */
-export function answerPreflight(exchange: Exchange, route: Route): void {
+export function answerPreflight(exchange: HttpExchange, route: Route): void {
   const { response } = exchange;
   response.setHeader('Access-Control-Allow-Methods', allowedMethods(route));
   response.setHeader('Access-Control-Allow-Headers', allowedHeaders(exchange.request.headers['access-control-request-headers']));

@@ -3,8 +3,8 @@
 import type { TokenCounting, UpstreamCall } from '../core/adapter.ts';
 import type { DialectCounting, DialectRelay } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
-import { contextOf, endedWhileSending, receive, relayedCall, relayTo, translatedCall } from './chat.ts';
-import type { Received } from './chat.ts';
+import { contextOf, endedWhileSending, receive, relayedCall, relayTo, translatedCall } from './asked.ts';
+import type { Received } from './asked.ts';
 import { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';

@@ -9,9 +9,7 @@ import type { ChatReply, Delta } from '../core/chat.ts';
 import type { RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
-import { writable } from './exchange.ts';
 import type { Exchange } from './exchange.ts';
-import { limitStall } from './stall.ts';
 
 /** Before the first frame: a comment, which every reader of event streams skips. */
 const KEEP_ALIVE = ': keep-alive\n\n';
@@ -102,7 +100,7 @@ export class EventStream implements StreamSink {
     // Of a relayed stream everything may have been sent when it turns out to be complete.
     const isKeepingUp = text === '' || this.#write(text);
     if (this.#isEnded) this.#end();
-    else if (!isKeepingUp) return this.#drained();
+    else if (!isKeepingUp) return this.#exchange.drained(this.#limits.writeStallTimeoutMs);
   }
 
   /** Ends a failed stream: an error body with its status while nothing was pushed or sent, else an `error` frame. */
@@ -133,50 +131,27 @@ export class EventStream implements StreamSink {
   #end(): void {
     this.close();
     this.#isOver = true;
-    const { response, dialect, failure } = this.#exchange;
-    if (failure === undefined || !dialect.breaksFailedStreams) response.end();
-    else this.#exchange.breakOff();
+    const { dialect, failure } = this.#exchange;
+    this.#exchange.endStream(failure !== undefined && dialect.breaksFailedStreams);
   }
 
   #keepAlive(): void {
     // A caller that is behind gets no comment on top of what waits for it.
-    if (this.#isEnded || this.#exchange.response.writableNeedDrain) return;
+    if (this.#isEnded || this.#exchange.isBehind) return;
     this.#write((this.#relayed ?? this.#frames)?.keepAlive() ?? KEEP_ALIVE);
   }
 
   #write(text: string): boolean {
-    const { response } = this.#exchange;
-    if (response.destroyed) return true;
+    const exchange = this.#exchange;
+    if (exchange.isOver) return true;
     if (!this.#isOpen) this.#open();
     this.#heartbeat?.refresh();
-    this.#exchange.sentBytes += Buffer.byteLength(text);
-    return response.write(writable(text));
+    return exchange.write(text);
   }
 
   #open(): void {
     this.#isOpen = true;
-    this.#exchange.status = 200;
-    this.#exchange.response.writeHead(200, {
-      'Content-Type': 'text/event-stream; charset=utf-8',
-      'Cache-Control': 'no-cache, no-transform',
-      'X-Accel-Buffering': 'no',
-    });
+    this.#exchange.openStream();
     this.#onOpen();
-  }
-
-  /** Waits until the caller has read what was written or the exchange ends, which it does when the caller takes nothing. */
-  #drained(): Promise<void> {
-    const { response, scope } = this.#exchange;
-    return new Promise((resolve) => {
-      const settle = (): void => {
-        stopLimit();
-        response.off('drain', settle);
-        scope.onEnd(undefined);
-        resolve();
-      };
-      const stopLimit = limitStall(this.#exchange, this.#limits.writeStallTimeoutMs);
-      response.on('drain', settle);
-      scope.onEnd(settle);
-    });
   }
 }

@@ -26,10 +26,10 @@ export async function answerProviders(exchange: Exchange, parts: ServerParts): P
  * Whose path it is when dialects share one: those that are told by a header of the request, or else all that are told by
  * none. Who names a provider in the query asks in the gateway's own format.
  */
-export function sharersOf({ request, query }: Exchange, dialects: ServerParts['dialects']): ServerParts['dialects'] {
+export function sharersOf(exchange: Exchange, dialects: ServerParts['dialects']): ServerParts['dialects'] {
   const [native, ...others] = dialects;
-  if (providerIn(query) !== null) return [native];
-  const [told, ...more] = dialects.filter(({ models: { header } }) => header !== undefined && request.headers[header] !== undefined);
+  if (providerIn(exchange.query) !== null) return [native];
+  const [told, ...more] = dialects.filter(({ models: { header } }) => header !== undefined && exchange.header(header) !== undefined);
   if (told !== undefined) return [told, ...more];
   return [native, ...others.filter(({ models }) => models.header === undefined)];
 }
@@ -53,7 +53,7 @@ export async function answerModels(exchange: Exchange, parts: ServerParts): Prom
     return;
   }
   const missing = providers.filter((_, index) => outcomes[index] instanceof Failure).map(({ name }) => name);
-  if (missing.length > 0) exchange.response.setHeader('X-Gateway-Ignored', missing.join(', '));
+  if (missing.length > 0) exchange.setHeader('X-Gateway-Ignored', missing.join(', '));
   sendMembers(exchange, parts, (dialect) => {
     const models = lists.flatMap((list) => namedModels(dialect, list.provider, list.models, parts));
     const defaultProvider = lists.find(({ provider }) => provider.name === parts.config.defaultProvider)?.provider.name;

@@ -1,5 +1,6 @@
 /** What every exchange is served with. */
 
+import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';
 import type { Config } from '../config/settings.ts';
 import type { Provider } from '../core/adapter.ts';
@@ -22,6 +23,13 @@ export type ServerParts = {
   readonly admission: Admission;
   readonly log: Log;
   readonly isDraining: () => boolean;
+  /**
+   * The label of the caller that a request comes from, for those that no token names; undefined = it is refused. Handed in
+   * by an embedder, so whatever it does is to be expected.
+   */
+  readonly authenticate: ((request: IncomingMessage) => unknown) | undefined;
+  /** What metrics call a caller: labels that are not configured are one. */
+  readonly callerLabel: (label: string) => string;
   /** The failure as a caller may see it: with the provider's prose where the operator allows it. */
   readonly presentable: (failure: Failure) => Failure;
   /** The failure's sentence for logs: what it quotes of others is masked, and its length bounded. */

@@ -3,7 +3,6 @@
 import type { LogFields, LogLevel } from '../base/log.ts';
 import { bounded } from '../base/redact.ts';
 import type { Usage } from '../core/chat.ts';
-import { callerAddress } from './caller-address.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -25,7 +24,7 @@ export function report(exchange: Exchange, parts: ServerParts): void {
   metrics.sentBytes.add(exchange.sentBytes);
   if (ended === 'caller-gone') metrics.disconnect(exchange.route);
   if (exchange.isChat && exchange.caller !== '') {
-    metrics.chatEnded(exchange.caller, exchange.record.provider ?? '', exchange.failure, ended);
+    metrics.chatEnded(parts.callerLabel(exchange.caller), exchange.record.provider ?? '', exchange.failure, ended);
   }
   const level = levelOf(exchange);
   if (log.isEnabled(level)) log[level](exchange.route === 'none' ? 'request' : exchange.route, fieldsOf(exchange, parts, status));
@@ -41,7 +40,6 @@ function levelOf({ route, failure, scope }: Exchange): LogLevel {
 /** What people look for first comes first; ids and sizes are at the end. */
 function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFields {
   const { record, failure } = exchange;
-  const { config } = parts;
   return {
     status,
     total_ms: rounded(exchange.elapsedMs),
@@ -62,8 +60,8 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     received_bytes: exchange.receivedBytes,
     sent_bytes: exchange.sentBytes,
     caller: exchange.caller || undefined,
-    address: config.logsAddress ? callerAddress(exchange.peer, exchange.request.headers, config.trustedProxies) : undefined,
-    method: exchange.request.method,
+    address: exchange.addressFor(parts.config),
+    method: exchange.method,
     route: exchange.route,
     request_id: exchange.requestId,
     trace_id: exchange.trace?.traceId,

@@ -2,7 +2,14 @@
 
 import type { Socket } from 'node:net';
 import { TIMER_MS_MAX } from '../core/scope.ts';
-import type { Exchange } from './exchange.ts';
+import type { Scope } from '../core/scope.ts';
+
+/** What of an exchange is looked at, and ended. */
+export type Watched = {
+  readonly request: { readonly socket: Socket };
+  readonly response: { destroy(): void };
+  readonly scope: Scope;
+};
 
 /** A limit is looked at so many times before it is over: a caller is cut off at most a quarter late. */
 const LOOKS = 4;
@@ -13,7 +20,7 @@ const LOOKS = 4;
  * large answer is behind for long. What is seen is what the kernel takes, in steps of up to half of its buffers, megabytes
  * where they have grown: a caller that takes less than a step within the limit looks like one that takes nothing.
  */
-export function limitStall({ request, response, scope }: Exchange, limitMs: number): () => void {
+export function limitStall({ request, response, scope }: Watched, limitMs: number): () => void {
   let left = bytesLeft(request.socket);
   let looks = 0;
   const timer = setInterval(() => {

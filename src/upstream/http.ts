@@ -156,15 +156,18 @@ class Attempt implements TunnelOwner {
     const { baseUrl } = this.#provider;
     const { forwardProxy } = this.#pool;
     const path = outboundPath(this.#provider, this.#call);
-    let headers = outboundHeaders(this.#provider, this.#call);
-    if (forwardProxy !== undefined) headers = { ...headers, ...proxyHeaders(forwardProxy, baseUrl.host) };
-    if (this.#call.body !== undefined) headers['content-length'] = String(Buffer.byteLength(this.#call.body));
+    const { method, body = '' } = this.#call;
+    // A list, which node:http writes as it is: from an object it makes one of its own, header by header.
+    const headers: string[] = [];
+    addHeaders(headers, forwardProxy === undefined ? { host: baseUrl.host } : proxyHeaders(forwardProxy, baseUrl.host));
+    addHeaders(headers, outboundHeaders(this.#provider, this.#call));
+    if (method !== 'GET') headers.push('content-length', String(Buffer.byteLength(body)));
     const options: http.RequestOptions & TunnelOptions = {
       agent,
       protocol: this.#pool.protocol,
       hostname: this.#pool.hostname,
       port: this.#pool.port,
-      method: this.#call.method,
+      method,
       path: forwardProxy === undefined ? path : baseUrl.origin + path,
       headers,
       maxHeaderSize: RESPONSE_HEAD_BYTES_MAX,
@@ -404,6 +407,10 @@ class HttpResponse implements UpstreamResponse {
     this.#request.destroy();
     if (!this.#isReceiverBusy) this.#resolve?.(failure);
   }
+}
+
+function addHeaders(list: string[], headers: Readonly<Record<string, string>>): void {
+  for (const name of Object.keys(headers)) list.push(name, headers[name] ?? '');
 }
 
 function ignoreError(): void {}

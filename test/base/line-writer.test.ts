@@ -15,6 +15,7 @@ type Callback = (error: NodeJS.ErrnoException | null, written: number) => void;
 
 /** Stands in for the platform's writes: the test answers each one when it likes. */
 class FakeFile {
+  readonly #context: TestContext;
   /** What reached the file. */
   text = '';
   /** Lengths of the writes asked for, asynchronous and synchronous ones. */
@@ -25,6 +26,8 @@ class FakeFile {
   readonly syncAnswers: (number | string)[] = [];
 
   constructor(t: TestContext) {
+    this.#context = t;
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     t.mock.method(fs, 'write', (_fd: number, bytes: Buffer, callback: Callback) => {
       assert.equal(this.#callback, undefined, 'one write at a time');
       this.asked.push(bytes.length);
@@ -58,6 +61,11 @@ class FakeFile {
     this.text += this.#bytes.toString('utf8', 0, answer);
     callback(null, answer);
   }
+
+  /** Lets the time pass for which a file is left alone after a write. */
+  rest(): void {
+    this.#context.mock.timers.tick(10);
+  }
 }
 
 function errorOf(code: string): NodeJS.ErrnoException {
@@ -73,14 +81,19 @@ test('LineWriter adds the line break', (t) => {
   assert.equal(file.text, 'é\n');
 });
 
-test('LineWriter writes together what came during a write', (t) => {
+test('LineWriter writes together what came during a write and within 10 ms after it', (t) => {
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);
-  for (const line of ['one', 'two', 'three']) writer.write(line);
+  for (const line of ['one', 'two']) writer.write(line);
   assert.deepEqual(file.asked, [4]);
   file.answer();
+  t.mock.timers.tick(9);
+  writer.write('three');
+  assert.deepEqual(file.asked, [4]);
+  t.mock.timers.tick(1);
   assert.deepEqual(file.asked, [4, 10]);
   file.answer();
+  file.rest();
   assert.equal(file.text, 'one\ntwo\nthree\n');
   assert.equal(file.isWriting, false);
 });
@@ -90,6 +103,7 @@ test('LineWriter goes on after it was idle', (t) => {
   const writer = new LineWriter(FD);
   writer.write('one');
   file.answer();
+  file.rest();
   writer.write('two');
   file.answer();
   assert.equal(file.text, 'one\ntwo\n');
@@ -104,6 +118,7 @@ test('LineWriter writes the rest after a partial write', (t) => {
   assert.deepEqual(file.asked, [4, 3]);
   file.answer(1);
   file.answer();
+  file.rest();
   file.answer();
   assert.equal(file.text, 'one\ntwo\n');
   assert.equal(writer.dropped, 0);
@@ -117,10 +132,12 @@ test('LineWriter drops and counts lines while its queue is full', (t) => {
   writer.write('');
   assert.equal(writer.dropped, 1);
   file.answer();
+  file.rest();
   writer.write('90');
   writer.write('abc');
   assert.equal(writer.dropped, 2);
   file.answer();
+  file.rest();
   file.answer();
   assert.equal(file.text, '1234\n5678\n90\n');
 });
@@ -151,7 +168,6 @@ test('LineWriter keeps at most a MiB by default', (t) => {
 });
 
 test('LineWriter tries a full pipe again after 10 ms', (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);
   writer.write('one');
@@ -163,6 +179,7 @@ test('LineWriter tries a full pipe again after 10 ms', (t) => {
   file.answer('EAGAIN');
   t.mock.timers.tick(10);
   file.answer();
+  file.rest();
   file.answer();
   assert.equal(file.text, 'one\ntwo\n');
   assert.equal(writer.dropped, 0);
@@ -187,8 +204,10 @@ test('LineWriter loses the lines of a failed write and goes on with the next', (
   const writer = new LineWriter(FD);
   for (const line of ['one', 'two', 'three']) writer.write(line);
   file.answer();
+  file.rest();
   writer.write('four');
   file.answer('ENOSPC');
+  file.rest();
   file.answer();
   assert.equal(file.text, 'one\nfour\n');
   assert.equal(writer.dropped, 2);
@@ -208,7 +227,6 @@ test('LineWriter.flushSync writes the queue beside the write under way', (t) => 
 });
 
 test('LineWriter.flushSync writes what waits for a full pipe, first things first', (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);
   writer.write('one');
@@ -224,7 +242,6 @@ test('LineWriter.flushSync writes what waits for a full pipe, first things first
 });
 
 test('LineWriter.flushSync gives up on a pipe that stays full for a second, and counts', (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
   let nowMs = 0;
   t.mock.method(performance, 'now', () => (nowMs += 400));
   const file = new FakeFile(t);

@@ -1,39 +1,78 @@
 /**
- * The least that an OpenAI-compatible provider can be: constant bytes, so that the time measured is the
- * proxy's. Prints its port. A stream is PIECES frames in one write.
+ * The least that a provider can be: constant bytes in the formats of Chat Completions, Responses and Messages, so that the
+ * time measured is the proxy's. `upstream.ts [PORT]` prints its port.
+ *
+ * The model's name says what is answered. `whole`: a chat. `steady-N`: a stream without end, N tokens to a write, one write
+ * each TICK_MS. `idle`: the first token of a stream and nothing more. `tokens-N`: a stream of N tokens. `fragments-N`: a
+ * stream of one tool call in N pieces.
  */
 
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { FORMATS } from './formats.ts';
+import type { Format } from './formats.ts';
 
-const PIECES = 64;
+const TICK_MS = 10;
+const TOKENS_A_WRITE = 10;
 
-const whole = JSON.stringify({
-  id: 'chatcmpl-1',
-  object: 'chat.completion',
-  model: 'bench',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'A short answer of some words, as most are.' }, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 12, completion_tokens: 9, total_tokens: 21 },
-});
+/** The streams without end: their sockets, and what each is sent. */
+const steady = new Map<Socket, Buffer>();
+setInterval(() => {
+  for (const [socket, bytes] of steady) socket.write(bytes);
+}, TICK_MS);
 
-const frame = (delta: object, finish: string | null): string =>
-  `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', model: 'bench', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
-const piece = frame({ content: ' word' }, null);
-const streamed = frame({ role: 'assistant', content: '' }, null) + piece.repeat(PIECES) + frame({}, 'stop') + 'data: [DONE]\n\n';
-
+const formats: ReadonlyMap<string, Format> = new Map(Object.entries(FORMATS));
 const server = createServer((request, response) => {
-  let body = '';
-  request.setEncoding('utf8');
-  request.on('data', (text: string) => (body += text));
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    if (!body.includes('"stream":true')) {
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(whole) });
-      response.end(whole);
-      return;
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(streamed);
+    const format = formats.get(request.url?.split('/').at(-1) ?? '');
+    if (format === undefined) response.writeHead(404).end();
+    else answer(request, response, format, modelOf(Buffer.concat(chunks)));
   });
 });
-server.keepAliveTimeout = 60_000;
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));
+server.keepAliveTimeout = 600_000;
+server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));
+
+type Model = { readonly kind: string; readonly count: number };
+
+/** Looked for at both ends: what is between may be large. */
+function modelOf(body: Buffer): Model {
+  const text = body.length < 4096 ? body.toString('latin1') : body.toString('latin1', 0, 2048) + body.toString('latin1', body.length - 2048);
+  const [, kind = 'whole', count = '0'] = /"model":"(?:[^"/]*\/)?([a-z]+)(?:-(\d+))?"/.exec(text) ?? [];
+  return { kind, count: Number(count) };
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, format: Format, { kind, count }: Model): void {
+  if (kind === 'whole') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(format.whole) });
+    response.end(format.whole);
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  if (kind === 'steady') {
+    response.write(format.begin);
+    steady.set(request.socket, chunkOf(format.token.repeat(count)));
+    request.socket.on('close', () => steady.delete(request.socket));
+  } else if (kind === 'idle') {
+    response.write(format.begin + format.token);
+  } else if (kind === 'tokens') {
+    void sendAll(response, format.begin, format.token, count, format.end);
+  } else {
+    void sendAll(response, format.beginCall ?? '', format.fragment ?? '', count, format.endCall ?? '');
+  }
+}
+
+/** As one chunk of a chunked body. */
+function chunkOf(text: string): Buffer {
+  return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
+}
+
+async function sendAll(response: ServerResponse, begin: string, piece: string, count: number, end: string): Promise<void> {
+  response.write(begin);
+  for (let left = count; left > 0; left -= TOKENS_A_WRITE) {
+    if (!response.write(piece.repeat(Math.min(left, TOKENS_A_WRITE)))) await new Promise((resolve) => response.once('drain', resolve));
+  }
+  response.end(end);
+}

@@ -23,8 +23,8 @@ const RUN: Readonly<Record<string, (file: string) => readonly string[]>> = {
   python: (file) => ['python3', file],
   ts: (file) => [process.execPath, '--import', 'tsx', file],
 };
-/** What other programs read, what an operator types, pictures; and `text`, which is the output of the block above it. */
-const NOT_RUN: readonly string[] = ['console', 'dockerfile', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
+/** What other programs read, what an operator types, frameworks that are not here, pictures; and `text`, which is the output of the block above it. */
+const NOT_RUN: readonly string[] = ['console', 'dockerfile', 'js', 'yaml', 'ini', 'promql', 'mermaid', 'text'];
 
 type Example = Block & { readonly page: string; readonly output: string | undefined };
 
@@ -51,7 +51,12 @@ async function run(t: TestContext, { language, text }: Example): Promise<{ code:
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, language === 'ts' ? 'example.mts' : 'example');
   const model = text.includes('tool_call_id') ? 'fake-tool-loop' : 'fake-chat';
-  writeFileSync(file, text.replaceAll(DOCUMENTED_MODEL, model).replaceAll("'./src/", `'${ROOT.href}src/`).replaceAll("'chat-completion-gateway/sandbox'", `'${ROOT.href}src/sandbox/index.ts'`));
+  const runnable = text
+    .replaceAll(DOCUMENTED_MODEL, model)
+    .replaceAll("'./src/", `'${ROOT.href}src/`)
+    .replaceAll("'chat-completion-gateway/sandbox'", `'${ROOT.href}src/sandbox/index.ts'`)
+    .replaceAll("'chat-completion-gateway'", `'${ROOT.href}src/index.ts'`);
+  writeFileSync(file, runnable);
   const [command = '', ...words] = RUN[language]?.(file) ?? [];
   const variables = { GATEWAY: gateway.url, TOKEN, PROVIDER: gateway.sandbox.baseUrls.openai };
   const env = { PATH: process.env['PATH'] ?? '', ...sandboxEnvironment(gateway.sandbox), ...variables };

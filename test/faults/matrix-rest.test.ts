@@ -152,7 +152,7 @@ test('a caller that does not read its whole reply is cut off after the limit, wh
   assert.equal(server.logLines[0]?.['ended'], 'caller-stalled');
   assert.equal(server.logLines[0]?.['limit'], 'GATEWAY_WRITE_STALL_TIMEOUT');
   assert.match(server.metricsPage(), /gateway_limits_total\{limit="GATEWAY_WRITE_STALL_TIMEOUT"\} 1\n/);
-  assert.equal(server.server.inFlight(), 0);
+  assert.equal(server.exchanges.count, 0);
 });
 
 test('the limit on a stalled reader ends with its answer: the next request of the connection may take longer', async (t) => {

@@ -8,6 +8,8 @@ import { loadConfig } from '../../src/config/settings.ts';
 import type { Failure } from '../../src/core/failure.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
+import { Exchanges } from '../../src/http/exchanges.ts';
+import { createHandler } from '../../src/http/handler.ts';
 import { ModelLists } from '../../src/http/model-lists.ts';
 import { createServer } from '../../src/http/server.ts';
 import type { ConnectionLimits, GatewayServer } from '../../src/http/server.ts';
@@ -25,6 +27,7 @@ type Settings = {
 export type BareServer = {
   readonly url: string;
   readonly server: GatewayServer;
+  readonly exchanges: Exchanges;
   readonly admission: Admission;
   readonly logLines: readonly Readonly<Record<string, unknown>>[];
   metricsPage(): string;
@@ -54,19 +57,22 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     admission,
     log,
     isDraining: () => false,
+    authenticate: undefined,
+    callerLabel: (label: string) => label,
     presentable: <T>(failure: T) => failure,
     sentence: (failure: Failure) => failure.message,
     redacted: (text: string) => text,
     dialects: DIALECTS,
   };
-  const server = createServer(() => parts, settings.limits);
+  const exchanges = new Exchanges();
+  const server = createServer(() => parts, createHandler(() => parts, exchanges), settings.limits);
   await new Promise<void>((resolve) => server.server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.server.close();
     server.server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
-  return { url, server, admission, logLines, metricsPage: () => metrics.renderPage() };
+  return { url, server, exchanges, admission, logLines, metricsPage: () => metrics.renderPage() };
 }
 
 function unexpected(): never {

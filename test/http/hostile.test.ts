@@ -185,7 +185,7 @@ test('a request cut off by the end of its connection gives its place back', asyn
       const caller = new RawCaller(t, server.url).write(half);
       await until(() => server.admission.count === 1);
       caller.socket[way]();
-      await until(() => server.admission.count === 0 && server.server.inFlight() === 0);
+      await until(() => server.admission.count === 0 && server.exchanges.count === 0);
     }
   }
 });
@@ -329,7 +329,7 @@ test('whatever is answered before its body reads little more of it, and closes',
       await caller.closed;
       assert.match(caller.received, new RegExp(`^HTTP/1\\.1 ${status} `), name);
       assert.ok(socket.bytesRead < 512 * 1024, `${name}: ${socket.bytesRead} bytes were read`);
-      await until(() => server.server.inFlight() === 0);
+      await until(() => server.exchanges.count === 0);
     }
   }
 });

@@ -7,8 +7,8 @@ import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import type { WholeReply } from '../../src/gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from '../../src/http/admission.ts';
-import type { Exchange } from '../../src/http/exchange.ts';
 import { limitStall } from '../../src/http/stall.ts';
+import type { Watched } from '../../src/http/stall.ts';
 import { COSTLY_BODIES } from '../costly-bodies.ts';
 import { holdReplies, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody, RunningGateway } from '../running-gateway.ts';
@@ -197,10 +197,10 @@ test('a caller that takes its answer for longer than a request may take is cut o
 });
 
 /** A caller's socket as `limitStall` sees it. */
-function createSlowExchange(): { exchange: Exchange; socket: { writableLength: number; _handle: { writeQueueSize: number } }; scope: Scope } {
+function createSlowExchange(): { exchange: Watched; socket: { writableLength: number; _handle: { writeQueueSize: number } }; scope: Scope } {
   const socket = { writableLength: 8_000_000, _handle: { writeQueueSize: 8_000_000 } };
   const scope = new Scope();
-  const exchange = { request: { socket }, response: { destroy: () => undefined }, scope } as unknown as Exchange;
+  const exchange = { request: { socket }, response: { destroy: () => undefined }, scope } as unknown as Watched;
   return { exchange, socket, scope };
 }
 

@@ -101,7 +101,7 @@ test('what waits behind a request is bounded, and all of it is answered', { time
   assert.ok(read <= 33 + 2 * Math.ceil((64 * 1024) / short.length), `${read} requests were read`);
   chats.answer();
   // A status line may be split between two pieces of text.
-  await until(() => answers >= count * 0.99 && server.server.inFlight() === 0 && read === count + 1);
+  await until(() => answers >= count * 0.99 && server.exchanges.count === 0 && read === count + 1);
 });
 
 test('a connection that pipelines thousands of the shortest requests behind a chat is closed', async (t) => {
@@ -109,7 +109,7 @@ test('a connection that pipelines thousands of the shortest requests behind a ch
   const flood = new RawCaller(t, server.url).write(chat('held') + 'GET / HTTP/1.1\r\n\r\n'.repeat(20_000));
   await flood.closed;
   chats.answer();
-  await until(() => server.server.inFlight() === 0);
+  await until(() => server.exchanges.count === 0);
   assert.deepEqual(server.logLines.map((line) => line['ended']), ['caller-gone']);
 });
 
@@ -130,7 +130,7 @@ test('a broken request, or CONNECT, behind a chat is answered after it, and the 
     }
     await caller.closed;
     assert.deepEqual(caller.answers.map(({ status }) => status), [200, 200, name === 'a large header' ? 431 : 400], name);
-    assert.equal(server.server.inFlight(), 0);
+    assert.equal(server.exchanges.count, 0);
   }
 });
 
@@ -168,7 +168,7 @@ test('what is behind an answer that ends the connection is dropped', async (t) =
   const last = `GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
   assert.deepEqual((await sendRaw(t, server.url, last + chat('never'))).map(({ status }) => status), [404]);
   await until(() => server.logLines.length === 1);
-  assert.deepEqual([chats.asked, server.server.inFlight()], [[], 0]);
+  assert.deepEqual([chats.asked, server.exchanges.count], [[], 0]);
 });
 
 test('Connection serves nothing any more once it has dropped something', async () => {
@@ -243,5 +243,5 @@ test('a request in the middle of a pipeline that asks for the end of the connect
   }
   await caller.closed;
   assert.deepEqual(caller.answers.map(({ body }) => (JSON.parse(body) as ReplyBody).model), ['first', 'last']);
-  assert.deepEqual([chats.asked, server.server.inFlight()], [['first', 'last'], 0]);
+  assert.deepEqual([chats.asked, server.exchanges.count], [['first', 'last'], 0]);
 });

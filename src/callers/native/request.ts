@@ -19,6 +19,7 @@ import { parseBody } from '../body.ts';
 import { readModel } from '../model.ts';
 import { isSchemaName } from '../schema-name.ts';
 import { objectsAt, openTurns, readTurns } from './turns.ts';
+import type * as Wire from './wire.ts';
 
 const REQUEST_FIELDS = [
   'provider',
@@ -36,12 +37,12 @@ const REQUEST_FIELDS = [
   'cache',
   'user',
   'provider_options',
-];
-const TOOL_FIELDS = ['name', 'description', 'parameters', 'strict'];
-const TOOL_CHOICE_FIELDS = ['mode', 'name', 'parallel'];
-const THINKING_FIELDS = ['enabled', 'effort'];
-const OUTPUT_FIELDS = ['type', 'schema', 'name', 'strict'];
-const CACHE_FIELDS = ['key', 'ttl'];
+] satisfies readonly (keyof Wire.ChatRequest)[];
+const TOOL_FIELDS = ['name', 'description', 'parameters', 'strict'] satisfies readonly (keyof Wire.Tool)[];
+const TOOL_CHOICE_FIELDS = ['mode', 'name', 'parallel'] satisfies readonly (keyof Wire.ToolChoice)[];
+const THINKING_FIELDS = ['enabled', 'effort'] satisfies readonly (keyof Wire.Thinking)[];
+const OUTPUT_FIELDS = ['type', 'schema', 'name', 'strict'] satisfies readonly (keyof Wire.Output)[];
+const CACHE_FIELDS = ['key', 'ttl'] satisfies readonly (keyof Wire.CacheHint)[];
 
 /** Decodes one body. Every failure is a bad_request (400). Never throws, whatever the bytes. */
 // hot: per request

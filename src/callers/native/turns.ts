@@ -8,21 +8,25 @@ import { DOCUMENT_TYPES, unreachable } from '../../core/chat.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { documentProblem } from '../document.ts';
 import { isBase64, isImageType, isWebUrl } from '../image.ts';
+import type * as Wire from './wire.ts';
+
+/** Field names by type of part. */
+type FieldsOf<P extends Wire.Part> = { readonly [type in P['type']]: readonly (keyof Extract<P, { readonly type: type }>)[] };
 
 const TURN_FIELDS = ['role', 'text', 'content'];
-const TEXT_FIELDS = ['type', 'text'];
+const TEXT_FIELDS = ['type', 'text'] as const;
 /** What people and tools say, by type. */
 const CONTENT = {
   text: TEXT_FIELDS,
   image: ['type', 'media_type', 'data', 'url'],
   document: ['type', 'media_type', 'data', 'url', 'name'],
-} as const;
+} as const satisfies FieldsOf<Wire.ContentPart>;
 /** The fields of a part by the role of its turn and its type. */
 const PARTS = {
   user: CONTENT,
   assistant: { text: [...TEXT_FIELDS, 'provider_state'], tool_call: ['type', 'id', 'name', 'arguments', 'provider_state'] },
   tool: { tool_result: ['type', 'tool_call_id', 'content', 'is_error'] },
-} as const;
+} as const satisfies { readonly [role in Turn['role']]: Partial<FieldsOf<Wire.Part>> };
 const PART_FIELDS: readonly string[] = [...new Set(Object.values(PARTS).flatMap((types) => Object.values(types).flat()))];
 const CONTENT_FIELDS: readonly string[] = [...new Set(Object.values(CONTENT).flat())];
 

@@ -1,0 +1,9 @@
+/** An error as far as it may be logged. */
+
+/** An error's name, code and stack frames, without its message: that may quote what it was working on. */
+export function describeError(thrown: unknown): { error: string; at: string } {
+  if (!(thrown instanceof Error)) return { error: typeof thrown, at: '' };
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? ` ${thrown.code}` : '';
+  const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  return { error: thrown.name + code, at: frames.slice(0, 6).map((line) => line.trim()).join(' ') };
+}

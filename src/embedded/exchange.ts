@@ -1,0 +1,160 @@
+/**
+ * An exchange without a connection: objects of the same process in, objects out.
+ *
+ * The request becomes text and the answer is read from text, by the codec that serves HTTP callers too: what is accepted,
+ * refused, limited and answered is then the same to the last field, and there is one codec to read.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { FieldProblem } from '../base/fields.ts';
+import { plainJson, TOO_LONG } from '../base/json/plain.ts';
+import type { ChatEvent } from '../callers/native/wire.ts';
+import type { Config } from '../config/settings.ts';
+import type { CallerDialect } from '../core/dialect.ts';
+import { Failure } from '../core/failure.ts';
+import { TIMER_MS_MAX } from '../core/scope.ts';
+import { tooLarge } from '../http/body.ts';
+import { Exchange } from '../http/exchange.ts';
+
+export class EmbeddedExchange extends Exchange {
+  readonly method = undefined;
+  readonly closed: Promise<void>;
+  readonly #request: unknown;
+  #resolveClosed: () => void = ignore;
+  #body: string | undefined;
+  #isClosed = false;
+  /** Events that were written and not taken yet: those of one chunk of the provider's at most. */
+  readonly #events: ChatEvent[] = [];
+  /** Told of events, of the end, and of events taken. */
+  #onWritten: () => void = ignore;
+  #onTaken: () => void = ignore;
+
+  constructor(request: unknown, target: string, dialect: CallerDialect) {
+    super(randomUUID(), undefined, target, dialect);
+    this.#request = request;
+    this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
+  }
+
+  /** Whether nothing more will come of it. */
+  get isServed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** The body of a whole answer; undefined when there is none, and then a failure, or the exchange ended. */
+  get body(): string | undefined {
+    return this.#body;
+  }
+
+  /** The next event of a stream; undefined when no more will come. */
+  async nextEvent(): Promise<ChatEvent | undefined> {
+    for (;;) {
+      if (this.scope.ended === 'caller-gone') return undefined;
+      const event = this.#events.shift();
+      this.#onTaken();
+      if (event !== undefined) return event;
+      if (this.#isClosed) return undefined;
+      await new Promise<void>((resolve) => (this.#onWritten = resolve));
+    }
+  }
+
+  /** The caller wants no more of it. */
+  leave(): void {
+    this.scope.end('caller-gone');
+    this.#onWritten();
+  }
+
+  header(): undefined {}
+
+  addressFor(): undefined {}
+
+  async readBody(bytesMax: number): Promise<Buffer | Failure> {
+    try {
+      const text = plainJson(this.#request, bytesMax);
+      if (text === TOO_LONG) return tooLarge(bytesMax);
+      const body = Buffer.from(text);
+      return body.length > bytesMax ? tooLarge(bytesMax) : body;
+    } catch (thrown) {
+      if (thrown instanceof FieldProblem) return new Failure('bad_request', thrown.message);
+      throw thrown;
+    }
+  }
+
+  get hasBegun(): boolean {
+    return this.status !== 0;
+  }
+
+  get isBehind(): boolean {
+    return this.#events.length > 0;
+  }
+
+  get isOver(): boolean {
+    return this.scope.ended === 'caller-gone';
+  }
+
+  endKeepAlive(): void {}
+
+  setHeader(): void {}
+
+  sendText(status: number, _contentType: string, body: string): void {
+    if (this.hasBegun) return;
+    this.status = status;
+    this.sentBytes += Buffer.byteLength(body);
+    this.#body = body;
+  }
+
+  sendFailure(failure: Failure): void {
+    this.failure = failure;
+    if (!this.hasBegun) this.status = failure.status;
+  }
+
+  openStream(): void {
+    this.status = 200;
+  }
+
+  write(frames: string): boolean {
+    this.sentBytes += Buffer.byteLength(frames);
+    for (const frame of frames.split('\n\n')) {
+      // What is left are comments, which nobody here waits for, and what follows the last blank line.
+      if (!frame.startsWith(DATA)) continue;
+      const event = JSON.parse(frame.slice(DATA.length)) as ChatEvent | { readonly type: 'error' };
+      // A failure is thrown, not handed out.
+      if (event.type !== 'error') this.#events.push(event);
+    }
+    this.#onWritten();
+    return this.#events.length === 0;
+  }
+
+  drained(stallMs: number): Promise<void> {
+    const { scope } = this;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => scope.end('caller-stalled'), Math.min(stallMs, TIMER_MS_MAX));
+      const settle = (): void => {
+        clearTimeout(timer);
+        this.#onTaken = ignore;
+        scope.onEnd(undefined);
+        resolve();
+      };
+      this.#onTaken = () => {
+        if (this.#events.length === 0) settle();
+        else timer.refresh();
+      };
+      scope.onEnd(settle);
+    });
+  }
+
+  endStream(): void {}
+
+  abandon(): void {
+    this.#body = undefined;
+  }
+
+  async taken(_config: Config): Promise<void> {
+    this.#isClosed = true;
+    this.#resolveClosed();
+    this.#onWritten();
+  }
+}
+
+const DATA = 'data: ';
+
+function ignore(): void {}

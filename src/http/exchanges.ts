@@ -1,0 +1,67 @@
+/** The exchanges in flight, each from its beginning to its log line, whichever way it came. */
+
+import { describeError } from '../base/describe-error.ts';
+import { Failure } from '../core/failure.ts';
+import { scopeFailure } from '../core/scope-failure.ts';
+import type { ScopeEnd } from '../core/scope.ts';
+import type { Exchange } from './exchange.ts';
+import type { ServerParts } from './parts.ts';
+import { report } from './report.ts';
+
+export class Exchanges {
+  readonly #inFlight = new Set<Exchange>();
+  /** Why everything was ended; for what comes after it, too. */
+  #end: ScopeEnd | undefined;
+
+  /** Those whose answer is not finished. */
+  get count(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Serves an exchange with what `work` does for it; resolves when its answer was taken and it is logged. Never rejects. */
+  // hot: per request
+  async serve<E extends Exchange>(exchange: E, parts: ServerParts, work: (exchange: E, parts: ServerParts) => Promise<void>): Promise<void> {
+    this.#inFlight.add(exchange);
+    try {
+      if (this.#end !== undefined) exchange.scope.end(this.#end);
+      await work(exchange, parts);
+    } catch (thrown) {
+      reportCrash(exchange, parts, thrown);
+    } finally {
+      await exchange.taken(parts.config);
+      noteLateEnd(exchange, parts);
+      this.#inFlight.delete(exchange);
+      report(exchange, parts);
+    }
+  }
+
+  /** Answers that have not begun will be the last of their connection. */
+  endKeepAlive(): void {
+    for (const exchange of this.#inFlight) exchange.endKeepAlive();
+  }
+
+  /** Ends every exchange that is still in flight, and at once whatever comes later. */
+  endAll(reason: ScopeEnd): void {
+    this.#end = reason;
+    for (const { scope } of this.#inFlight) scope.end(reason);
+  }
+}
+
+/** Everything had been handed over before the caller was cut off: nobody else waited for it, so nobody else says so. */
+function noteLateEnd(exchange: Exchange, { metrics }: ServerParts): void {
+  const { ended } = exchange.scope;
+  if (exchange.failure !== undefined || (ended !== 'caller-stalled' && ended !== 'deadline')) return;
+  const failure = scopeFailure(ended, 'GATEWAY_REQUEST_TIMEOUT');
+  exchange.failure = failure;
+  if (failure.limit !== undefined) metrics.limit(failure.limit);
+}
+
+/** A bug: this caller gets a 500, or an `error` frame in a stream that has begun, and everybody else goes on. */
+function reportCrash(exchange: Exchange, parts: ServerParts, thrown: unknown): void {
+  parts.log.error('a handler crashed', { request_id: exchange.requestId, ...describeError(thrown) });
+  const failure = new Failure('unknown', 'the gateway failed to handle this request', { status: 500 });
+  exchange.failure = failure;
+  if (exchange.failStream !== undefined) exchange.failStream(failure);
+  else if (!exchange.hasBegun) exchange.sendFailure(failure);
+  else exchange.abandon();
+}

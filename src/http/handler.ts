@@ -1,0 +1,133 @@
+/**
+ * A request of node:http, on whichever server it came: path, method, token, route.
+ *
+ * Knows routes and failures; does not know providers' protocols or what a chat is.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { describeError } from '../base/describe-error.ts';
+import type { Secret } from '../base/secret.ts';
+import { Failure } from '../core/failure.ts';
+import { askHost, authenticate } from './auth.ts';
+import { Connection } from './connection.ts';
+import { allowOrigin, answerPreflight, isPreflight } from './cors.ts';
+import type { Exchanges } from './exchanges.ts';
+import { checkFraming } from './framing.ts';
+import { HttpExchange } from './http-exchange.ts';
+import type { ServerParts } from './parts.ts';
+import { allowedMethods, dialectOf, routeOf, routesOf, takesApiKey } from './routes.ts';
+import type { Route } from './routes.ts';
+
+export type Handler = {
+  /** Serves a request when its turn has come. `expectsContinue`: its body is sent once it was asked for. */
+  take(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void;
+  connectionOf(socket: Duplex): Connection;
+  /** Closes the connections on which nothing is asked. */
+  closeIdle(): void;
+};
+
+export function createHandler(currentParts: () => ServerParts, exchanges: Exchanges): Handler {
+  const routes = routesOf(currentParts().dialects);
+  /** Those that asked something. */
+  const connections = new Map<Duplex, Connection>();
+
+  function connectionOf(socket: Duplex): Connection {
+    let connection = connections.get(socket);
+    if (connection === undefined) {
+      connection = new Connection(socket);
+      if (socket.closed) return connection;
+      connections.set(socket, connection);
+      socket.on('close', () => connections.delete(socket));
+    }
+    return connection;
+  }
+
+  const work = (exchange: HttpExchange, parts: ServerParts): Promise<void> => answer(exchange, parts, routes);
+
+  // hot: per request
+  async function handle(connection: Connection, request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
+    const parts = currentParts();
+    try {
+      const exchange = new HttpExchange(request, response, expectsContinue, parts.dialects[0]);
+      connection.exchange = exchange;
+      await exchanges.serve(exchange, parts, work);
+    } catch (thrown) {
+      // Thrown on, it would end the process, which may have more to do than to be a gateway.
+      parts.log.error('a request could not be served', describeError(thrown));
+      response.destroy();
+    }
+    connection.exchange = undefined;
+  }
+
+  return {
+    // hot: per request
+    take(request, response, expectsContinue) {
+      const connection = connectionOf(request.socket);
+      connection.take(request, () => handle(connection, request, response, expectsContinue));
+    },
+    connectionOf,
+    closeIdle() {
+      for (const connection of connections.values()) connection.closeIfIdle();
+    },
+  };
+}
+
+/** Path, method, token, handler: in this order, so that nothing of a body is read for a stranger. */
+async function answer(exchange: HttpExchange, parts: ServerParts, routes: ReadonlyMap<string, Route>): Promise<void> {
+  if (parts.isDraining()) exchange.endKeepAlive();
+  const refusal = checkFraming(exchange.request);
+  if (refusal !== undefined) {
+    exchange.response.setHeader('Connection', 'close');
+    exchange.sendFailure(refusal);
+    return;
+  }
+  const isCrossOrigin = allowOrigin(exchange, parts.config.allowedOrigins);
+  const route = routeOf(routes, exchange.path);
+  if (route === undefined || (route.name === 'metrics' && !parts.config.isMetricsEnabled)) {
+    exchange.sendFailure(new Failure('not_found', 'no such path'));
+    return;
+  }
+  exchange.route = route.name;
+  const dialect = dialectOf(route, exchange, parts.dialects);
+  if (dialect !== undefined) exchange.speak(dialect);
+  const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
+  if (method === 'OPTIONS' && isCrossOrigin) {
+    answerPreflight(exchange, route);
+    return;
+  }
+  if (isPreflight(exchange)) {
+    exchange.sendFailure(new Failure('bad_request', 'this origin is not allowed (GATEWAY_ALLOWED_ORIGINS)', { status: 403 }));
+    return;
+  }
+  if (method !== route.method) {
+    exchange.response.setHeader('Allow', allowedMethods(route));
+    exchange.sendFailure(new Failure('bad_request', `this path takes ${route.method} only`, { status: 405 }));
+    return;
+  }
+  const known = callerOf(exchange, route, parts);
+  const asksHost = known instanceof Failure && route.token === 'caller' && parts.authenticate !== undefined;
+  const caller = asksHost ? await askHost(exchange, parts) : known;
+  if (caller instanceof Failure) {
+    exchange.sendFailure(caller);
+    return;
+  }
+  exchange.caller = caller;
+  await route.answer(exchange, parts);
+}
+
+function callerOf(exchange: HttpExchange, route: Route, { config, dialects }: ServerParts): string | Failure {
+  const { headers } = exchange.request;
+  if (route.token === 'caller') {
+    const apiKey = takesApiKey(route, dialects) ? headers['x-api-key'] : undefined;
+    return authenticate(headers.authorization, config.callers, typeof apiKey === 'string' ? apiKey : undefined);
+  }
+  if (route.token === 'metrics' && config.metricsToken !== undefined) {
+    return authenticate(headers.authorization, [metricsCaller(config.metricsToken)]);
+  }
+  return '';
+}
+
+function metricsCaller(token: Secret): { label: string; token: Secret } {
+  return { label: 'metrics', token };
+}

@@ -1,0 +1,239 @@
+/** An exchange over HTTP: a request of node:http, and the only ways to answer it. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import type { Config } from '../config/settings.ts';
+import type { CallerDialect } from '../core/dialect.ts';
+import type { Failure } from '../core/failure.ts';
+import { TIMER_MS_MAX } from '../core/scope.ts';
+import { checkBodyHeaders, checkUnread, readBody } from './body.ts';
+import { callerAddress } from './caller-address.ts';
+import { DISCARD_BYTES_MAX, discard } from './discard.ts';
+import { Exchange } from './exchange.ts';
+import { limitStall } from './stall.ts';
+import { traceFrom } from './trace.ts';
+
+/** Less is taken by the kernel at once. */
+const LONG_CHARS = 64 * 1024;
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+export class HttpExchange extends Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** True when the caller waits for `100 Continue` before sending its body. */
+  readonly expectsContinue: boolean;
+  /** The other end of the connection, which forgets it when it closes; undefined on a Unix socket. */
+  readonly peer: string | undefined;
+  readonly closed: Promise<void>;
+  /** All that will be was written: when the connection closes, it is not the caller who hung up. */
+  #isAnswered = false;
+  #resolveClosed: () => void = ignore;
+
+  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, dialect: CallerDialect) {
+    const givenId = request.headers['x-request-id'];
+    const requestId = typeof givenId === 'string' && REQUEST_ID.test(givenId) ? givenId : randomUUID();
+    super(requestId, traceFrom(request.headers), request.url ?? '/', dialect);
+    this.request = request;
+    this.response = response;
+    this.expectsContinue = expectsContinue;
+    this.peer = request.socket.remoteAddress;
+    response.setHeader('X-Request-Id', requestId);
+    this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
+    response.on('close', () => {
+      if (!response.writableFinished && !this.#isAnswered) this.scope.end('caller-gone');
+      this.#resolveClosed();
+    });
+    // What they say, 'close' says too; without a listener a write that comes too late would end the process.
+    request.on('error', ignore);
+    response.on('error', ignore);
+  }
+
+  get method(): string | undefined {
+    return this.request.method;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  addressFor({ logsAddress, trustedProxies }: Config): string | undefined {
+    return logsAddress ? callerAddress(this.peer, this.request.headers, trustedProxies) : undefined;
+  }
+
+  async readBody(bytesMax: number): Promise<Buffer | Failure | undefined> {
+    const refusal = checkUnread(this.request) ?? checkBodyHeaders(this.request, bytesMax);
+    if (refusal !== undefined) return refusal;
+    if (this.expectsContinue) this.response.writeContinue();
+    return readBody(this, bytesMax);
+  }
+
+  get hasBegun(): boolean {
+    return this.response.headersSent;
+  }
+
+  endKeepAlive(): void {
+    if (!this.response.headersSent) this.response.setHeader('Connection', 'close');
+  }
+
+  setHeader(name: string, value: string): void {
+    this.response.setHeader(name, value);
+  }
+
+  /** From now on answers are in this dialect. */
+  speak(dialect: CallerDialect): void {
+    this.dialect = dialect;
+    if (dialect.requestIdHeader !== undefined) this.response.setHeader(dialect.requestIdHeader, this.requestId);
+  }
+
+  sendText(status: number, contentType: string, body: string): void {
+    const { response } = this;
+    if (response.headersSent || response.destroyed) return;
+    const length = Buffer.byteLength(body);
+    response.setHeader('Content-Type', contentType);
+    response.setHeader('Content-Length', length);
+    const isBodiless = this.request.method === 'HEAD';
+    if (!isBodiless) this.sentBytes += length;
+    this.#send(status, isBodiless ? '' : body);
+  }
+
+  /** Answers with a status and headers alone. */
+  sendNoContent(): void {
+    this.#send(204, '');
+  }
+
+  #send(status: number, body: string): void {
+    const { request, response } = this;
+    this.status = status;
+    response.statusCode = status;
+    if (this.#leavesBodyUnread()) {
+      this.#isAnswered = true;
+      response.setHeader('Connection', 'close');
+      endAfterDiscard(request, response, body);
+    } else {
+      response.end(writable(body));
+    }
+  }
+
+  /**
+   * Whether so much of the body may still come that closing is cheaper than reading on. A short one is read and dropped
+   * (by node:http), so that a refusal does not cost the connection. Whoever waits for a 100 may never send it. Nothing more
+   * is read of one that is too large, however small the operator's limit is.
+   */
+  #leavesBodyUnread(): boolean {
+    const { complete, headers } = this.request;
+    if (complete) return false;
+    if (headers['transfer-encoding'] !== undefined || this.status === 413) return true;
+    const length = Number(headers['content-length'] ?? 0);
+    return length > DISCARD_BYTES_MAX || (length > 0 && this.expectsContinue);
+  }
+
+  sendFailure(failure: Failure): void {
+    this.failure = failure;
+    if (failure.status === 401) this.response.setHeader('WWW-Authenticate', 'Bearer');
+    if (failure.status === 429 && failure.retryAfterMs !== undefined) {
+      this.response.setHeader('Retry-After', String(Math.ceil(failure.retryAfterMs / 1000)));
+    }
+    const { body, headers } = this.dialect.renderFailure(failure, this.requestId);
+    for (const name of Object.keys(headers)) this.response.setHeader(name, headers[name] ?? '');
+    this.sendJson(failure.status, body);
+  }
+
+  openStream(): void {
+    this.status = 200;
+    this.response.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'Cache-Control': 'no-cache, no-transform',
+      'X-Accel-Buffering': 'no',
+    });
+  }
+
+  // hot: per token
+  write(frames: string): boolean {
+    this.sentBytes += Buffer.byteLength(frames);
+    return this.response.write(writable(frames));
+  }
+
+  get isBehind(): boolean {
+    return this.response.writableNeedDrain;
+  }
+
+  get isOver(): boolean {
+    return this.response.destroyed;
+  }
+
+  drained(stallMs: number): Promise<void> {
+    const { response, scope } = this;
+    return new Promise((resolve) => {
+      const settle = (): void => {
+        stopLimit();
+        response.off('drain', settle);
+        scope.onEnd(undefined);
+        resolve();
+      };
+      const stopLimit = limitStall(this, stallMs);
+      response.on('drain', settle);
+      scope.onEnd(settle);
+    });
+  }
+
+  endStream(isBroken: boolean): void {
+    const { response } = this;
+    if (!isBroken) {
+      response.end();
+      return;
+    }
+    response.write('', (error) => {
+      this.#isAnswered = !(error instanceof Error);
+      response.destroy();
+    });
+  }
+
+  abandon(): void {
+    this.response.destroy();
+  }
+
+  /**
+   * A caller that stopped taking its answer is cut off, and so is one that takes as long over it as a request may take: a
+   * byte now and then would hold the answer, and its place, without end.
+   */
+  async taken({ writeStallTimeoutMs, requestTimeoutMs }: Config): Promise<void> {
+    const { response, scope } = this;
+    if (!response.headersSent) response.destroy();
+    if (response.writableLength > 0 && !response.destroyed) {
+      const stop = limitStall(this, writeStallTimeoutMs);
+      const deadline = setTimeout(() => {
+        scope.end('deadline');
+        response.destroy();
+      }, Math.min(requestTimeoutMs, TIMER_MS_MAX));
+      await this.closed;
+      clearTimeout(deadline);
+      stop();
+    } else {
+      await this.closed;
+    }
+  }
+}
+
+function ignore(): void {}
+
+/**
+ * As it is best written. A short string leaves in one write with the head, where a Buffer would cost a second. While a caller
+ * has not taken a long one, Node keeps the string and room for three times its length; of a Buffer it keeps the Buffer.
+ */
+export function writable(text: string): string | Buffer {
+  return text.length > LONG_CHARS ? Buffer.from(text) : text;
+}
+
+/**
+ * Sends the whole answer at once but closes only after the caller stopped sending, or a little later: closing a
+ * socket with unread bytes makes the kernel reset it, and the caller may never see the answer.
+ */
+function endAfterDiscard(request: IncomingMessage, response: ServerResponse, body: string): void {
+  if (body === '') response.flushHeaders();
+  else response.write(body);
+  discard(request, () => {
+    request.pause();
+    response.end();
+  });
+}

@@ -1,0 +1,80 @@
+/**
+ * The library: a gateway inside another program.
+ *
+ * Touches nothing of the process but the files that options name: no signals, no exit, no environment, no globals.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createApp } from './app.ts';
+import { ADDRESS, PORT } from './config/environment.ts';
+import { fixedDifferences, loadEnvironmentOptions, loadOptions } from './config/options.ts';
+import type { LoadedOptions } from './config/options.ts';
+import type { Config } from './config/settings.ts';
+import { ConfigError } from './embedded/errors.ts';
+import { createEmbeddedLog } from './embedded/log.ts';
+import type { Gateway, GatewayOptions } from './embedded/types.ts';
+import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
+import { VERSION } from './version.ts';
+
+export type * from './callers/native/wire.ts';
+export { ConfigError, GatewayError } from './embedded/errors.ts';
+export type { Gateway, GatewayOptions } from './embedded/types.ts';
+
+/** A gateway as the options say. Throws a ConfigError with everything that is wrong with them. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { config, warnings } = load(options);
+  const { log, linesLost } = createEmbeddedLog(options.log, config.logLevel);
+  for (const warning of warnings) log.warn(warning);
+  const { authenticate } = options;
+  const app = createApp(config, {
+    log,
+    version: VERSION,
+    logLinesDropped: linesLost,
+    // Asked for by the type of the built-in one; what comes back is read as a Response.
+    fetch: options.fetch as typeof fetch | undefined,
+    authenticate: authenticate && ((request: IncomingMessage) => authenticate.call(options, request)),
+  });
+  const close = (): Promise<void> => app.stop();
+  return {
+    chat: app.chat,
+    stream: app.stream,
+    models: app.models,
+    providers: config.providers.map(({ name }) => name),
+    handler: app.handler,
+    listen: async (address) => app.listen(addressFrom(address)),
+    metricsText: app.metricsText,
+    reload(next) {
+      const { swapped } = app.reload(load(next).config);
+      return { swapped, needsRestart: fixedDifferences(options, next) };
+    },
+    drain: app.drain,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The options that an environment comes to, files of secrets included. Throws a ConfigError with everything that is wrong with it. */
+export function optionsFrom(environment: Readonly<Record<string, string | undefined>>): GatewayOptions {
+  const { options, problems } = loadEnvironmentOptions(environment, PROVIDER_ROWS, compatRow, readText);
+  if (options === undefined || problems.length > 0) throw new ConfigError(problems);
+  // What was read from the environment was read by the table that these types are printed from.
+  return options as GatewayOptions;
+}
+
+function load(options: unknown): LoadedOptions & { readonly config: Config } {
+  const loaded = loadOptions(options, PROVIDER_ROWS, compatRow, readText);
+  if (loaded.config === undefined) throw new ConfigError(loaded.problems);
+  return { ...loaded, config: loaded.config };
+}
+
+function addressFrom(address: string | number): Config['listen'] {
+  const type = typeof address === 'number' ? PORT : ADDRESS;
+  const parsed = type.parse(String(address));
+  if (parsed === undefined) throw new ConfigError([`address: expected ${type.expects}`]);
+  return parsed;
+}
+
+function readText(path: string): string {
+  return readFileSync(path, 'utf8');
+}

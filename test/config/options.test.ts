@@ -1,0 +1,229 @@
+/** What an embedder passes, and what the environment comes to as options. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
+import type { LoadedOptions } from '../../src/config/options.ts';
+import type { SettingOptions } from '../../src/config/setting-options.ts';
+import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
+import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
+import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
+import { readPage } from '../readme.ts';
+import { createCertificate } from '../upstream/certificate.ts';
+import { OPTION_TYPES, renderOptionTypes } from './option-types.ts';
+
+const KEY = 'a-key-of-a-provider';
+const TOKEN = 'a-token-of-a-caller';
+
+function noFile(): never {
+  throw new Error('no such file');
+}
+
+function load(options: unknown, readFile: (path: string) => string = noFile): LoadedOptions {
+  return loadOptions(options, PROVIDER_ROWS, compatRow, readFile);
+}
+
+function loadWith(options: object): LoadedOptions {
+  return load({ providers: { openai: { key: KEY } }, ...options });
+}
+
+function configWith(options: object): Config {
+  const { config, problems } = loadWith(options);
+  assert.deepEqual(problems, []);
+  if (config === undefined) throw new Error('neither a configuration nor a problem');
+  return config;
+}
+
+/** A configuration to be compared: secrets as text, functions left out. */
+function comparable(config: Config | undefined): unknown {
+  if (config === undefined) return undefined;
+  const { callers, providers, metricsToken, trustedProxies, listen, logFormat, proxy, tls, ...rest } = config;
+  return {
+    ...rest,
+    callers: callers.map(({ label, token }) => [label, token.reveal()]),
+    providers: providers.map(({ name, baseUrl, key, adapter }) => [name, baseUrl.href, key?.reveal(), adapter.dialect]),
+    metricsToken: metricsToken?.reveal(),
+    trustedProxies: trustedProxies.rules,
+    proxies: [proxy.httpsProxy?.hostname, proxy.httpsProxy?.credentials?.reveal(), proxy.noProxy],
+    tls: tls?.cert,
+  };
+}
+
+type CamelCase<Word extends string> = Word extends `${infer Head}_${infer Rest}` ? `${Lowercase<Head>}${Capitalize<CamelCase<Rest>>}` : Lowercase<Word>;
+type OptionOf<Variable extends string> = Variable extends `GATEWAY_${infer Rest}` ? CamelCase<Rest> : CamelCase<Variable>;
+type Expected = OptionOf<Exclude<SettingRow['variable'], keyof typeof OF_A_PROCESS>>;
+
+test('every setting but those of a process is an option, for TypeScript too (renew the types with: node --import tsx test/readme.ts)', () => {
+  assert.equal(readPage(OPTION_TYPES), renderOptionTypes());
+  const isSame: [Expected, keyof SettingOptions] extends [keyof SettingOptions, Expected] ? true : false = true;
+  assert.ok(isSame);
+  const known = [...optionRows().keys(), ...Object.keys(OF_A_PROCESS).map(optionOf)];
+  assert.deepEqual(known.sort(), (SETTINGS as readonly Setting[]).map(({ variable }) => optionOf(variable)).sort());
+});
+
+test('options that say nothing have the defaults of the environment', () => {
+  const { config } = loadConfig({ GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_API_KEY: KEY }, PROVIDER_ROWS, compatRow, noFile);
+  assert.deepEqual(comparable(configWith({ callers: { default: TOKEN } })), comparable(config));
+});
+
+test('durations are text or milliseconds, sizes text or bytes, lists text or arrays', () => {
+  const config = configWith({
+    requestTimeout: '1m30s',
+    streamTimeout: 90_000,
+    drainDelay: 0,
+    heartbeatInterval: -1,
+    maxBodyBytes: 65_536,
+    maxRetries: 0,
+    metrics: false,
+    includeRaw: 'true',
+    allowedOrigins: ['https://a.example', 'https://b.example'],
+    noProxy: 'a.example, b.example',
+    dialects: [],
+    logLevel: 'debug',
+    metricsToken: TOKEN,
+  });
+  assert.deepEqual(
+    [config.requestTimeoutMs, config.streamTimeoutMs, config.drainDelayMs, config.heartbeatIntervalMs, config.bodyBytesMax, config.retriesMax],
+    [90_000, 90_000, 0, 0, 65_536, 0],
+  );
+  assert.deepEqual([config.isMetricsEnabled, config.includesRaw, config.allowedOrigins, config.proxy.noProxy, config.dialects, config.logLevel], [
+    false,
+    true,
+    ['https://a.example', 'https://b.example'],
+    ['a.example', 'b.example'],
+    [],
+    'debug',
+  ]);
+  assert.equal(config.metricsToken?.reveal(), TOKEN);
+});
+
+test('providers have the names they are given, and speak as what they are like', () => {
+  const { providers, defaultProvider } = configWith({
+    providers: {
+      openai: { key: KEY },
+      second: { like: 'openai', key: KEY, baseUrl: 'https://second.example/v1' },
+      anthropic: { key: KEY, baseUrl: 'https://proxy.example' },
+      mine: { like: 'compat', baseUrl: 'https://mine.example/v1/' },
+      compat: { baseUrl: 'https://compat.example' },
+      groq: undefined,
+    },
+    defaultProvider: 'mine',
+  });
+  assert.deepEqual(
+    providers.map(({ name, baseUrl, key, speaks }) => [name, baseUrl.href, key?.reveal(), speaks.length > 0]),
+    [
+      ['anthropic', 'https://proxy.example/v1', KEY, true],
+      ['compat', 'https://compat.example/', undefined, false],
+      ['mine', 'https://mine.example/v1', undefined, false],
+      ['openai', 'https://api.openai.com/v1', KEY, true],
+      ['second', 'https://second.example/v1', KEY, true],
+    ],
+  );
+  assert.equal(defaultProvider, 'mine');
+});
+
+const PROBLEMS: readonly (readonly [options: object, problems: readonly string[]])[] = [
+  [{ requestTimout: 1 }, ['requestTimout: there is no such option; did you mean requestTimeout?']],
+  [{ addr: ':80' }, ['addr: there is no such option; the address is given to listen']],
+  [{ 'a b': 1 }, ['"a b": there is no such option']],
+  [{ requestTimeout: 1.5 }, ['requestTimeout: expected a duration from 1ms to 596h, such as 15s or 1m30s, or milliseconds, got "1.5ms"']],
+  [{ requestTimeout: true }, ['requestTimeout: expected a duration from 1ms to 596h, such as 15s or 1m30s, or milliseconds, got a boolean']],
+  [{ maxRetries: 101 }, ['maxRetries: expected a whole number from 0 to 100, got "101"']],
+  [{ metrics: 1 }, ['metrics: expected true or false (1 or 0), got a number']],
+  [{ allowedOrigins: [1] }, ['allowedOrigins: expected origins such as https://app.example.com, separated by commas, got an array']],
+  [{ metricsToken: 'a b' }, ['metricsToken: expected 1 to 4000 printable ASCII characters without a space']],
+  [{ retryBaseDelay: '2s', retryMaxDelay: 1000 }, ['retryBaseDelay: expected no more than retryMaxDelay, which is 1s, got 2s']],
+  [{ tlsCertFile: '/nowhere' }, ['tlsKeyFile: required, because tlsCertFile is set', 'tlsCertFile: the file cannot be read']],
+  [{ fetch: {} }, ['fetch: expected a function, got an object']],
+  [{ authenticate: 'me' }, ['authenticate: expected a function, got a string']],
+  [{ log: null }, ['log: expected an object with debug, info, warn, error, such as console, got null']],
+  [{ log: { debug() {}, info() {}, warn() {} } }, ['log.error: expected a function, got undefined']],
+  [{ callers: ['x'] }, ['callers: expected a token by each label, got an array']],
+  [{ callers: { 'no label': TOKEN } }, ['callers, entry 1: expected a label of up to 64 letters, digits, ".", "_" or "-"']],
+  [{ callers: { a: TOKEN, b: TOKEN } }, ['callers.b: has the same token as callers.a']],
+  [{ callers: { a: 5 } }, ['callers.a: expected 1 to 4000 printable ASCII characters without a space, got a number']],
+  [{ defaultProvider: 'gemini' }, ['defaultProvider: expected a configured provider (openai), got "gemini"']],
+  [{ providers: undefined }, ['providers: required; e.g. { anthropic: { key } }']],
+  [{ providers: {} }, ['providers: required; e.g. { anthropic: { key } }']],
+  [{ providers: 'openai' }, ['providers: expected { key, baseUrl } by each name, got a string']],
+  [{ providers: { openai: 'key' } }, ['providers.openai: expected { key, baseUrl }, got a string']],
+  [{ providers: { opnai: { key: KEY } } }, ['providers.opnai: there is no such provider; did you mean openai?']],
+  [{ providers: { zzz: { key: KEY } } }, ["providers.zzz: there is no such provider; another name needs like: 'openai', 'compat' or another that is known"]],
+  [{ providers: { mine: { like: 'anthropc', key: KEY } } }, ['providers.mine.like: expected the name of a known provider, or compat; did you mean anthropic?']],
+  [{ providers: { mine: { like: 5, key: KEY } } }, ['providers.mine.like: expected the name of a known provider, or compat']],
+  [{ providers: { 'My Host': { like: 'compat' } } }, ['providers."My Host": expected a name of up to 64 small letters, digits, "-" or "_"']],
+  [{ providers: { openai: {} } }, ['providers.openai.key: required']],
+  [{ providers: { openai: { key: 'a b', keys: 1 } } }, ['providers.openai.keys: there is no such option; did you mean key?', 'providers.openai.key: expected 1 to 4000 printable ASCII characters without a space']],
+  [{ providers: { mine: { like: 'compat' } } }, ['providers.mine.baseUrl: required']],
+  [{ providers: { openai: { key: KEY, baseUrl: 'https://user:password@host' } } }, ['providers.openai.baseUrl: expected an http or https URL without user name, password, query or fragment']],
+  [{ providers: { openai: { key: KEY, baseUrl: 5 } } }, ['providers.openai.baseUrl: expected an http or https URL without user name, password, query or fragment, got a number']],
+];
+
+test('options that cannot work are named by path, with what is expected, and no secret is repeated', () => {
+  for (const [options, problems] of PROBLEMS) {
+    const loaded = loadWith(options);
+    assert.deepEqual(loaded.problems, problems);
+    assert.equal(loaded.config, undefined);
+  }
+  assert.deepEqual(load(null).problems, ['options: expected an object, got null']);
+  assert.deepEqual(load('x').problems, ['options: expected an object, got a string']);
+});
+
+test('everything that is wrong is said at once', () => {
+  const problems = loadWith(Object.fromEntries(PROBLEMS.slice(0, 5).flatMap(([options]) => Object.entries(options)))).problems;
+  assert.equal(problems.length, 4);
+});
+
+test('what is odd is a warning by its path', () => {
+  const { warnings } = loadWith({ callers: { a: 'short' }, providers: { openai: { key: KEY, baseUrl: 'http://far.example' } }, metrics: false, metricsToken: TOKEN });
+  assert.deepEqual(warnings, [
+    'callers.a: the token has fewer than 16 characters and can be guessed',
+    'providers.openai.baseUrl: keys and prompts travel to far.example unencrypted; use https',
+    'metricsToken: has no effect while metrics is false',
+  ]);
+});
+
+test('the options of an environment come to the configuration of that environment', () => {
+  const { cert, key } = createCertificate();
+  const files: Readonly<Record<string, string>> = { '/run/token': `${TOKEN}-2\n`, '/tls/cert': cert, '/tls/key': key };
+  const readFile = (path: string): string => files[path] ?? noFile();
+  const variables = {
+    GATEWAY_ADDR: '127.0.0.1:0',
+    GATEWAY_AUTH_TOKEN: TOKEN,
+    GATEWAY_AUTH_TOKENS: 'ops:another-token-of-callers',
+    GATEWAY_METRICS_TOKEN_FILE: '/run/token',
+    GATEWAY_COMPAT_BASE_URL: 'https://mine.example/v1',
+    GATEWAY_COMPAT_NAME: 'mine',
+    GATEWAY_COMPAT_API_KEY: KEY,
+    GATEWAY_DEFAULT_PROVIDER: 'mine',
+    OPENAI_API_KEY: KEY,
+    ANTHROPIC_API_KEY: KEY,
+    ANTHROPIC_BASE_URL: 'https://proxy.example',
+    OLLAMA_BASE_URL: 'http://localhost:11434/v1',
+    GATEWAY_REQUEST_TIMEOUT: '30s',
+    GATEWAY_MAX_RETRIES: '0',
+    GATEWAY_MAX_BODY_BYTES: '1MiB',
+    GATEWAY_MAX_CONCURRENT: '7',
+    GATEWAY_INCLUDE_RAW: '1',
+    GATEWAY_DIALECTS: 'none',
+    GATEWAY_TRUSTED_PROXIES: '10.0.0.0/8',
+    GATEWAY_TLS_CERT_FILE: '/tls/cert',
+    GATEWAY_TLS_KEY_FILE: '/tls/key',
+    https_proxy: 'http://someone:password@proxy.example:3128',
+    NO_PROXY: 'a.example',
+    OPENAI_API: 'responses',
+    GATEWAY_LOG_FORMAT: 'text',
+  };
+  const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, readFile);
+  assert.deepEqual(problems, []);
+  assert.deepEqual(comparable(load(options, readFile).config), comparable(loadConfig(variables, PROVIDER_ROWS, compatRow, readFile).config));
+  assert.equal(options?.['maxRetries'], 0);
+  assert.equal(options['includeRaw'], true);
+  assert.equal(options['requestTimeout'], '30s');
+});
+
+test('an environment that cannot work has no options, and every problem by its variable', () => {
+  const { options, problems } = loadEnvironmentOptions({ GATEWAY_MAX_RETRIES: 'x' }, PROVIDER_ROWS, compatRow, noFile);
+  assert.equal(options, undefined);
+  assert.ok(problems.some((problem) => problem.startsWith('GATEWAY_MAX_RETRIES: ')) && problems.some((problem) => problem.startsWith('GATEWAY_AUTH_TOKEN: ')));
+});
