@@ -2,8 +2,8 @@
  * `make release`: the package, its bill of materials (CycloneDX) and the hashes of both, the same bytes wherever they are made.
  * No time, no path and no random number is in them.
  *
- * What is packed is bundled by esbuild, which comes with tsx: a file a module is a fifth larger. Names are kept, so that a
- * stack trace in an operator's log says where.
+ * What is packed is bundled and minified by esbuild, which comes with tsx: 170 kB instead of 250. Who wants to run what can be
+ * read runs `src`, or compares the hash of a release with that of an own one.
  */
 
 import { execFileSync } from 'node:child_process';

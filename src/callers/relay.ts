@@ -22,15 +22,19 @@ export type RelayFields = {
   readonly hashed: Readonly<Record<string, 'user' | 'cache'>>;
   /** Members, anywhere, that refer by a text or a list of texts to what is stored at the provider. */
   readonly stored: ReadonlySet<string>;
+  /** Members, anywhere, that refer to it by the `id` in them. */
+  readonly storedById: ReadonlySet<string>;
+  /** Members that are a tool's, a schema's or the caller's own, whatever is in them. */
+  readonly opaque: ReadonlySet<string>;
 };
 
-/** Objects that are a tool's or a schema's own, whatever their members are called. */
-const OPAQUE = new Set(['input_schema', 'parameters', 'schema', 'arguments']);
+/** What is opaque in all dialects. */
+export const OPAQUE: readonly string[] = ['arguments', 'input_examples', 'input_schema', 'parameters', 'schema'];
 
 /** What every relay replaces in a request, or the failure for what no request may ask. */
 export function commonChanges(request: DecodedRequest, source: JsonObject, model: string, rules: RelayRules, fields: RelayFields): Changes | Failure {
-  const stored = rules.allowsStored ? undefined : storedReference(source, undefined, fields.stored);
-  if (stored !== undefined) return unsupportedAt(stored, 'refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)');
+  const refused = rules.allowsStored ? undefined : tenantProblem(source, undefined, fields);
+  if (refused !== undefined) return refused;
   if (source.entries.get('background') === true) return unsupportedAt({ parent: undefined, key: 'background' }, 'an answer in the background cannot be waited for');
   const changes: Changes = new Map();
   if (request.model !== model) changes.set('model', model);
@@ -51,18 +55,29 @@ function unsupportedAt(path: Path, complaint: string): Failure {
   return new Failure('unsupported', `${renderPath(path)}: ${complaint}`);
 }
 
-/** The first place that refers to something stored. Takes time linear in the number of values, which a body bounds. */
-function storedReference(value: JsonValue, path: Path | undefined, names: ReadonlySet<string>): Path | undefined {
+/** The failure for a place that refers to something stored. */
+export function storedAt(path: Path, complaint = ''): Failure {
+  return unsupportedAt(path, `refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)${complaint}`);
+}
+
+/**
+ * The first place that refers to something stored, or may: of a key that comes twice, the provider may read the other value.
+ * Takes time linear in the number of values, which a body bounds.
+ */
+function tenantProblem(value: JsonValue, path: Path | undefined, fields: RelayFields): Failure | undefined {
   if (value instanceof JsonArray) {
     for (const [index, item] of value.items.entries()) {
-      const found = storedReference(item, { parent: path, key: index }, names);
+      const found = tenantProblem(item, { parent: path, key: index }, fields);
       if (found !== undefined) return found;
     }
   } else if (value instanceof JsonObject) {
-    for (const [key, member] of value.entries) {
+    const { duplicateKey, entries } = value;
+    if (duplicateKey !== undefined) return new Failure('bad_request', `${renderPath({ parent: path, key: duplicateKey })}: this key comes twice`);
+    for (const [key, member] of entries) {
       const place = { parent: path, key };
-      if (names.has(key) && (typeof member === 'string' || member instanceof JsonArray)) return place;
-      const found = OPAQUE.has(key) ? undefined : storedReference(member, place, names);
+      if (fields.stored.has(key) && (typeof member === 'string' || member instanceof JsonArray)) return storedAt(place);
+      if (fields.storedById.has(key) && typeof memberOf(member, 'id') === 'string') return storedAt({ parent: place, key: 'id' });
+      const found = fields.opaque.has(key) ? undefined : tenantProblem(member, place, fields);
       if (found !== undefined) return found;
     }
   }

@@ -86,6 +86,8 @@ export interface DialectRelay {
   /** A whole good answer of the provider, as its caller gets it. */
   renderReply(raw: string, facts: AnswerFacts): string;
   createFrames(facts: AnswerFacts): RelayedFrames;
+  /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */
+  readonly relaysDeclined: boolean;
 }
 
 /** How callers ask what a request would take, with the same body as for an answer. */

@@ -22,6 +22,8 @@ export type CallRecord = {
   /** From the first delta to the last, waits for a slow caller included. */
   restMs: number | undefined;
   usage: Usage | undefined;
+  /** The provider's body where it declined. */
+  declined: string | undefined;
 };
 
 /** The record of an exchange that has called nobody yet. */
@@ -38,5 +40,6 @@ export function createCallRecord(requestId: string): CallRecord {
     firstDeltaMs: undefined,
     restMs: undefined,
     usage: undefined,
+    declined: undefined,
   };
 }

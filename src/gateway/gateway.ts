@@ -171,7 +171,10 @@ export function createGateway(
         const raw = await readWhole(provider, call, context);
         if (raw instanceof Failure) return raw;
         const reply = provider.adapter.decodeChat(raw);
-        if (reply instanceof Failure) return reply;
+        if (reply instanceof Failure) {
+          if (reply.kind === 'refusal') context.record.declined = raw;
+          return reply;
+        }
         noteReply(context.record, reply);
         return { reply, raw };
       }, never);

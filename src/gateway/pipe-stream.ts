@@ -2,10 +2,9 @@
 
 import { SseBuffer } from '../base/sse.ts';
 import type { Provider } from '../core/adapter.ts';
-import { REPLY_BYTES_MAX } from '../core/chat.ts';
+import { REPLY_BYTES_MAX, REPLY_CHARS_MAX } from '../core/chat.ts';
 import type { Delta } from '../core/chat.ts';
-import { beyondLimit, truncatedStream } from '../core/failure.ts';
-import type { Failure } from '../core/failure.ts';
+import { beyondLimit, Failure, truncatedStream } from '../core/failure.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
@@ -29,12 +28,16 @@ export async function pipeStream(
   const state: { end: 'done' | Failure | undefined } = { end: undefined };
   const isRelayed = sink.relay !== undefined;
   let isFirstFrame = true;
+  /** Until then the sink holds what is relayed, since another attempt may be made. */
+  let hasBegun = false;
+  let heldChars = 0;
   // hot: per token
   const onDelta = (delta: Delta): void => {
     if (delta.type === 'failed') {
       state.end ??= delta.failure;
       return;
     }
+    hasBegun = true;
     if (delta.type === 'done') state.end ??= 'done';
     push(delta, decoder.servedModel);
   };
@@ -43,8 +46,15 @@ export async function pipeStream(
       isFirstFrame = false;
       response.startIdleLimit();
     }
-    if (state.end === undefined) decoder.frame(event, data, onDelta);
-    if (isRelayed && (state.end === undefined || state.end === 'done')) sink.relay?.(event, data);
+    // What comes behind the end belongs to no answer: what a provider says of an error, for one.
+    const wasOver = state.end !== undefined;
+    if (!wasOver) decoder.frame(event, data, onDelta);
+    if (!isRelayed || wasOver || state.end instanceof Failure) return;
+    if (!hasBegun) {
+      heldChars += event.length + data.length;
+      if (heldChars > REPLY_CHARS_MAX) state.end = beyondLimit(provider.name, 200, `its stream has more than ${REPLY_CHARS_MAX} characters before its answer begins`);
+    }
+    sink.relay?.(event, data);
   }, REPLY_BYTES_MAX);
   let isOverflown = false;
   const cut = await response.readChunks((chunk) => {

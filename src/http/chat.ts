@@ -1,5 +1,7 @@
 /** Chats, in any dialect: body → request → gateway → reply. */
 
+import { parseLenient } from '../base/json/parse.ts';
+import { field, isObject } from '../base/loose.ts';
 import type { Provider, UpstreamCall } from '../core/adapter.ts';
 import type { ChatReply } from '../core/chat.ts';
 import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, RelayedFrames, StreamFrames } from '../core/dialect.ts';
@@ -43,7 +45,10 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
     exchange.sendJson(200, asked.relay?.renderReply(outcome.raw, facts) ?? dialect.renderReply(outcome.reply, facts, raw));
   } else if (isRefusalReplied(outcome, dialect)) {
     exchange.failure = outcome;
-    exchange.sendJson(200, dialect.renderReply(refusalReply(exchange), factsOf(exchange, asked), undefined));
+    const facts = factsOf(exchange, asked);
+    const declined = asked.relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
+    const relayed = declined === undefined ? undefined : asked.relay?.renderReply(declined, facts);
+    exchange.sendJson(200, relayed ?? dialect.renderReply(refusalReply(exchange), facts, undefined));
   } else {
     exchange.sendFailure(parts.presentable(outcome));
   }
@@ -73,6 +78,11 @@ async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Ask
 
 function isRefusalReplied(failure: Failure, dialect: CallerDialect): boolean {
   return failure.kind === 'refusal' && dialect.repliesRefusals;
+}
+
+/** The provider's own answer that says that it declined; undefined where an error said so. */
+function declinedAnswer({ record: { declined } }: Exchange): string | undefined {
+  return declined === undefined || isObject(field(parseLenient(declined), 'error')) ? undefined : declined;
 }
 
 /** What a provider that declined without a word has said. */

@@ -42,6 +42,8 @@ export class EventStream implements StreamSink {
   #text = '';
   #isOpen = false;
   #isEnded = false;
+  /** Whether the response was ended, too. */
+  #isOver = false;
   #isRefused = false;
   /** Whether the answer has begun: until then another attempt may be made, and nothing of this one is sent. */
   #hasContent = false;
@@ -92,10 +94,11 @@ export class EventStream implements StreamSink {
 
   /** Sends what was pushed in one write. The promise, if any, resolves when the caller has read enough. */
   flush(): void | Promise<void> {
-    if (this.#text === '' || !this.#hasContent) return;
+    if (!this.#hasContent || this.#isOver) return;
     const text = withoutForeignLineEnds(this.#text);
     this.#text = '';
-    const isKeepingUp = this.#write(text);
+    // Of a relayed stream everything may have been sent when it turns out to be complete.
+    const isKeepingUp = text === '' || this.#write(text);
     if (this.#isEnded) this.#end();
     else if (!isKeepingUp) return this.#exchange.drained(this.#limits.writeStallTimeoutMs);
   }
@@ -127,6 +130,7 @@ export class EventStream implements StreamSink {
 
   #end(): void {
     this.close();
+    this.#isOver = true;
     const { dialect, failure } = this.#exchange;
     this.#exchange.endStream(failure !== undefined && dialect.breaksFailedStreams);
   }

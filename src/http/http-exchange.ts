@@ -25,7 +25,7 @@ export class HttpExchange extends Exchange {
   /** The other end of the connection, which forgets it when it closes; undefined on a Unix socket. */
   readonly peer: string | undefined;
   readonly closed: Promise<void>;
-  /** The whole answer was written, and only what the caller still sends is waited for. */
+  /** All that will be was written: when the connection closes, it is not the caller who hung up. */
   #isAnswered = false;
   #resolveClosed: () => void = ignore;
 
@@ -182,8 +182,14 @@ export class HttpExchange extends Exchange {
 
   endStream(isBroken: boolean): void {
     const { response } = this;
-    if (!isBroken) response.end();
-    else response.write('', () => response.destroy());
+    if (!isBroken) {
+      response.end();
+      return;
+    }
+    response.write('', (error) => {
+      this.#isAnswered = !(error instanceof Error);
+      response.destroy();
+    });
   }
 
   abandon(): void {

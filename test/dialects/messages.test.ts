@@ -141,3 +141,12 @@ test('a request that continues a thread is answered 404 as its SDK expects, wher
   assert.equal(relayed.status, 200, await relayed.text());
   assert.match(several.sandbox.calls.at(-1)?.body ?? '', /"thread":\{"type":"create"\}/);
 });
+
+test('a message that holds nothing but what the gateway carried for another provider is not relayed', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  const carried = { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'gateway:empty=gemini.gemini.e30' }] };
+  const response = await gateway.post(PATH, { model: 'anthropic/fake-chat', max_tokens: 9, messages: [...HI, carried] });
+  assert.equal(response.status, 200, await response.text());
+  assert.equal(response.headers.get('x-gateway-ignored'), 'messages[1].content[0]');
+  assert.match(gateway.sandbox.calls[0]?.body ?? '', /"messages":\[\{"role":"user","content":"hi"\}\]/);
+});

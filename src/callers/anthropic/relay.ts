@@ -14,12 +14,17 @@ import { Failure } from '../../core/failure.ts';
 import { hashedName } from '../../core/tenant.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, memberOf, OPAQUE, sourceOf, storedAt, withMembers } from '../relay.ts';
 import { echoed } from './echo.ts';
 import { MessageEvents } from './stream.ts';
 import { continuesThread, lostThread } from './thread.ts';
 
-const FIELDS = { hashed: {}, stored: new Set(['file_id', 'container', 'container_id']) } as const;
+const FIELDS = {
+  hashed: {},
+  stored: new Set(['file_id', 'container', 'container_id', 'user_profile_id']),
+  storedById: new Set(['container']),
+  opaque: new Set([...OPAQUE, 'input']),
+} as const;
 
 export const MESSAGES_RELAY: DialectRelay = {
   path: '/messages',
@@ -27,6 +32,7 @@ export const MESSAGES_RELAY: DialectRelay = {
   encode,
   renderReply: (raw, facts) => echoed(parseReplied(raw), facts) ?? raw,
   createFrames: (facts) => new MessageEvents(facts),
+  relaysDeclined: true,
 };
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
@@ -34,6 +40,8 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   if (continuesThread(source) && !rules.allowsStored) return lostThread();
   const changes = commonChanges(request, source, model, rules, FIELDS);
   if (changes instanceof Failure) return changes;
+  const skill = rules.allowsStored ? undefined : storedSkill(source);
+  if (skill !== undefined) return skill;
   const metadata = source.entries.get('metadata');
   const user = memberOf(metadata, 'user_id');
   if (metadata instanceof JsonObject && typeof user === 'string') {
@@ -42,13 +50,22 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
   if (messages instanceof JsonArray) {
-    const cleaned = messages.items.map((message, index) => withoutOwnThinking(message, index, ignored));
+    const cleaned = messages.items.map((message, index) => withoutOwnThinking(message, index, ignored)).filter((message) => message !== undefined);
     if (ignored.paths.length > 0) changes.set('messages', cleaned);
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
 }
 
-function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored): JsonOut {
+/** The failure for a skill of the account's own; those of the maker are everybody's. */
+function storedSkill(source: JsonObject): Failure | undefined {
+  const skills = memberOf(source.entries.get('container'), 'skills');
+  const at = skills instanceof JsonArray ? skills.items.findIndex((skill) => memberOf(skill, 'type') !== 'anthropic') : -1;
+  const list = { parent: { parent: undefined, key: 'container' }, key: 'skills' };
+  return at === -1 ? undefined : storedAt({ parent: { parent: list, key: at }, key: 'skill_id' });
+}
+
+/** Undefined when nothing is left, since a message without content is refused. */
+function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored): JsonOut | undefined {
   const content = memberOf(message, 'content');
   if (!(message instanceof JsonObject) || !(content instanceof JsonArray) || !content.items.some(isOwnThinking)) return outFrom(message);
   const path = { parent: { parent: { parent: undefined, key: 'messages' }, key: index }, key: 'content' };
@@ -57,7 +74,7 @@ function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored)
     ignored.add({ parent: path, key: at });
     return false;
   });
-  return new RawJson(withMembers(message, new Map([['content', kept.map(outFrom)]])));
+  return kept.length === 0 ? undefined : new RawJson(withMembers(message, new Map([['content', kept.map(outFrom)]])));
 }
 
 function isOwnThinking(block: JsonValue): boolean {

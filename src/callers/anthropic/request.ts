@@ -42,7 +42,7 @@ function translate(fields: Fields, model: string): Translation {
     model,
     system,
     turns,
-    maxTokens: fields.count('max_tokens') || undefined,
+    maxTokens: readMaxTokens(fields),
     temperature: fields.finiteNumber('temperature'),
     topP: fields.finiteNumber('top_p'),
     stop: fields.list('stop_sequences', textItem) ?? [],
@@ -56,6 +56,13 @@ function translate(fields: Fields, model: string): Translation {
   };
   applyTable(MESSAGES_FIELDS, fields, ignored);
   return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+}
+
+/** With 0 the maker reads the prompt into its cache and answers nothing; in a chat 0 would be no limit. */
+function readMaxTokens(fields: Fields): number | undefined {
+  const maxTokens = fields.count('max_tokens');
+  if (maxTokens === 0) throw unsupported(fields.at('max_tokens'), 'an answer of no tokens cannot be asked for');
+  return maxTokens;
 }
 
 /** What fields of a chat that a provider may refuse are called here. */
@@ -101,7 +108,11 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
   if (choice === undefined) return undefined;
   const type = choice.requiredOneOf('type', ['auto', 'any', 'tool', 'none']);
   const name = type === 'tool' ? choice.requiredText('name') : undefined;
-  const parallel = choice.boolean('disable_parallel_tool_use') === true ? false : undefined;
+  const isOneAtMost = choice.boolean('disable_parallel_tool_use') === true;
+  // Of no call there is at most one.
+  const isIdle = isOneAtMost && (type === 'none' || (type === 'auto' && taken.length === 0));
+  if (isIdle) ignored.add(choice.at('disable_parallel_tool_use'));
+  const parallel = isOneAtMost && !isIdle ? false : undefined;
   ignored.addUnread(choice);
   if (name !== undefined) {
     const isTaken = taken.some((tool) => tool.name === name);

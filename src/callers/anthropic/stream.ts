@@ -6,8 +6,10 @@
  * keep, so it rides in a block of reasoning before the first call.
  */
 
+import { parseLenient } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
+import { stringField } from '../../base/loose.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { ChatReply, Delta, ToolCallPart } from '../../core/chat.ts';
 import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
@@ -44,10 +46,12 @@ export class MessageEvents implements RelayedFrames {
 
   // hot: per token
   relay(event: string, data: string): string {
-    if (event === 'message_delta') this.#isEnding = true;
-    if (event !== 'message_start') return renderEvent(event, data);
+    // Some hosts leave the name out, and the maker's clients skip events without.
+    const name = event === '' ? (stringField(parseLenient(data), 'type') ?? '') : event;
+    if (name === 'message_delta') this.#isEnding = true;
+    if (name !== 'message_start') return renderEvent(name, data);
     this.#isBegun = true;
-    return renderEvent(event, echoedStart(data, this.#facts));
+    return renderEvent(name, echoedStart(data, this.#facts));
   }
 
   // hot: per token

@@ -11,7 +11,8 @@ const SENTENCE = 'thread: what it continues is not stored here: send the whole c
 
 /** Whether a request says only what is new. One that begins a thread says everything. */
 export function continuesThread(source: JsonObject): boolean {
-  return memberOf(source.entries.get('thread'), 'type') === 'continue';
+  const thread = source.entries.get('thread');
+  return memberOf(thread, 'type') === 'continue' || typeof memberOf(thread, 'previous_message_id') === 'string';
 }
 
 /** The failure at which the maker's SDK sends the whole conversation instead. */

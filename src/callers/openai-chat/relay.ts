@@ -13,13 +13,16 @@ import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../.
 import { Failure } from '../../core/failure.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, memberOf, OPAQUE, sourceOf, withMembers } from '../relay.ts';
 import type { Changes } from '../relay.ts';
 import { CompletionChunks } from './reply.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
   stored: new Set(['file_id']),
+  // Of an earlier answer that was spoken, and of a voice that was made.
+  storedById: new Set(['audio', 'voice']),
+  opaque: new Set([...OPAQUE, 'metadata']),
 } as const;
 
 export const CHAT_RELAY: DialectRelay = {
@@ -28,6 +31,7 @@ export const CHAT_RELAY: DialectRelay = {
   encode,
   renderReply: (raw) => raw,
   createFrames: (facts) => new CompletionChunks(facts),
+  relaysDeclined: false,
 };
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {

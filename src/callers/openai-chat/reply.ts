@@ -97,9 +97,10 @@ function usageFrom(usage: Usage | undefined): JsonOutObject | undefined {
 
 const DONE = 'data: [DONE]\n\n';
 
-/** The members cannot stand so in a text: its quotes are escaped. */
+/** The members cannot stand so in a text: its quotes are escaped. Hosts write JSON with a space behind a colon or without. */
+// hot: per token
 function isUsageChunk(data: string): boolean {
-  return data.includes('"choices":[]') && data.includes('"usage":{');
+  return (data.includes('"choices":[]') || data.includes('"choices": []')) && (data.includes('"usage":{') || data.includes('"usage": {'));
 }
 
 /** One stream of chunks. Calls are sent when all of the turn is known, because the first carries what belongs to the texts. */

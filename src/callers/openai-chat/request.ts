@@ -188,6 +188,8 @@ function readImage(part: Fields, ignored: Ignored): ImagePart {
 
 /** The text first, then the calls: the order of this format. */
 function readAssistantParts(message: Fields, ignored: Ignored, places: Places, budget: JsonBudget): readonly AssistantPart[] {
+  if (message.has('function_call')) throw unsupported(message.at('function_call'), 'use `tool_calls`');
+  if (message.has('audio')) throw unsupported(message.at('audio'), 'no answers are stored here: send what was said as `content`');
   const text = readSpokenText(message, ignored);
   const states: CarriedState[] = [...readStates(message, ignored, budget)];
   const calls = message.list('tool_calls', (item, path) => places.put(readToolCall(item, path, states, ignored, budget), path)) ?? [];
@@ -228,7 +230,7 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
     type: 'tool_call',
     id: call.requiredText('id'),
     name: called.requiredText('name'),
-    arguments: readArguments(called),
+    arguments: readArguments(called, budget),
     state: carried.find(({ owner }) => owner === 'own')?.state,
   };
   // The place in a stream, which clients that put calls together from pieces leave in them.

@@ -2,6 +2,7 @@
 
 import type { Fields } from '../../base/fields.ts';
 import { parseJson } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
 import { JsonObject } from '../../base/json/value.ts';
 import type { RawJson } from '../../base/json/value.ts';
 import type { TextPart, UserTurn } from '../../core/chat.ts';
@@ -15,9 +16,13 @@ export function laterInstructions(text: string): UserTurn {
   return { role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] };
 }
 
-/** The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. */
-export function readArguments(called: Fields): RawJson {
-  const value = parseJson(called.string('arguments') || '{}');
+/**
+ * The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. All of a request's calls
+ * share the budget: each of thousands of texts could hold as many values as a whole body may.
+ */
+export function readArguments(called: Fields, budget: JsonBudget): RawJson {
+  const value = parseJson(called.string('arguments') || '{}', budget);
+  if (budget.valuesLeft < 0) throw called.problem('arguments', `the calls hold more than ${budget.valuesMax} values`);
   if (!(value instanceof JsonObject)) throw called.problem('arguments', 'must be the text of a JSON object');
   return value.raw;
 }

@@ -4,11 +4,11 @@ import type { Fields } from '../../base/fields.ts';
 import type { ToolChoice } from '../../core/chat.ts';
 import type { Ignored } from '../field-table.ts';
 
-/** The choice among tools with what `parallel_tool_calls` says. Without tools there is nothing that it could say. */
+/** The choice among tools with what `parallel_tool_calls` says. Without tools, or where none may be called, there is nothing that it could say. */
 export function withParallel(choice: ToolChoice | undefined, fields: Fields, toolCount: number, ignored: Ignored): ToolChoice | undefined {
   const parallel = fields.boolean('parallel_tool_calls');
   if (parallel !== false) return choice;
-  if (toolCount === 0) {
+  if (toolCount === 0 || choice?.mode === 'none') {
     ignored.add(fields.at('parallel_tool_calls'));
     return choice;
   }

@@ -9,6 +9,7 @@
 import { FieldProblem, Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
@@ -39,7 +40,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
-  else if (type === 'function_call') draft.takePart(readCall(item), item.path);
+  else if (type === 'function_call') draft.takePart(readCall(item, draft.budget), item.path);
   else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', ignored)}`);
   else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
@@ -109,9 +110,9 @@ function readTextPart(value: JsonValue, path: Path, ignored: Ignored): string {
   return text;
 }
 
-function readCall(item: Fields): AssistantPart {
+function readCall(item: Fields, budget: JsonBudget): AssistantPart {
   const id = item.requiredText('call_id');
-  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item), state: undefined };
+  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item, budget), state: undefined };
 }
 
 /** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */
@@ -136,7 +137,7 @@ function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
 function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   item.any('summary');
   item.any('content');
-  const states = carriedStates(item.string('encrypted_content') ?? '', draft.stateBudget);
+  const states = carriedStates(item.string('encrypted_content') ?? '', draft.budget);
   if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
   if (states !== undefined) draft.takeStates(states);
   else if (item.path !== undefined) ignored.add(item.path);
@@ -145,8 +146,8 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
 /** A conversation while it is put together from items, in their order. */
 class ConversationDraft {
   readonly places: Places;
-  /** Shared by all that the items carry. */
-  readonly stateBudget = createJsonBudget();
+  /** Shared by all that the items carry and by the arguments of all calls. */
+  readonly budget = createJsonBudget();
   readonly #system: string[] = [];
   readonly #turns: Turn[] = [];
   /** The assistant's turn, as long as items add to it. */

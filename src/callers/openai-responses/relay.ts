@@ -12,12 +12,14 @@ import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../.
 import { Failure } from '../../core/failure.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, memberOf, OPAQUE, sourceOf, storedAt, withMembers } from '../relay.ts';
 import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
-  stored: new Set(['previous_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id']),
+  stored: new Set(['previous_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id', 'skill_id']),
+  storedById: new Set(['conversation', 'prompt']),
+  opaque: new Set([...OPAQUE, 'metadata', 'client_metadata']),
 } as const;
 
 export const RESPONSES_RELAY: DialectRelay = {
@@ -26,16 +28,17 @@ export const RESPONSES_RELAY: DialectRelay = {
   encode,
   renderReply: (raw) => raw,
   createFrames: (facts) => new ResponseEvents(facts),
+  relaysDeclined: false,
 };
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
   const source = sourceOf(request);
   const changes = commonChanges(request, source, model, rules, FIELDS);
   if (changes instanceof Failure) return changes;
-  const stored = rules.allowsStored ? undefined : storedObject(source.entries);
+  const input = source.entries.get('input');
+  const stored = rules.allowsStored ? undefined : storedItem(input);
   if (stored !== undefined) return stored;
   const ignored = new Ignored();
-  const input = source.entries.get('input');
   if (input instanceof JsonArray) {
     const kept = input.items.filter((item, index) => {
       if (!isOwnReasoning(item)) return true;
@@ -47,19 +50,31 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   return { body: withMembers(source, changes), ignored: ignored.paths };
 }
 
-/** References that are objects: to a conversation, a prompt, an item. */
-function storedObject(entries: ReadonlyMap<string, JsonValue>): Failure | undefined {
-  for (const name of ['conversation', 'prompt']) {
-    if (typeof memberOf(entries.get(name), 'id') === 'string') return storedFailure(`${name}.id`);
-  }
-  const input = entries.get('input');
+/** The failure for the first item that says nothing but which stored one it is. */
+function storedItem(input: JsonValue | undefined): Failure | undefined {
   const items = input instanceof JsonArray ? input.items : [];
-  const at = items.findIndex((item) => memberOf(item, 'type') === 'item_reference');
-  return at === -1 ? undefined : storedFailure(`input[${at}]`);
+  const at = items.findIndex(isReference);
+  if (at === -1) return undefined;
+  const isReasoning = memberOf(items[at], 'type') === 'reasoning';
+  const place = { parent: { parent: undefined, key: 'input' }, key: at };
+  return storedAt(place, isReasoning ? ': ask for sealed reasoning, `include: ["reasoning.encrypted_content"]`, and send that' : '');
 }
 
-function storedFailure(place: string): Failure {
-  return new Failure('unsupported', `${place}: refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)`);
+/** What an item of a type holds by which its `id` is of no use; the type of a reference may be left out. */
+const SELF_CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['item_reference', []],
+  ['reasoning', ['encrypted_content', 'content']],
+  ['image_generation_call', ['result']],
+]);
+
+function isReference(item: JsonValue): boolean {
+  const type = memberOf(item, 'type') ?? ((memberOf(item, 'role') ?? null) === null ? 'item_reference' : 'message');
+  const holds = typeof type === 'string' ? SELF_CONTAINED.get(type) : undefined;
+  return holds !== undefined && typeof memberOf(item, 'id') === 'string' && !holds.some((name) => isFilled(memberOf(item, name)));
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return value instanceof JsonArray ? value.items.length > 0 : typeof value === 'string' && value !== '';
 }
 
 function isOwnReasoning(item: JsonValue): boolean {

@@ -32,6 +32,9 @@ const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
 /** Finish reasons that mean the host broke down (DeepSeek; Mistral and OpenRouter). */
 const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resource', 'error']);
 
+/** The most that OpenAI makes of one request. */
+const CHOICES_MAX = 128;
+
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
 export function decodeChatBody(provider: string, profile: HostProfile, body: string): ChatReply | Failure {
   const json = parseLenient(body);
@@ -65,6 +68,8 @@ export class ReplyDraft {
   #isRefused = false;
   #isStopMatched = false;
   #finishReason: string | undefined;
+  /** Indexes of choices besides the first that have no finish reason yet: nothing else of them is read. */
+  readonly #unfinished = new Set<number>();
   #usage: Usage | undefined;
   #unreadable: Failure | undefined;
 
@@ -79,9 +84,9 @@ export class ReplyDraft {
     return this.#hasMessage;
   }
 
-  /** Whether a finish reason has come: the terminal signal of this format. */
+  /** Whether a finish reason has come, for every choice that was begun: the terminal signal of this format. */
   get isFinished(): boolean {
-    return this.#finishReason !== undefined;
+    return this.#finishReason !== undefined && this.#unfinished.size === 0;
   }
 
   /** The failure once more has come than is kept, or what cannot be read to be kept. */
@@ -110,10 +115,19 @@ export class ReplyDraft {
       this.#takeMessage(message, source, sink);
       if (source.isUnreadable) this.#unreadable = unreadableReply(this.#provider, text, 'the reply is not strict JSON');
     }
-    const reason = field(choice, 'finish_reason');
-    if ((typeof reason === 'string' && reason !== '') || typeof reason === 'number') this.#finishReason = String(reason);
+    this.#finishReason = reasonOf(choice) ?? this.#finishReason;
+    if (choices.length > (at === -1 ? 0 : 1)) this.#noteOthers(choices);
     // vLLM names the stop string that matched; a number there is a token.
     if (textField(choice, 'stop_reason') !== undefined) this.#isStopMatched = true;
+  }
+
+  #noteOthers(choices: readonly unknown[]): void {
+    for (const choice of choices) {
+      const index = field(choice, 'index');
+      if (typeof index !== 'number' || index === 0) continue;
+      if (reasonOf(choice) !== undefined) this.#unfinished.delete(index);
+      else if (this.#unfinished.size < CHOICES_MAX) this.#unfinished.add(index);
+    }
   }
 
   #takeMessage(message: unknown, source: MessageSource, sink: DeltaSink): void {
@@ -212,6 +226,11 @@ export class ReplyDraft {
       reasoningDetails: this.#details.raw,
     };
   }
+}
+
+function reasonOf(choice: unknown): string | undefined {
+  const reason = field(choice, 'finish_reason');
+  return (typeof reason === 'string' && reason !== '') || typeof reason === 'number' ? String(reason) : undefined;
 }
 
 /** Hosts that send one choice leave its index out, or write null. */

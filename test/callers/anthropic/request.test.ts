@@ -424,6 +424,19 @@ test('a refused field that asks for nothing is left out and named, as is one tha
   ]);
 });
 
+test('that at most one call may be made is left out and named where none can be', () => {
+  const one = { disable_parallel_tool_use: true };
+  for (const [tools, choice] of [[[], { type: 'auto', ...one }], [[tool('f')], { type: 'none', ...one }]] as const) {
+    const { request, ignored } = translate({ messages: [HI], tools, tool_choice: choice });
+    deepEqual(request.toolChoice, { mode: choice.type, parallel: undefined });
+    deepEqual(ignored, ['tool_choice.disable_parallel_tool_use']);
+  }
+});
+
+test('an answer of no tokens is refused, since a chat would have it without a limit', () => {
+  equal(refusal({ messages: [HI], max_tokens: 0 }), 'unsupported: max_tokens: an answer of no tokens cannot be asked for');
+});
+
 test('unknown fields of messages, blocks, tools and choices are left out and named, beyond twenty counted', () => {
   const { ignored } = translate({
     system: [{ type: 'text', text: 'S', cache_control: {} }],

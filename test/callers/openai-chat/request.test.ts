@@ -123,6 +123,7 @@ test('parallel_tool_calls says whether a turn may make several calls, where ther
   assert.deepEqual(requestOf({ tools, parallel_tool_calls: false }).toolChoice, { mode: 'auto', parallel: false });
   assert.deepEqual(requestOf({ tools, parallel_tool_calls: false, tool_choice: 'required' }).toolChoice, { mode: 'required', parallel: false });
   assert.equal(requestOf({ parallel_tool_calls: false }).toolChoice, undefined);
+  assert.deepEqual(requestOf({ tools, parallel_tool_calls: false, tool_choice: 'none' }).toolChoice, { mode: 'none', parallel: undefined });
 });
 
 test('a file of a user is a document', () => {
@@ -234,8 +235,17 @@ test('a Chat Completions request is refused for what would change the answer, by
     [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text, image_url and file are taken'],
     [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].type: only text is taken here'],
     [{ messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', id: 'c' }] }] }, 'messages[0].tool_calls[0].type: only calls of functions are taken'],
+    [{ messages: [{ role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }] }, 'messages[0].function_call: use `tool_calls`'],
+    [{ messages: [{ role: 'assistant', content: null, audio: { id: 'audio_1' } }] }, 'messages[0].audio: no answers are stored here: send what was said as `content`'],
   ];
   for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `unsupported: ${sentence}`);
+});
+
+test('the arguments of all calls hold no more values together than a body may', () => {
+  const args = `{"a":[${'0,'.repeat(60_000)}0]}`;
+  const calls = ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'n', arguments: args } }));
+  const refusal = refusalOf({ messages: [USER, { role: 'assistant', tool_calls: calls }] });
+  assert.equal(refusal, 'bad_request: messages[1].tool_calls[1].function.arguments: the calls hold more than 100000 values');
 });
 
 test('a Chat Completions request that makes no sense is a bad_request that names the place', () => {

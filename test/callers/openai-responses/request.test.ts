@@ -255,6 +255,12 @@ test('a Responses request that makes no sense is a bad_request that names the pl
   for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `bad_request: ${sentence}`);
 });
 
+test('the arguments of all calls hold no more values together than a body may', () => {
+  const args = `{"a":[${'0,'.repeat(60_000)}0]}`;
+  const calls = ['a', 'b'].map((id) => ({ type: 'function_call', call_id: id, name: 'n', arguments: args }));
+  assert.equal(refusalOf({ input: [user('Hi'), ...calls] }), 'bad_request: input[2].arguments: the calls hold more than 100000 values');
+});
+
 test('a reference to an item is refused with what to do instead', () => {
   assert.equal(
     refusalOf({ input: [user('Hi'), { type: 'item_reference', id: 'rs_1' }] }),

@@ -125,7 +125,7 @@ test('whole calls of different names on one constant index are told apart', () =
 });
 
 test('arguments as an object keep their digits in a stream too', () => {
-  const data = '{"choices":[{"index":1,"delta":{}},{"index":0,"delta":{"tool_calls":[null,{"id":"a","function":{"name":"f","arguments":{"n":1.0}}}]},"finish_reason":"tool_calls"}]}';
+  const data = '{"choices":[{"index":1,"delta":{},"finish_reason":"stop"},{"index":0,"delta":{"tool_calls":[null,{"id":"a","function":{"name":"f","arguments":{"n":1.0}}}]},"finish_reason":"tool_calls"}]}';
   const [part] = good(endOf(decodeChunks(openai, [Buffer.from(`data: ${data}\n\n`)]))).parts;
   assert.ok(part?.type === 'tool_call');
   assert.equal(part.arguments.text, '{"n":1.0}');

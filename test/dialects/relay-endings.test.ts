@@ -1,0 +1,118 @@
+/** How relayed answers end, whatever the provider does at their ends: told apart by what callers and operators see. */
+
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { environmentFor, startUpstream } from '../faults/upstream.ts';
+import { startGateway } from '../running-gateway.ts';
+import type { RunningGateway } from '../running-gateway.ts';
+import { until } from '../streams/wires.ts';
+import { brokenText } from './dialect-clients.ts';
+
+const CHAT = { model: 'openai/m', messages: [{ role: 'user', content: 'hi' }], stream: true };
+const MESSAGES = { model: 'anthropic/m', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], stream: true };
+const RESPONSES = { model: 'openai/m', input: 'hi', stream: true };
+
+function chunk(delta: object, finish: string | null = null, index = 0): string {
+  return `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', model: 'm', choices: [{ index, delta, finish_reason: finish }] })}\n\n`;
+}
+
+const HI = chunk({ role: 'assistant', content: 'Hi' });
+const STOP = chunk({}, 'stop');
+const DONE = 'data: [DONE]\n\n';
+
+const MESSAGE = [
+  '{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}',
+  '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+  '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}',
+  '{"type":"content_block_stop","index":0}',
+  '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}',
+  '{"type":"message_stop"}',
+];
+
+function namedEvents(datas: readonly string[]): string {
+  return datas.map((data) => `event: ${(JSON.parse(data) as { type: string }).type}\ndata: ${data}\n\n`).join('');
+}
+
+/** A gateway whose providers all answer so. */
+async function startAnswering(t: TestContext, answer: (response: ServerResponse) => void): Promise<RunningGateway> {
+  const upstream = await startUpstream(t, answer);
+  return startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0' });
+}
+
+function streamed(text: string): (response: ServerResponse) => void {
+  return (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text);
+}
+
+test('a stream that is complete when its bytes end, and says so by nothing else, ends in order', async (t) => {
+  const gateway = await startAnswering(t, streamed(HI + STOP));
+  assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), HI + STOP);
+});
+
+test('a stream that the provider cut is told as its failure, and not as a caller who hung up', async (t) => {
+  const gateway = await startAnswering(t, streamed(HI));
+  await brokenText(await gateway.post('/v1/chat/completions', CHAT));
+  const lineOf = (): Readonly<Record<string, unknown>> | undefined => gateway.logLines.find(({ route }) => route === 'chat_completions');
+  await until(() => lineOf() !== undefined);
+  const line = lineOf();
+  assert.deepEqual([line?.['level'], line?.['status'], line?.['kind'], line?.['ended']], ['warn', 200, 'server', undefined]);
+  const metrics = await (await gateway.get('/metrics')).text();
+  assert.doesNotMatch(metrics, /^gateway_caller_disconnects_total\{.*\} [1-9]/m);
+});
+
+test('what a provider says behind the end of its answer is not passed on', async (t) => {
+  const error = '{"type":"error","error":{"type":"overloaded_error","message":"prose-canary"}}';
+  const gateway = await startAnswering(t, (response) => {
+    const isMessages = response.req.url?.endsWith('/messages') === true;
+    streamed(isMessages ? `${namedEvents(MESSAGE)}event: error\ndata: ${error}\n\n` : `${HI}${STOP}${DONE}data: ${error}\n\n`)(response);
+  });
+  assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), HI + STOP + DONE);
+  const text = await (await gateway.post('/v1/messages', MESSAGES)).text();
+  assert.ok(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'), text);
+});
+
+test('the events of a host that leaves their names out have them, since clients skip nameless ones', async (t) => {
+  const gateway = await startAnswering(t, streamed(MESSAGE.map((data) => `data: ${data}\n\n`).join('')));
+  const text = await (await gateway.post('/v1/messages', MESSAGES)).text();
+  assert.equal(text, namedEvents(MESSAGE).replace('"model":"m"', '"model":"anthropic/m"'));
+});
+
+test('the usage that only the gateway asked for is not passed on, however it is spaced', async (t) => {
+  const usage = 'data: {"id": "c1", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6, "total_tokens": 11}}\n\n';
+  const gateway = await startAnswering(t, streamed(HI + STOP + usage + DONE));
+  assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), HI + STOP + DONE);
+  const asking = { ...CHAT, stream_options: { include_usage: true } };
+  assert.equal(await (await gateway.post('/v1/chat/completions', asking)).text(), HI + STOP + usage + DONE);
+});
+
+test('a stream of several choices is complete only when all of them are', async (t) => {
+  const second = chunk({ content: 'Ho' }, null, 1);
+  const body = { ...CHAT, n: 2 };
+  const cut = await startAnswering(t, streamed(HI + second + STOP));
+  await brokenText(await cut.post('/v1/chat/completions', body));
+  const frames = HI + second + STOP + chunk({}, 'stop', 1) + DONE;
+  const whole = await startAnswering(t, streamed(frames));
+  assert.equal(await (await whole.post('/v1/chat/completions', body)).text(), frames);
+});
+
+test('events before the answer itself are held up to a limit', async (t) => {
+  const event = `event: response.web_search_call.searching\ndata: {"type":"response.web_search_call.searching","padding":"${'x'.repeat(1024 * 1024)}"}\n\n`;
+  const gateway = await startAnswering(t, (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const more = (): void => {
+      if (!response.destroyed) response.write(event, more);
+    };
+    more();
+  });
+  const response = await gateway.post('/v1/responses', RESPONSES);
+  assert.equal(response.status, 502);
+  assert.match(await response.text(), /before its answer begins/);
+});
+
+test('an answer that was declined is relayed whole, with what it cost and why', async (t) => {
+  const refused = '{"id":"msg_1","type":"message","role":"assistant","model":"anthropic/m","content":[],"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber"},"usage":{"input_tokens":7,"output_tokens":1}}';
+  const gateway = await startAnswering(t, (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(refused.replace('anthropic/m', 'm')));
+  const response = await gateway.post('/v1/messages', { ...MESSAGES, stream: false });
+  assert.deepEqual([response.status, await response.text()], [200, refused]);
+});
