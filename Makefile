@@ -8,17 +8,18 @@ help: ## print this list
 TESTS = $(shell find test -name '*.test.ts' | grep -E '$(ONLY)' | sort)
 # Most tests wait for sockets rather than compute, so more of them run at once than there are usual cores. The time limit is
 # for a test, or a file, that hangs, and far beyond what any takes.
-RUN_TESTS = node --import tsx --test --test-concurrency=4 --test-timeout=900000 --test-reporter=./test/reporter.mjs \
+RUN_TESTS = node --import tsx --test --test-concurrency=5 --test-timeout=900000 --test-reporter=./test/reporter.mjs \
 	$(foreach group,$(GROUPS),$(if $(TOGETHER_$(group)),test/all-of/$(group).ts)) $(APART)
 # A process costs most of a second before its first test, and what has run before runs several times faster: the files of a
 # group of rooms share a process, one after another. Root files, rooms that are not named here, and what mocks the clock beside
 # sockets have a process a file: sockets that earlier tests left behind would lose their timers. The runner sorts the files by
 # name, so that the groups, which take longest, begin first.
-GROUPS = codecs faults programs wires
+GROUPS = codecs doors faults programs wires
 TOGETHER_codecs = $(call rooms,base callers config core loops providers)
 TOGETHER_faults = $(filter-out $(CLOCKS),$(call rooms,faults))
 TOGETHER_programs = $(call rooms,clients e2e embedded operate)
-TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,dialects http sandbox streams upstream))
+TOGETHER_doors = $(filter-out $(CLOCKS),$(call rooms,dialects http))
+TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,sandbox streams upstream))
 CLOCKS = $(shell grep -l 'mock\.timers' $(TESTS))
 APART = $(filter-out $(foreach group,$(GROUPS),$(TOGETHER_$(group))), $(TESTS))
 rooms = $(filter $(foreach room,$(1),test/$(room)/%), $(TESTS))
