@@ -105,8 +105,10 @@ async function examine(provider: Provider, practice: Practice): Promise<Diagnosi
   const startedAtMs = performance.now();
   const models = await timed(() => gateway.models(provider, context));
   const answer = chat === undefined || isCut(models.outcome, provider, practice) ? undefined : await timed(() => askForChat(provider, models.outcome, practice, context));
+  const model = answer?.outcome;
+  const json = typeof model === 'string' ? await timed(() => askForJson(provider, model, practice, context)) : undefined;
   clearTimeout(timer);
-  const checks = checksOf(provider, startedAtMs, models, answer, practice);
+  const checks = checksOf(provider, startedAtMs, models, answer, json, practice);
   return { provider: provider.name, ok: checks.every(({ ok }) => ok), checks };
 }
 
@@ -140,16 +142,26 @@ async function askForChat(
   return failure;
 }
 
+/** Whether a model answers by a schema. What comes back is cut short, and nobody's business. */
+async function askForJson(provider: Provider, model: string, { gateway }: Practice, context: CallContext): Promise<true | Failure> {
+  const output = { type: 'json', schema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'], additionalProperties: false } };
+  const request = decodeChatRequest(Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', text: 'Hi' }], max_tokens: Math.max(...TOKENS_ASKED), output })));
+  const call = request instanceof Failure ? request : provider.adapter.encodeChat(request, false);
+  const reply = call instanceof Failure ? call : await gateway.complete(provider, call, context);
+  return reply instanceof Failure && reply.kind !== 'refusal' ? reply : true;
+}
+
 function checksOf(
   provider: Provider,
   startedAtMs: number,
   models: Examined<readonly ModelInfo[]>,
   answer: Examined<string> | undefined,
+  json: Examined<true> | undefined,
   practice: Practice,
 ): readonly Check[] {
   const way = wayChecks(provider, startedAtMs, practice);
   const broken = models.outcome instanceof Failure ? brokenAt(models.outcome, provider, practice) : 'key';
-  if (!(models.outcome instanceof Failure) || broken === 'key') return [...way, ...answerChecks(provider, models, answer, practice)];
+  if (!(models.outcome instanceof Failure) || broken === 'key') return [...way, ...answerChecks(provider, models, answer, json, practice)];
   return [...way.slice(0, way.findIndex(({ check }) => check === broken)), failedCheck(broken, models.ms, models.outcome, provider, practice)];
 }
 
@@ -183,6 +195,7 @@ function answerChecks(
   provider: Provider,
   { outcome: models, ms }: Examined<readonly ModelInfo[]>,
   answer: Examined<string> | undefined,
+  json: Examined<true> | undefined,
   practice: Practice,
 ): readonly Check[] {
   const checks: Check[] = [];
@@ -193,6 +206,10 @@ function answerChecks(
   else checks.push(failedCheck('key', ms, models, provider, practice));
   if (answer?.outcome instanceof Failure) checks.push(failedCheck('chat', answer.ms, answer.outcome, provider, practice));
   else if (answer !== undefined) checks.push({ check: 'chat', ok: true, ms: answer.ms, detail: `${plain(answer.outcome, practice.redact)} answered` });
+  if (json !== undefined) {
+    // Never a fault: chats that ask for no schema are served.
+    checks.push({ check: 'json', ok: true, ms: json.ms, detail: json.outcome instanceof Failure ? `not by a schema: ${shown(json.outcome, practice)}` : 'answers by a schema' });
+  }
   return [...checks, ...clockChecks(practice.lookout.seenOf(provider.name))];
 }
 

@@ -8,10 +8,10 @@ import { compatRow, PROVIDER_ROWS } from '../providers/index.ts';
 import { CERTIFICATE_CODE } from '../upstream/transport-failure.ts';
 
 /** What is checked of a provider, in this order. */
-export type CheckName = 'name' | 'proxy' | 'connect' | 'tls' | 'key' | 'chat' | 'clock';
+export type CheckName = 'name' | 'proxy' | 'connect' | 'tls' | 'key' | 'chat' | 'json' | 'clock';
 
 /** Those that fail because a call does. */
-export type FailedCheckName = Exclude<CheckName, 'clock'>;
+export type FailedCheckName = Exclude<CheckName, 'json' | 'clock'>;
 
 /** Where a provider's settings come from. */
 export type Origin = {

@@ -88,12 +88,13 @@ test('every provider that answers is good, by real calls: its models, and one to
       'tls ok: none: the base URL is http',
       'key ok: accepted; 3 models',
       'chat ok: fake-chat answered',
+      'json ok: answers by a schema',
     ]);
     for (const check of checks) assert.ok(Object.keys(check).every((key) => ['check', 'ok', 'ms', 'detail'].includes(key)));
   }
   const chats = sandbox.calls.filter(({ method }) => method === 'POST');
-  assert.equal(chats.length, 4);
-  for (const { body } of chats) assert.match(body, /"(?:max_tokens|max_completion_tokens|maxOutputTokens)":1\b/);
+  assert.equal(chats.length, 8);
+  for (const { body } of chats) assert.match(body, /"(?:max_tokens|max_completion_tokens|maxOutputTokens)":(?:1|16)\b/);
 });
 
 test('without a wish for a chat nothing is asked that could cost', async (t) => {
@@ -301,7 +302,17 @@ describe('a chat', () => {
     });
     const checks = await checksOf({ ...OPENAI, OPENAI_BASE_URL: baseUrl.origin }, { chat: ASK_MODELS });
     assert.ok(linesOf(checks).includes('chat ok: m-2 answered'));
-    assert.deepEqual(asked, ['m-1 1', 'm-2 1', 'm-2 16']);
+    // The last is asked to answer by a schema.
+    assert.deepEqual(asked, ['m-1 1', 'm-2 1', 'm-2 16', 'm-2 16']);
+  });
+
+  test('that answers but by no schema says so, and is no fault', async (t) => {
+    const { baseUrl } = await startServer(t, (line, body) => (line.startsWith('GET') ? okResponse(MODELS) : body.includes('json_schema') ? failure(400) : okResponse(CHAT)));
+    const refused = await reportOn({ ...OPENAI, OPENAI_BASE_URL: baseUrl.origin }, { chat: ASK_MODELS });
+    assert.equal(refused.ok, true);
+    assert.ok(linesOf(refused.providers[0]?.checks ?? []).includes('json ok: not by a schema: openai refused the request as malformed (HTTP 400)'));
+    const none = await reportOn({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_COMPAT_BASE_URL: baseUrl.origin, GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'none' }, { chat: ASK_MODELS });
+    assert.match(linesOf(none.providers[0]?.checks ?? []).join('\n'), /json ok: not by a schema: output/);
   });
 
   test('that five models refuse fails, and the remedy asks for a name', async (t) => {
@@ -319,6 +330,7 @@ describe('a chat', () => {
     assert.deepEqual(linesOf(checks).slice(4), [
       "key ok: accepted for the chat, although openai rejected the gateway's credential (HTTP 403)",
       'chat ok: m-9 answered',
+      'json ok: answers by a schema',
     ]);
     assert.match(server.requests[1]?.body ?? '', /"m-9"/);
   });
