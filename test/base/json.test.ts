@@ -304,7 +304,7 @@ for (const [what, textOf] of Object.entries(TEXTS_OF_VALUES)) {
 }
 
 test('limitPassed never counts fewer values than parseReplied, so that the one tells why the other refused', () => {
-  for (const text of ['[]', '[[],[]]', '{"a":[{},{}]}', '0']) {
+  for (const text of ['[]', '{"a":[{},{}]}']) {
     const many = `[${`${text},`.repeat(JSON_REPLIED_VALUES_MAX)}${text}`;
     assert.ok(parseReplied(many) instanceof JsonProblem);
     assert.equal(limitPassed(many), 'its JSON has more than 1000000 values', text);

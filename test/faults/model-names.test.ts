@@ -7,8 +7,8 @@ import { FUZZERS, GEMINI_PATH, randomModelName } from '../fuzz/fuzzers.ts';
 import { startGateway, user } from '../running-gateway.ts';
 import { answerJson, environmentFor, inParallel, PROVIDERS, startUpstream } from './upstream.ts';
 
-test('10,000 names stay in their place of every adapter\'s path', () => {
-  for (let seed = 1; seed <= 10_000; seed += 1) FUZZERS['modelNames']?.(createRandom(seed), []);
+test('2,000 names stay in their place of every adapter\'s path', () => {
+  for (let seed = 1; seed <= 2000; seed += 1) FUZZERS['modelNames']?.(createRandom(seed), []);
 });
 
 const NAMES = ['..', '.', '%2e%2e', '../../v1/files?key=', 'a#b', 'a?key=x', 'models/..', 'models/../../x', '//host/x', 'http://host/', 'x:countTokens', 'x\r\nhost: y', '\0'];

@@ -5,7 +5,7 @@ import { createRandom } from '../base/random.ts';
 import { FUZZERS } from './fuzzers.ts';
 import { collectSeeds } from './seeds.ts';
 
-const CASES = 300;
+const CASES = 150;
 const seeds = await collectSeeds();
 
 for (const [name, fuzz] of Object.entries(FUZZERS)) {

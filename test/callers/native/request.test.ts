@@ -630,29 +630,29 @@ function isRefusedSafely(bytes: Buffer): boolean {
   return true;
 }
 
-test('decodeChatRequest returns a value or a safe failure for 4000 bodies with damaged bytes', () => {
+test('decodeChatRequest returns a value or a safe failure for 2000 bodies with damaged bytes', () => {
   const random = createRandom(1);
   const good = Buffer.from(everything);
   let refusals = 0;
-  for (let round = 0; round < 4000; round += 1) {
+  for (let round = 0; round < 2000; round += 1) {
     const bytes = Buffer.from(good);
     for (let edits = 1 + random(3); edits > 0; edits -= 1) bytes[random(bytes.length)] = random(256);
     const end = random(4) === 0 ? random(bytes.length) : bytes.length;
     if (isRefusedSafely(bytes.subarray(0, end))) refusals += 1;
   }
-  ok(refusals > 2000 && refusals < 4000, `${refusals} refusals`);
+  ok(refusals > 1000 && refusals < 2000, `${refusals} refusals`);
 });
 
-test('decodeChatRequest returns a value or a safe failure for 4000 bodies with values of other types', () => {
+test('decodeChatRequest returns a value or a safe failure for 2000 bodies with values of other types', () => {
   const random = createRandom(2);
   const substitutes = [null, true, 0, -1.5, 1e300, '', CANARY, [], [CANARY], {}, { key: CANARY }, { type: CANARY }];
   let refusals = 0;
-  for (let round = 0; round < 4000; round += 1) {
+  for (let round = 0; round < 2000; round += 1) {
     const mutated: unknown = JSON.parse(everything);
     replaceSomewhere(mutated as Record<string, unknown>, substitutes[random(substitutes.length)], random);
     if (isRefusedSafely(Buffer.from(JSON.stringify(mutated)))) refusals += 1;
   }
-  ok(refusals > 2000 && refusals < 4000, `${refusals} refusals`);
+  ok(refusals > 1000 && refusals < 2000, `${refusals} refusals`);
 });
 
 /** Walks down at random and replaces, removes or adds one member. */

@@ -87,7 +87,7 @@ for (const [what, error, kind, isRetried] of [
 test('decodeFailure never throws', () => {
   const random = randomFrom(2);
   const source = errorBody(429, 'RESOURCE_EXHAUSTED', [{ retryDelay: '1.5s' }, { violations: [{ quotaId: 'PerDay' }] }, { fieldViolations: [{ field: 'a' }] }]);
-  for (let i = 0; i < 10_000; i += 1) {
+  for (let i = 0; i < 4000; i += 1) {
     const chars = [...source];
     for (let edit = 0; edit < 1 + random(4); edit += 1) chars.splice(random(chars.length), random(6), String.fromCharCode(random(128)));
     const failure = adapter.decodeFailure(300 + random(300), chars.join(''));

@@ -353,7 +353,7 @@ const fuzzer = (seed: number) => {
 
 test('whatever the frames and bodies, decoding throws nothing and ends once', () => {
   const { next, frame } = fuzzer(11);
-  for (let round = 0; round < 5000; round += 1) {
+  for (let round = 0; round < 2500; round += 1) {
     const deltas: Delta[] = [];
     const sink = (delta: Delta): void => void deltas.push(delta);
     const decoder = responses.createStreamDecoder();
@@ -372,7 +372,7 @@ test('whatever the frames and bodies, decoding throws nothing and ends once', ()
 test('what any reply carries can go back', () => {
   const { frame } = fuzzer(23);
   let carried = 0;
-  for (let round = 0; round < 5000; round += 1) {
+  for (let round = 0; round < 2500; round += 1) {
     const reply = responses.decodeChat(JSON.stringify((frame() as { response?: unknown } | null)?.response ?? null));
     if (reply instanceof Failure) continue;
     carried += reply.parts.filter(({ state }) => state !== undefined).length;
