@@ -47,7 +47,7 @@ ifdef ONLY
 	@[ -n '$(TESTS)' ] || { echo 'no test file matches $(ONLY)' >&2; exit 1; }
 	@$(RUN_TESTS)
 else
-	@echo '$(words $(TESTS)) test files: under three minutes on two idle cores. Failures are printed as they come, then a summary.'
+	@echo '$(words $(TESTS)) test files: three minutes at most on two idle cores. Failures are printed as they come, then a summary.'
 	@npx c8 --src src --all --include 'src/**' --exclude src/demo.ts --reporter text-summary --reporter lcov \
 		--check-coverage --lines 95 --branches 90 $(RUN_TESTS)
 endif
