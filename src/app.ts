@@ -9,6 +9,7 @@ import { DIALECTS } from './callers/index.ts';
 import { changedProxies, changedSecrets, secretsOf, withSecretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
+import { DEFAULT_CALLER } from './core/caller.ts';
 import { createCalls } from './embedded/calls.ts';
 import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -35,9 +36,6 @@ const SHORT_LAST_WORDS_MS = 100;
 /** Once their connections are closed: time for the exchanges to be logged. */
 const REPORTS_MS = 50;
 const IDLE_CHECK_MS = 20;
-
-/** Who calls from within and is not named. */
-const DEFAULT_CALLER = 'default';
 
 /** What the app takes from outside. */
 export type AppSurroundings = {
@@ -138,7 +136,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       gateway,
       // New keys may see other models.
       modelLists: new ModelLists({
-        fetch: (provider, context) => gateway.models(provider, context),
+        ask: (provider, context) => gateway.models(provider, context),
         onFailure: ({ name }, failure, requestId) =>
           log.warn('the models of a provider cannot be listed', { request_id: requestId, provider: name, kind: failure.kind, error: sentences.sentence(failure) }),
         requestTimeoutMs: current.requestTimeoutMs,

@@ -7,7 +7,9 @@
 
 import { bounded } from './redact.ts';
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+/** From the least to the most important. */
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** Undefined fields are left out. */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -35,7 +37,10 @@ export type LogSettings = {
 /** Longer strings are cut, so that a line has a bounded length. */
 const STRING_CHARS_MAX = 1024;
 
-const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
+/** Whether lines of a level are written where `least` is the least that is. */
+export function isAtLeast(level: LogLevel, least: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(least);
+}
 
 /** The names of routes fit in, so that what follows them stands in a column. */
 const MESSAGE_WIDTH = 11;
@@ -46,7 +51,7 @@ const COLOUR: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 
 export function createLog(settings: LogSettings): Log {
   const now = settings.now ?? (() => new Date());
   const render = settings.format === 'json' ? renderJsonLine : settings.isColoured === true ? renderColoured : renderText;
-  const isEnabled = (level: LogLevel): boolean => RANK[level] >= RANK[settings.level];
+  const isEnabled = (level: LogLevel): boolean => isAtLeast(level, settings.level);
   const write = (level: LogLevel, message: string, fields: LogFields): void => {
     if (isEnabled(level)) settings.write(render(now().toISOString(), level, message, fields));
   };

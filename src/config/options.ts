@@ -5,9 +5,11 @@
  * there is one, the nearest known name; never a value that could be a secret.
  */
 
+import { LOG_LEVELS } from '../base/log.ts';
 import { nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
+import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { BASE_URL, Environment, PROVIDER_NAME, quoted, SECRET } from './environment.ts';
 import type { SettingType } from './environment.ts';
 import { configFrom, loadConfig, placeOf, providerFrom, readSettings, SETTINGS, STRUCTURED_OUTPUT, warnIfShort } from './settings.ts';
@@ -28,9 +30,7 @@ export const OF_A_PROCESS = {
 
 /** What is no setting. The functions among these are nobody's business here. */
 const OTHER_OPTIONS = ['providers', 'callers', 'fetch', 'log', 'authenticate'];
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error'];
 const PROVIDER_OPTIONS = ['key', 'baseUrl', 'like', 'structuredOutput'];
-const LABEL = /^[\w.-]{1,64}$/;
 /** The provider of the operator's own host, which has no name of its own. */
 const COMPAT = 'compat';
 
@@ -174,7 +174,7 @@ function refuseUnknown(source: Source, before: string, object: Options, known: r
     if (known.includes(name)) continue;
     const meant = nearest(name, known);
     const hint = advice(name) ?? (meant === undefined ? undefined : `did you mean ${meant}?`);
-    source.problems.push(`${before}${/^[\w.-]{1,64}$/.test(name) ? name : quoted(name)}: there is no such option${hint === undefined ? '' : `; ${hint}`}`);
+    source.problems.push(`${before}${shownName(name)}: there is no such option${hint === undefined ? '' : `; ${hint}`}`);
   }
 }
 
@@ -195,14 +195,19 @@ function checkFunctions(source: Source, options: Options): void {
   }
 }
 
+/** A name that somebody made up, as a path shows it. */
+function shownName(name: string): string {
+  return /^[\w.-]{1,64}$/.test(name) ? name : quoted(name);
+}
+
 /** Labels are shown, tokens never. */
 function callersFrom(source: OptionSource, value: unknown): Config['callers'] {
   const callers: Config['callers'][number][] = [];
   for (const [label, token] of entriesOf(source, 'callers', value, 'a token by each label')) {
     // A label that is none could be a token in the wrong place.
-    const path = LABEL.test(label) ? `callers.${label}` : `callers, entry ${callers.length + 1}`;
-    if (!LABEL.test(label)) {
-      source.problems.push(`${path}: expected a label of up to 64 letters, digits, ".", "_" or "-"`);
+    const path = isCallerLabel(label) ? `callers.${label}` : `callers, entry ${callers.length + 1}`;
+    if (!isCallerLabel(label)) {
+      source.problems.push(`${path}: expected ${CALLER_LABEL}`);
       continue;
     }
     const secret = source.parse(path, token, SECRET);
@@ -227,7 +232,7 @@ function providersFrom(
     source.problems.push('providers: required; e.g. { anthropic: { key } }');
   }
   const providers = entries.flatMap(([name, given]) => {
-    const path = `providers.${/^[\w.-]{1,64}$/.test(name) ? name : quoted(name)}`;
+    const path = `providers.${shownName(name)}`;
     if (PROVIDER_NAME.parse(name) === undefined) {
       source.problems.push(`${path}: expected a name of ${PROVIDER_NAME.expects}`);
       return [];

@@ -8,12 +8,14 @@
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
 import { renderDuration } from '../base/duration.ts';
+import { LOG_LEVELS } from '../base/log.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { nearest } from '../base/nearest.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { Secret } from '../base/secret.ts';
 import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
+import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
@@ -98,7 +100,7 @@ export const SETTINGS = [
     meaning: 'On SIGTERM or SIGINT: from unready until the listener closes.' },
   { variable: 'GATEWAY_SHUTDOWN_GRACE', field: 'shutdownGraceMs', type: DELAY, default: '30s',
     meaning: 'Then: how long work in flight may take. Streams that are left get an `error` event.' },
-  { variable: 'GATEWAY_LOG_LEVEL', field: 'logLevel', type: word('debug', 'info', 'warn', 'error'), default: 'info',
+  { variable: 'GATEWAY_LOG_LEVEL', field: 'logLevel', type: word(...LOG_LEVELS), default: 'info',
     meaning: 'The least level that is logged.' },
   { variable: 'GATEWAY_LOG_FORMAT', field: 'logFormat', type: word('json', 'text'), default: 'json',
     meaning: '`text` is for people.' },
@@ -264,14 +266,14 @@ export function placeOf(source: Source, row: Setting): { readonly variable: stri
 
 /** Callers in the order they were given. Places are named by number: a label could be a token in the wrong place. */
 function callersFrom(environment: Environment, token: Secret | undefined, entries: readonly string[]): Config['callers'] {
-  const callers = token === undefined ? [] : [{ label: 'default', token, place: 'GATEWAY_AUTH_TOKEN' }];
+  const callers = token === undefined ? [] : [{ label: DEFAULT_CALLER, token, place: 'GATEWAY_AUTH_TOKEN' }];
   for (const [index, entry] of entries.entries()) {
     const place = `GATEWAY_AUTH_TOKENS, entry ${index + 1}`;
-    const [, label, text = ''] = /^([\w.-]{1,64})\s*:\s*(.+)$/.exec(entry) ?? [];
+    const [, label = '', text = ''] = /^([^\s:]+)\s*:\s*(.+)$/.exec(entry) ?? [];
     const entryToken = SECRET.parse(text);
-    if (label === undefined || entryToken === undefined) {
+    if (!isCallerLabel(label) || entryToken === undefined) {
       environment.problems.push(
-        `${place}: expected label:token, a label of up to 64 letters, digits, ".", "_" or "-" and a token of ${SECRET.expects}`,
+        `${place}: expected label:token, ${CALLER_LABEL} and a token of ${SECRET.expects}`,
       );
       continue;
     }

@@ -2,6 +2,7 @@
 
 import type { ChatEvent, ChatReply, ChatRequest, ModelList } from '../callers/native/wire.ts';
 import { NATIVE } from '../callers/native/dialect.ts';
+import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import type { DialectRoute } from '../core/dialect.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import { answerChat } from '../http/chat.ts';
@@ -13,10 +14,6 @@ import { GatewayError } from './errors.ts';
 import { EmbeddedExchange } from './exchange.ts';
 import type { Calls, CallOptions } from './types.ts';
 
-/** Who calls where nobody is named. */
-const DEFAULT_CALLER = 'default';
-const LABEL = /^[\w.-]{1,64}$/;
-
 type Work = (exchange: Exchange, parts: ServerParts) => Promise<void>;
 
 export function createCalls(currentParts: () => ServerParts, exchanges: Exchanges): Calls {
@@ -26,8 +23,8 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
 
   /** An exchange that is not served yet. */
   function open(request: unknown, target: string, route: string, { caller = DEFAULT_CALLER }: CallOptions): EmbeddedExchange {
-    if (typeof caller !== 'string' || !LABEL.test(caller)) {
-      throw new TypeError('caller: expected a label of up to 64 letters, digits, ".", "_" or "-"');
+    if (typeof caller !== 'string' || !isCallerLabel(caller)) {
+      throw new TypeError(`caller: expected ${CALLER_LABEL}`);
     }
     const exchange = new EmbeddedExchange(request, target, NATIVE);
     exchange.route = route;

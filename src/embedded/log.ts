@@ -1,17 +1,16 @@
 /** An embedder's own log, which can do no harm: one that throws, or whose promise rejects, loses that line and nothing else. */
 
+import { isAtLeast } from '../base/log.ts';
 import type { Log, LogFields, LogLevel } from '../base/log.ts';
 
 /** What an embedder passes: `console` is one. */
 export type EmbeddersLog = { readonly [level in LogLevel]: (message: string, fields?: Readonly<Record<string, string | number | boolean>>) => unknown };
 
-const RANK: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
-
 /** The log, from this level on, and how many of its lines were lost; without one nothing is logged. */
 export function createEmbeddedLog(log: EmbeddersLog | undefined, leastLevel: LogLevel): { readonly log: Log; readonly linesLost: () => number } {
   let lost = 0;
   const lose = (): void => void (lost += 1);
-  const isEnabled = (level: LogLevel): boolean => log !== undefined && RANK[level] >= RANK[leastLevel];
+  const isEnabled = (level: LogLevel): boolean => log !== undefined && isAtLeast(level, leastLevel);
   const write = (level: LogLevel, message: string, fields: LogFields = {}): void => {
     if (log === undefined || !isEnabled(level)) return;
     try {

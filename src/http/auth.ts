@@ -3,6 +3,7 @@
 import { describeError } from '../base/describe-error.ts';
 import { sha256 } from '../base/secret.ts';
 import type { Secret } from '../base/secret.ts';
+import { isCallerLabel } from '../core/caller.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
@@ -43,8 +44,6 @@ function unauthorized(message: string): Failure {
   return new Failure('auth', message, { status: 401 });
 }
 
-const LABEL = /^[\w.-]{1,64}$/;
-
 /**
  * The label that an embedder gives to a request; where it gives none, a Failure (401, kind `auth`). However it fails is the
  * embedder's mistake, which is a 500; it has as long as a request may take.
@@ -59,7 +58,7 @@ export async function askHost(exchange: HttpExchange, { authenticate: ask, log, 
     });
     if (scope.ended !== undefined) return scopeFailure(scope.ended, 'GATEWAY_REQUEST_TIMEOUT');
     if (label === undefined) return unauthorized('who is calling is not known');
-    if (typeof label === 'string' && LABEL.test(label)) return label;
+    if (typeof label === 'string' && isCallerLabel(label)) return label;
     log.error('authenticate returned no label', { request_id: requestId, returned: typeof label });
   } catch (thrown) {
     log.error('authenticate failed', { request_id: requestId, ...describeError(thrown) });
