@@ -144,7 +144,7 @@ export function createMetrics(sources: MetricsSources) {
     ['provider', 'reason'],
   );
   const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
-  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting.', ['limit']);
+  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; `a list of models` has one of its own.', ['limit']);
   const staleSockets = registry.counter(
     'gateway_upstream_stale_sockets_total',
     'Requests sent again because the provider had closed the idle connection.',

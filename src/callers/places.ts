@@ -33,10 +33,10 @@ export class Places {
     const [place = '', name = '', index, inner = ''] = FIELD.exec(sentence) ?? [];
     const called = fields[`${name}.${inner}`] ?? fields[name];
     if (called !== undefined) return called.replace('N', index ?? '') + sentence.slice(place.length);
-    return sentence.replace(PLACE, (place, turn: string, part: string | undefined) => {
+    return sentence.replace(PLACE, (named, turn: string, part: string | undefined) => {
       const at = turns[Number(turn)]?.parts[Number(part ?? 0)];
       const path = at === undefined ? undefined : this.#paths.get(at);
-      if (path === undefined) return place;
+      if (path === undefined) return named;
       return part === undefined ? itemOf(renderPath(path)) : renderPath(path);
     });
   }

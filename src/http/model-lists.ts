@@ -30,7 +30,7 @@ export type ModelsAsker = Pick<CallContext, 'scope' | 'record' | 'extraHeaders'>
 
 export type ModelListsSurroundings = {
   /** All pages of one provider. */
-  readonly fetch: (provider: Provider, context: CallContext) => Promise<ModelsOutcome>;
+  readonly ask: (provider: Provider, context: CallContext) => Promise<ModelsOutcome>;
   readonly onFailure: (provider: Provider, failure: Failure, requestId: string) => void;
   /** For how long an operator lets a request last at most. */
   readonly requestTimeoutMs: number;
@@ -105,7 +105,7 @@ export class ModelLists {
   }
 
   async #fetch(provider: Provider, scope: Scope, asker: ModelsAsker): Promise<void> {
-    const { fetch, onFailure, requestTimeoutMs, now } = this.#surroundings;
+    const { ask, onFailure, requestTimeoutMs, now } = this.#surroundings;
     const { requestId } = asker.record;
     const record = createCallRecord(requestId);
     record.provider = provider.name;
@@ -113,7 +113,7 @@ export class ModelLists {
     const timeoutMs = Math.min(FETCH_MS_MAX, requestTimeoutMs);
     const timer = setTimeout(() => scope.end('deadline'), timeoutMs);
     const deadline = { atMs: performance.now() + timeoutMs, setting: isOwnLimit ? 'a list of models' : 'GATEWAY_REQUEST_TIMEOUT' };
-    const models = bound(provider, await fetch(provider, { scope, deadline, record, extraHeaders: asker.extraHeaders }).finally(() => clearTimeout(timer)));
+    const models = bound(provider, await ask(provider, { scope, deadline, record, extraHeaders: asker.extraHeaders }).finally(() => clearTimeout(timer)));
     asker.record.attempts += record.attempts;
     // Fetches of several providers run side by side.
     asker.record.upstreamMs = Math.max(asker.record.upstreamMs, record.upstreamMs);

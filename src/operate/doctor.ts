@@ -201,7 +201,7 @@ function answerChecks(
   const checks: Check[] = [];
   // A chat that was answered is the better proof: not every host lists its models, nor lets every key see them.
   const isProved = answer !== undefined && !(answer.outcome instanceof Failure);
-  if (!(models instanceof Failure)) checks.push({ check: 'key', ok: true, ms, detail: `accepted; ${models.length} models` });
+  if (!(models instanceof Failure)) checks.push({ check: 'key', ok: true, ms, detail: `accepted; ${models.length} model${models.length === 1 ? '' : 's'}` });
   else if (isProved) checks.push({ check: 'key', ok: true, ms, detail: `accepted for the chat, although ${shown(models, practice)}` });
   else checks.push(failedCheck('key', ms, models, provider, practice));
   if (answer?.outcome instanceof Failure) checks.push(failedCheck('chat', answer.ms, answer.outcome, provider, practice));

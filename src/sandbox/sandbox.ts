@@ -21,7 +21,7 @@ import type { Fault } from './faults.ts';
 import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
 import { RESPONSES } from './openai-responses/protocol.ts';
-import { Complaint, jsonReply } from './protocol.ts';
+import { Complaint, digest, jsonReply } from './protocol.ts';
 import type { Ask, Incoming, Memory, Protocol } from './protocol.ts';
 import { Replies } from './replies.ts';
 import type { Order } from './replies.ts';
@@ -213,7 +213,7 @@ async function answer(state: State, wire: Wire, call: Call, port: number): Promi
   const exchange = {
     wire, protocol, ask: answered, key: key ?? '', otherOrigin: `http://localhost:${port}`, tokenDelayMs: state.tokenDelayMs,
     good,
-    askedCount: () => countUp(state.flakyCounts, JSON.stringify([prefix, answered.model, answered.facts.userText])),
+    askedCount: () => countUp(state.flakyCounts, digest(JSON.stringify([prefix, answered.model, answered.facts.userText]))),
   };
   await fault.row.act(exchange, fault.n);
 }

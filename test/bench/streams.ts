@@ -25,7 +25,7 @@ const STALLED = 100;
 const FLOOD_BYTES = 200 * 1024 * 1024;
 const STALL_SAMPLES = 30;
 
-const IDLE_KB_MAX = 40;
+const IDLE_KB_MAX = 36;
 const HANG_UP_P99_MS_MAX = 50;
 const STALLED_MB_MAX = 20;
 const ALL_STALLED_MB_MAX = 64;

@@ -52,7 +52,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     config,
     providers: new Map(config.providers.map((provider) => [provider.name, provider])),
     gateway,
-    modelLists: new ModelLists({ fetch: gateway.models, onFailure: () => {}, requestTimeoutMs: config.requestTimeoutMs, now: () => performance.now() }),
+    modelLists: new ModelLists({ ask: gateway.models, onFailure: () => {}, requestTimeoutMs: config.requestTimeoutMs, now: () => performance.now() }),
     metrics,
     admission,
     log,

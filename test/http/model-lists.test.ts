@@ -29,7 +29,7 @@ function startLists(requestTimeoutMs = 600_000): { lists: ModelLists; calls: Cal
   const failures: string[] = [];
   const clock = { ms: 0 };
   const lists = new ModelLists({
-    fetch: ({ name }, context) => new Promise((answer) => calls.push({ provider: name, context, answer })),
+    ask: ({ name }, context) => new Promise((answer) => calls.push({ provider: name, context, answer })),
     onFailure: ({ name }, failure, requestId) => void failures.push(`${name} ${failure.message} ${requestId}`),
     requestTimeoutMs,
     now: () => clock.ms,

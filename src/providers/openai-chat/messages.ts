@@ -68,14 +68,14 @@ function sayMedia(past: Past, say: (turn: UserTurn) => void): void {
 /** A text alone goes out as a string, which every host takes, as do those of several turns; some models have no template for lists. */
 function encodeUser(profile: HostProfile, turns: readonly UserTurn[]): JsonOut {
   const parts = turns.flatMap((turn) => turn.parts);
-  const texts = parts.flatMap((part) => textOf(part) ?? []);
-  const isPlain = texts.length === parts.length && (texts.length === 1 || turns.length > 1);
-  return { role: 'user', content: isPlain ? texts.join('\n\n') : parts.map((part) => encodeUserPart(profile, part)) };
+  const texts = parts.map(textOf);
+  const isPlain = !texts.includes(undefined) && (texts.length === 1 || turns.length > 1);
+  return { role: 'user', content: isPlain ? texts.join('\n\n') : parts.map((part, at) => encodeUserPart(profile, part, texts[at])) };
 }
 
-function encodeUserPart(profile: HostProfile, part: ContentPart): JsonOut {
+/** `text` is what `textOf` says of the part. */
+function encodeUserPart(profile: HostProfile, part: ContentPart, text: string | undefined): JsonOut {
   if (part.type === 'image') return { type: 'image_url', image_url: { url: imageUrl(part) } };
-  const text = textOf(part);
   return text === undefined && part.type === 'document' ? encodePdf(profile, part) : { type: 'text', text };
 }
 
