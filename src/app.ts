@@ -4,7 +4,9 @@
  * `createApp` reads no environment, installs no signal handler and never exits the process.
  */
 
+import type { Socket } from 'node:net';
 import type { Log } from './base/log.ts';
+import type { Snapshot } from './base/prometheus.ts';
 import { DIALECTS } from './callers/index.ts';
 import { changedProxies, changedSecrets, secretsOf, withSecretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
@@ -48,6 +50,10 @@ export type AppSurroundings = {
   readonly metricsPageMs?: number;
   /** Whether chats are refused while the event loop or memory of this process cannot keep up: true where absent. */
   readonly watchesLoad?: boolean;
+  /** The metrics of all processes that share the address, where there are several; undefined = they cannot be had. */
+  readonly metricsPage?: () => Promise<string | undefined>;
+  /** What these processes have in common to resume TLS sessions by. */
+  readonly ticketKeys?: Buffer;
   /** The label of the caller that a request comes from, where no token says it; absent = tokens alone decide. */
   readonly authenticate?: ServerParts['authenticate'];
 };
@@ -55,11 +61,16 @@ export type AppSurroundings = {
 export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
   /** Starts serving, where the configuration says if nowhere else; resolves with where, e.g. `http://127.0.0.1:8080`. Rejects when the address cannot be had. */
   listen(address?: Config['listen']): Promise<string>;
+  /** Serves a connection that another process accepted. */
+  take(socket: Socket): void;
   /**
-   * Stops serving: unready at once, the listener closed after the drain delay, then waits for what is in flight. Resolves
-   * true when everything finished by itself, false when the grace ended first. A second call waits for the first.
+   * Stops serving: unready at once, the listener closed after the drain delay, then waits for what is in flight. Where another
+   * process listens, `listenerClosed` says when it does no more. Resolves true when everything finished by itself, false when
+   * the grace ended first. A second call waits for the first.
    */
-  drain(): Promise<boolean>;
+  drain(listenerClosed?: Promise<void>): Promise<boolean>;
+  /** The metrics of this process, for those of several to be added up. */
+  snapshot(): Snapshot;
   /** Ends everything, also a drain, within 200 ms: open streams get their `error` event, every exchange its log line. */
   stop(): Promise<void>;
   /**
@@ -120,7 +131,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const handler = createHandler(() => parts, exchanges);
   // With connections of its own: those of a host's server are not the gateway's to close.
   const handleMounted = createMountedHandler(() => parts, createHandler(() => parts, exchanges));
-  const server = createServer(() => parts, handler);
+  const server = createServer(() => parts, handler, undefined, surroundings.ticketKeys);
   /** Whether somebody outside may have to notice that it is unready. */
   let isReachable = false;
   let drained: Promise<boolean> | undefined;
@@ -143,6 +154,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
         now: () => performance.now(),
       }),
       metrics,
+      metricsPage: surroundings.metricsPage ?? (() => metrics.renderPage()),
       admission,
       log,
       isDraining: () => isDraining,
@@ -159,10 +171,11 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     return { swapped: changedSecrets(before, parts.config), needsRestart: changedProxies(config, next) };
   }
 
-  async function drainOnce(): Promise<boolean> {
+  async function drainOnce(listenerClosed: Promise<void> | undefined): Promise<boolean> {
     isDraining = true;
     exchanges.endKeepAlive();
-    if (isReachable) await delay(config.drainDelayMs);
+    if (listenerClosed !== undefined) await listenerClosed;
+    else if (isReachable) await delay(config.drainDelayMs);
     // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
     await new Promise((resolve) => setImmediate(resolve));
     server.stopListening();
@@ -203,7 +216,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       server.server.close();
       throw new Error('the gateway is closed');
     },
-    drain: () => (drained ??= drainOnce()),
+    take: (socket) => server.take(socket),
+    drain: (listenerClosed) => (drained ??= drainOnce(listenerClosed)),
+    snapshot: () => metrics.snapshot(),
     stop: () => endAll(SHORT_LAST_WORDS_MS),
     reload,
     close,

@@ -49,7 +49,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { swapped } = app.reload(load(next).config);
       return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next)) };
     },
-    drain: app.drain,
+    // Not the function itself: whoever has it as a listener would hand it what happened.
+    drain: () => app.drain(),
     close,
     [Symbol.asyncDispose]: close,
   };

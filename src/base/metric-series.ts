@@ -92,7 +92,8 @@ export class GaugeSeries implements Series {
   }
 
   snapshot(): readonly number[] {
-    return [this.#read === undefined ? this.#value : this.#read()];
+    const value = this.#read === undefined ? this.#value : this.#read();
+    return [Number.isFinite(value) ? value : 0];
   }
 
   createMerged(): GaugeSeries {

@@ -26,6 +26,7 @@ export const OF_A_PROCESS = {
   GATEWAY_COMPAT_API_KEY: 'see providers',
   GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'see providers',
   GATEWAY_LOG_FORMAT: 'see log',
+  GATEWAY_WORKERS: 'a program has one process; start it several times behind a load balancer',
 } as const;
 
 /** What is no setting. The functions among these are nobody's business here. */

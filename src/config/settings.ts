@@ -18,7 +18,7 @@ import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts'
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
-import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
+import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, WORKERS, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 import type { Source } from './source.ts';
 
@@ -133,6 +133,8 @@ export const SETTINGS = [
     meaning: 'Whether `provider/model` as a model asks that provider, where there is one of that name.' },
   { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',
     meaning: 'With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored.' },
+  { variable: 'GATEWAY_WORKERS', field: 'workers', type: WORKERS, default: '1',
+    meaning: 'Processes that serve, on one address, with one `/metrics`; `auto` = as many as cores. `GATEWAY_MAX_CONCURRENT` and `GATEWAY_MAX_CONNECTIONS` are divided among them, rounded up.' },
   { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
     meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
 ] as const satisfies readonly Setting[];
@@ -158,7 +160,7 @@ type Ingredient =
   | 'httpProxy'
   | 'noProxy';
 
-/** A valid configuration: the fields that the table names, and these. */
+/** A valid configuration: the fields that the table names, and these. Of what workers divide, it has the part of one. */
 export type Config = Omit<Settings, Ingredient> & {
   /** At least one; labels and tokens are unique. */
   readonly callers: readonly { readonly label: string; readonly token: Secret }[];
@@ -230,7 +232,9 @@ export function configFrom(
   } = settings;
   const config: Config = {
     ...fields,
-    connectionsMax: fields.connectionsMax ?? connectionsMaxFrom(readFile),
+    concurrentMax: partOf(fields.concurrentMax, fields.workers),
+    // What the descriptors allow, each process has for itself.
+    connectionsMax: partOf(fields.connectionsMax, fields.workers) ?? connectionsMaxFrom(readFile),
     callers,
     providers,
     defaultProvider: defaultProviderFrom(source, defaultProvider, providers),
@@ -240,6 +244,11 @@ export function configFrom(
   };
   checkTogether(source, config);
   return config;
+}
+
+/** What each of several gets, together no less than there is. */
+function partOf(max: number | undefined, workers: number): number | undefined {
+  return max === undefined ? undefined : Math.ceil(max / workers);
 }
 
 /** Every field of the table. In place of a bad value stands the default, so that the rest can be checked too. */

@@ -54,6 +54,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     gateway,
     modelLists: new ModelLists({ ask: gateway.models, onFailure: () => {}, requestTimeoutMs: config.requestTimeoutMs, now: () => performance.now() }),
     metrics,
+    metricsPage: () => metrics.renderPage(),
     admission,
     log,
     isDraining: () => false,
