@@ -79,7 +79,7 @@ export async function examineProviders(config: Config, effective: LoadedConfig['
   };
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   const gateway = createGateway(settings, lookout.transport, metrics, () => undefined);
-  const keys = config.providers.flatMap(({ key }) => (key === undefined ? [] : [key]));
+  const keys = config.providers.flatMap((provider) => provider.keys.map(({ secret }) => secret));
   const practice = { config, effective, lookout, gateway, chat, redact: createRedactor(keys) };
   const providers = await mapBounded(config.providers, AT_ONCE_MAX, (provider) => examine(provider, practice));
   lookout.transport.close();
