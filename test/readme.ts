@@ -65,6 +65,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'src/providers/README.md': ['matrix', 'hosts'],
   'src/sandbox/README.md': ['models', 'faults'],
   'src/upstream/README.md': [],
+  'src/workers/README.md': [],
 };
 
 export function readPage(path: string): string {
