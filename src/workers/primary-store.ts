@@ -20,6 +20,7 @@ export class PrimaryStore implements LimitStore {
   readonly #send: (message: ToPrimary) => void;
   readonly #own: LimitStore;
   readonly #log: Log;
+  readonly #answerMsMax: number;
   readonly #asked = new Map<number, Question>();
   /** Leases that the primary may hold, and those that this worker's own buckets do. */
   readonly #atPrimary = new Set<string>();
@@ -28,7 +29,8 @@ export class PrimaryStore implements LimitStore {
   /** Whether a question was not answered in time. Nothing more is asked until that answer comes: the channel loses none. */
   #isSilent = false;
 
-  constructor(send: (message: ToPrimary) => void, own: LimitStore, log: Log) {
+  constructor(send: (message: ToPrimary) => void, own: LimitStore, log: Log, answerMsMax = ANSWER_MS_MAX) {
+    this.#answerMsMax = answerMsMax;
     this.#send = send;
     this.#own = own;
     this.#log = log;
@@ -77,7 +79,7 @@ export class PrimaryStore implements LimitStore {
         // Let in by nobody: what the primary may have taken all the same is given back once it says so.
         if (!this.#atOwn.has(charge.lease)) this.#asked.set(id, { charge, answer: () => this.settle(charge, -charge.tokens) });
         resolve(undefined);
-      }, ANSWER_MS_MAX);
+      }, this.#answerMsMax);
       this.#asked.set(id, {
         charge,
         answer: (decision) => {
