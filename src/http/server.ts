@@ -115,7 +115,7 @@ export function createServer(currentParts: () => ServerParts, handler: Handler, 
     // Limits on how long a request may take are looked at from then on.
     if (!hasTaken) server.emit('listening');
     hasTaken = true;
-    // Who has closed its half waits for its answer. (Below TLS, Node has it the other way.)
+    // As it is below a server of each kind.
     socket.allowHalfOpen = !(server instanceof HttpsServer);
     socket.setNoDelay(true);
     server.emit('connection', socket);
