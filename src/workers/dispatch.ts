@@ -1,9 +1,10 @@
 /**
  * Connections, handed to workers in turn: one at a time to each, until it says that it has it. So a worker that has no time
- * gets none while another has, and one that dies takes along no more than one.
+ * gets none while another has, and one that dies has none that it has not taken.
  *
  * The platform's own way (node:cluster) was not taken: what it has handed to a worker that dies before it answers hangs for
- * good, and connections beyond a worker's limit are passed around for ever at full speed.
+ * good, connections beyond a worker's limit are passed around for ever at full speed, and when the last worker dies the
+ * address is given up.
  */
 
 /** Who is handed connections. */

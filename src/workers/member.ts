@@ -33,6 +33,7 @@ export class Member implements Taker<Socket> {
   answered = 0;
   readonly #child: ChildProcess;
   readonly #listener: MemberListener;
+  #given: Socket | undefined;
   #exitTimer: NodeJS.Timeout | undefined;
   #isGone = false;
 
@@ -62,18 +63,30 @@ export class Member implements Taker<Socket> {
   }
 
   /** Dropped where it is gone, which is seen soon. */
-  send(message: ToWorker, socket?: Socket): void {
-    if (!this.#child.connected) {
-      socket?.destroy();
-      return;
-    }
-    this.#child.send(message, socket, {}, (error) => {
-      if (error !== null) socket?.destroy();
-    });
+  send(message: ToWorker): void {
+    if (this.#child.connected) this.#child.send(message, undefined, {}, ignore);
   }
 
+  /**
+   * The connection stays open here until the worker has it: of one that Node closes by itself, what becomes of it when the worker
+   * dies on the way depends on the moment, and in one it stays open for good.
+   */
   give(socket: Socket): void {
-    this.send({ type: 'connection' }, socket);
+    this.#given = socket;
+    if (this.#child.connected) this.#child.send({ type: 'connection' } satisfies ToWorker, socket, { keepOpen: true }, ignore);
+  }
+
+  /** The worker has what it was given. To close it here ends nothing there. */
+  taken(): void {
+    this.#given?.destroy();
+    this.#given = undefined;
+  }
+
+  /** What the worker was given and never had. It has read nothing of it, so that another can serve it. */
+  takeBack(): Socket | undefined {
+    const given = this.#given;
+    this.#given = undefined;
+    return given;
   }
 
   /** At once, whatever it does. */
@@ -88,3 +101,6 @@ export class Member implements Taker<Socket> {
     this.#listener.onGone(this, how);
   }
 }
+
+/** What cannot be sent any more is noticed by the end of the process. */
+function ignore(): void {}

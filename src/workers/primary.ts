@@ -89,7 +89,7 @@ export class Primary {
       socket.on('error', () => socket.destroy());
       this.#dispatch.offer(socket);
     });
-    // Those that a worker has do not count.
+    // Those that a worker has are closed here, and do not count.
     this.#server.maxConnections = WAITING_MAX;
     this.#server.on('drop', () => metrics.droppedConnections.add(1));
   }
@@ -215,6 +215,7 @@ export class Primary {
         if (!member.isLeaving) this.#dispatch.join(member);
         return;
       case 'taken':
+        member.taken();
         return this.#dispatch.freed(member);
       case 'leaving':
         this.#dispatch.leave(member);
@@ -253,6 +254,8 @@ export class Primary {
     this.#replace(member, how);
     this.#dispatch.leave(member);
     this.#members.delete(member);
+    const given = member.takeBack();
+    if (given !== undefined) this.#dispatch.offer(given);
     this.#collector.retire(member);
     this.#limits?.release(member);
     for (const { left } of this.#reloads.values()) left.delete(member);

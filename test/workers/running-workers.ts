@@ -25,6 +25,13 @@ export class RunningWorkers {
     return childrenOf(this.running.child.pid ?? 0);
   }
 
+  /** There is always one: a signal to 0 would be one to the test itself. */
+  get oldest(): number {
+    const [pid] = this.pids;
+    if (pid === undefined) throw new Error('there is no worker');
+    return pid;
+  }
+
   /** The lines so far; each has to be whole. */
   get lines(): readonly LogLine[] {
     return this.running.out.split('\n').slice(0, -1).map((line) => JSON.parse(line) as LogLine);
@@ -43,9 +50,13 @@ export class RunningWorkers {
     });
   }
 
+  /** A worker may be killed while it is asked, and a busy machine may be too slow for it. */
   async page(): Promise<string> {
-    const response = await fetch(`${this.address}/metrics`, { headers: { connection: 'close' } });
-    return response.text();
+    for (;;) {
+      const response = await fetch(`${this.address}/metrics`, { headers: { connection: 'close' } }).catch(() => undefined);
+      const text = await response?.text().catch(() => undefined);
+      if (response?.status === 200 && text !== undefined) return text;
+    }
   }
 }
 

@@ -69,7 +69,8 @@ test('four workers share an address, a page of metrics and a log; one is killed,
 
   const streams = Array.from({ length: 8 }, () => new Caller(t, address).ask({ provider: 'openai', model: 'fake-stall-mid', messages: [user('x')] }));
   for (const stream of streams) await stream.until(({ writes }) => writes.length > 0);
-  const [killed = 0, ...others] = gateway.pids;
+  const [, ...others] = gateway.pids;
+  const killed = gateway.oldest;
   process.kill(killed, 'SIGKILL');
   await until(async () => {
     const page = await gateway.page();
@@ -140,9 +141,9 @@ test('when the primary is killed its workers finish what is in flight and end, a
   await until(() => !pids.some(isAlive));
 });
 
-test('a worker that hangs is counted as silent and given nothing; the grace ends it', async (t) => {
+test('a worker that hangs is counted as silent and given nothing; what it was given others serve once it is killed; the grace ends it', async (t) => {
   const gateway = await startWorkers(t, MAIN, 2, { GATEWAY_SHUTDOWN_GRACE: '100ms' });
-  const [hanging = 0] = gateway.pids;
+  const hanging = gateway.oldest;
   const answered = async (): Promise<number | undefined> => valueOf(await gateway.page(), 'gateway_http_requests_total', { route: 'chat', status: '200' });
   await chats(gateway, 4);
   await until(async () => (await answered()) === 4);
@@ -154,11 +155,16 @@ test('a worker that hangs is counted as silent and given nothing; the grace ends
   await until(async () => valueOf(await gateway.page(), 'gateway_workers_silent') === 1);
   await chats(gateway, 10);
   await until(async () => (await answered()) === 14);
+  assert.equal(callers.filter(({ answers }) => answers.length === 0).length, 1);
+  process.kill(hanging, 'SIGKILL');
+  await Promise.all(callers.map((caller) => caller.answered()));
+
+  const next = gateway.oldest;
+  process.kill(next, 'SIGSTOP');
+  t.after(() => isAlive(next) && process.kill(next, 'SIGKILL'));
   gateway.running.child.kill('SIGTERM');
   assert.equal((await gateway.running.exited).code, 0);
-  await Promise.all(callers.map(({ closed }) => closed));
-  assert.equal(callers.filter(({ answers }) => answers.length === 0).length, 1);
-  assert.ok(!isAlive(hanging));
+  assert.ok(!isAlive(next));
   assert.equal(gateway.linesOf('a worker did not end within GATEWAY_SHUTDOWN_GRACE and is ended').length, 1);
 });
 
@@ -168,7 +174,7 @@ test('a bug in a worker: what it has in flight finishes while another takes its 
   const release = holdReplies(sandbox);
   const held = [gateway.chat('held'), gateway.chat('held')];
   await until(() => sandbox.calls.length === 2);
-  const [faulty = 0] = gateway.pids;
+  const faulty = gateway.oldest;
   process.kill(faulty, 'SIGUSR2');
   await until(async () => {
     const page = await gateway.page();
@@ -217,7 +223,7 @@ test('SIGHUP reaches every worker; a bad file changes nothing, not even for a wo
   write('with a space\n and a break');
   running.child.kill('SIGHUP');
   await running.printed(/the old secrets and certificates stay/);
-  const [killed = 0] = gateway.pids;
+  const killed = gateway.oldest;
   process.kill(killed, 'SIGKILL');
   await until(() => gateway.linesOf(ENDED).length === 1);
   await until(async () => valueOf(await gateway.page(), 'gateway_worker_restarts_total') === 1);
