@@ -33,9 +33,9 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   if (body.length >= LARGE_BODY_BYTES) await nextTurn();
   const { record, dialect, caller } = exchange;
   record.requestedModel = decoded.model;
-  const choice = choiceOf(dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);
-  const refusal = choice instanceof Failure ? choice : notAllowed(parts.config.routing, caller, decoded, choice);
-  if (choice instanceof Failure || refusal !== undefined) return refusal;
+  const chosen = choiceOf(dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);
+  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, caller, decoded, chosen) ?? chosen);
+  if (choice instanceof Failure) return choice;
   const [first] = choice.targets;
   record.provider = first.provider.name;
   record.modelRoute = choice.route?.name;
