@@ -39,7 +39,8 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   const [first] = choice.targets;
   record.provider = first.provider.name;
   record.modelRoute = choice.route?.name;
-  if (dialect.vendor !== undefined && choice.route === undefined) {
+  if (choice.route !== undefined) exchange.setHeader('X-Gateway-Route', choice.route.name);
+  if (dialect.vendor !== undefined || choice.route !== undefined) {
     exchange.setHeader('X-Gateway-Target', headerText(targetName({ provider: first.provider.name, model: first.model })));
   }
   return { decoded, choice };

@@ -15,7 +15,6 @@ export function showServer(exchange: Exchange, { route, candidates }: Ask<Caller
   else if (candidates.length > 1) exchange.setHeader('X-Gateway-Ignored', undefined);
   const { attempts, passedOver } = exchange.record;
   if (route !== undefined) {
-    exchange.setHeader('X-Gateway-Route', route.name);
     exchange.setHeader('X-Gateway-Target', headerText(targetName({ provider: provider.name, model })));
     exchange.setHeader('X-Gateway-Fallback', passedOver.length === 0 ? undefined : passedOver.map(({ provider: name, why }) => `${name}=${why}`).join(', '));
   }
