@@ -1,5 +1,6 @@
 /** What a caller asks: from the body of a request to those who may serve it. */
 
+import { largeUtf8Text } from '../base/utf8.ts';
 import type { DecodedRequest, DialectRoute } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { targetName } from '../core/route.ts';
@@ -14,7 +15,7 @@ import { choiceOf } from './target.ts';
 import type { Choice } from './target.ts';
 import { traceHeaders } from './trace.ts';
 
-/** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
+/** From this size on, reading, decoding, parsing and encoding take turns of the event loop of their own, for the sake of everybody else. */
 const LARGE_BODY_BYTES = 512 * 1024;
 
 /** A request as far as its dialect is known, and who may serve it. */
@@ -25,12 +26,15 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   const body = await exchange.readBody(parts.config.bodyBytesMax);
   if (body === undefined || body instanceof Failure) return body;
   exchange.readAtMs = performance.now();
-  if (body.length >= LARGE_BODY_BYTES) await nextTurn();
+  const isLarge = body.length >= LARGE_BODY_BYTES;
+  if (isLarge) await nextTurn();
   exchange.receivedBytes = body.length;
   parts.metrics.receivedBytes.add(body.length);
-  const decoded = exchange.dialect.decodeRequest(body, route);
+  // What is no text is the dialect's to refuse.
+  const text = isLarge ? await largeUtf8Text(body, nextTurn) : undefined;
+  const decoded = exchange.dialect.decodeRequest(text ?? body, route);
   if (decoded instanceof Failure) return decoded;
-  if (body.length >= LARGE_BODY_BYTES) await nextTurn();
+  if (isLarge) await nextTurn();
   const { record, dialect, caller } = exchange;
   record.requestedModel = decoded.model;
   const chosen = choiceOf(dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);
