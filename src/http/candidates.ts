@@ -1,5 +1,6 @@
 /** Those who may serve a request, each with the call that is made of it for them: relayed where both speak one dialect, else translated. */
 
+import { hashText } from '../base/rendezvous.ts';
 import type { UpstreamCall } from '../core/adapter.ts';
 import { applyTarget, isUnchanging } from '../core/apply-target.ts';
 import type { ChatRequest } from '../core/chat.ts';
@@ -35,7 +36,7 @@ export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice 
   const ask: Ask<CallerCandidate> = {
     route,
     candidates,
-    conversation: () => 0,
+    conversation: () => conversationOf(exchange, decoded),
     loopProvider: others.length === 0 ? undefined : loopProviderOf(decoded, candidates),
   };
   return ask;
@@ -47,6 +48,15 @@ function optionsProblem(route: Route, targets: readonly Target[], { providerOpti
   const patched = targets.filter(({ target }) => target?.omit.includes('provider_options') !== true);
   if (new Set(patched.map(({ provider }) => provider.adapter.dialect)).size <= 1) return undefined;
   return new Failure('bad_request', `provider_options: the targets of route ${route.name} are of several kinds; put them in a target's defaults`);
+}
+
+/** Of each text so much is looked at: 3 µs. */
+const HEAD_CHARS = 128;
+
+/** What its conversation begins with, and whose it is, as a number. */
+function conversationOf({ caller }: Exchange, decoded: DecodedRequest): number {
+  const { system, user } = decoded.head();
+  return hashText(`${caller}\n${system.slice(0, HEAD_CHARS)}\n${user.slice(0, HEAD_CHARS)}`);
 }
 
 /** What a relayed answer sealed came from one that is relayed to. */
