@@ -40,7 +40,7 @@ test('reload swaps tokens and keys, and says which by name', async (t) => {
 test('reload takes nothing else over, and names a proxy that differs', async (t) => {
   const gateway = await startGateway(t);
   const next = configWith(gateway, { GATEWAY_INCLUDE_RAW: 'true', ANTHROPIC_API_KEY: undefined, HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' });
-  assert.deepEqual(gateway.app.reload(next), { swapped: [], needsRestart: ['HTTPS_PROXY', 'HTTP_PROXY'] });
+  assert.deepEqual(gateway.app.reload(next), { swapped: [], needsRestart: ['HTTPS_PROXY', 'HTTP_PROXY', 'provider anthropic', 'default provider'] });
   const { status, body } = await gateway.chat({ ...HELLO, provider: 'anthropic' });
   assert.deepEqual([status, body.raw], [200, undefined]);
 });

@@ -16,12 +16,16 @@ import { Secret, sha256 } from '../base/secret.ts';
 import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
-import { NO_ROUTING } from '../core/route.ts';
 import type { Routing } from '../core/route.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
-import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
+import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
+import { readKeys } from './provider-keys.ts';
+import { readRoutingFile } from './routing-file.ts';
+import type { RoutingFile } from './routing-file.ts';
+import { CALLER_LIMITS, ROUTES } from './routing-variables.ts';
+import { routingFrom } from './routing.ts';
 import type { Source } from './source.ts';
 
 /** The type of the variables in which an operator says what the answers of a host are held to. */
@@ -58,6 +62,8 @@ export const SETTINGS = [
     meaning: 'The name of that host in requests.' },
   { variable: 'GATEWAY_COMPAT_API_KEY', field: 'providers', type: SECRET, default: undefined,
     meaning: 'The key of that host, where it needs one.' },
+  { variable: 'GATEWAY_COMPAT_API_KEYS', field: 'providers', type: KEY_LIST, default: undefined,
+    meaning: 'Several keys of one account at that host, instead.' },
   { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
     meaning: 'What that host holds answers to when asked: a JSON schema (and calls to the parameters of strict tools), any JSON, nothing. What it does not is `unsupported`.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
@@ -133,6 +139,12 @@ export const SETTINGS = [
     meaning: "The formats of other makers that are served beside the gateway's own; `none` = none. The paths of the others are unknown." },
   { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
     meaning: 'Whether `provider/model` as a model asks that provider, where there is one of that name.' },
+  { variable: 'GATEWAY_ROUTES', field: 'routes', type: ROUTES, default: undefined,
+    meaning: 'Names that stand for targets, in order of preference: `name=provider/model,provider/model;name=…`. The next is asked where one fails.' },
+  { variable: 'GATEWAY_CALLER_LIMITS', field: 'callerLimits', type: CALLER_LIMITS, default: undefined,
+    meaning: 'What callers may use, by label: requests and tokens a minute, tokens a day, requests in flight: `label:rpm=60,tpm=100000,tpd=5000000,concurrent=8;label:…`. `*` = those without limits of their own.' },
+  { variable: 'GATEWAY_ROUTING_FILE', field: 'routingFile', type: PATH, default: undefined,
+    meaning: 'A JSON file with routes, callers\' rules and more of providers, in place of `GATEWAY_ROUTES`, `GATEWAY_CALLER_LIMITS` and `GATEWAY_MODEL_PREFIXES`. SIGHUP reads it again.' },
   { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',
     meaning: 'With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored.' },
   { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
@@ -154,6 +166,9 @@ type Ingredient =
   | 'defaultProvider'
   | 'compatName'
   | 'openAiApi'
+  | 'routes'
+  | 'callerLimits'
+  | 'routingFile'
   | 'tlsCertFile'
   | 'tlsKeyFile'
   | 'httpsProxy'
@@ -191,7 +206,12 @@ export type LoadedConfig = {
   /** `GATEWAY_` variables that mean nothing here: platforms inject some, and people mistype others. */
   readonly unknownVariables: readonly string[];
   readonly effective: readonly EffectiveValue[];
+  /** The content of the routing file, as far as it makes sense; undefined where there is none. */
+  readonly routingFile: RoutingFile | undefined;
 };
+
+/** The provider of the operator's own host, where it has no name of its own. */
+export const COMPAT = 'compat';
 
 /** Shorter tokens can be guessed. */
 const TOKEN_CHARS_MIN = 16;
@@ -209,8 +229,12 @@ export function loadConfig(
   const environment = new Environment(variables, readFile);
   const settings = readSettings(environment);
   const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? []);
-  const providers = readProviders(environment, [...rows, compatRow(settings.compatName)], { openAiApi: settings.openAiApi });
-  const config = configFrom(environment, settings, callers, providers, readFile);
+  const routingFile = settings.routingFile === undefined ? undefined : readRoutingFile(environment, 'GATEWAY_ROUTING_FILE', settings.routingFile);
+  const known = [...rows, compatRow(settings.compatName)];
+  const registered = readProviders(environment, known, compatRow, routingFile, { openAiApi: settings.openAiApi });
+  const labels = callers.map(({ label }) => label);
+  const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
+  const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
   checkVerification(environment, variables);
   return {
     config: environment.problems.length === 0 ? config : undefined,
@@ -218,22 +242,34 @@ export function loadConfig(
     warnings: environment.warnings,
     unknownVariables: unknownVariables(environment),
     effective: environment.effective,
+    routingFile,
   };
 }
 
+/** What a configuration is made of beside its settings. */
+export type Parties = {
+  readonly callers: Config['callers'];
+  /** Every caller there can be; undefined where a program names its callers as it likes. */
+  readonly labels: readonly string[] | undefined;
+  readonly providers: readonly Provider[];
+  /** Also of those that are configured wrongly. */
+  readonly providerNames: readonly string[];
+  /** What the setting is called that has the routing file; undefined where it is not set. */
+  readonly routingFileName: string | undefined;
+  /** Undefined also where the file makes no sense. */
+  readonly routingFile: RoutingFile | undefined;
+};
+
 /** What the settings come to, once they were read; what is wrong or odd only in combination is among the source's problems. */
-export function configFrom(
-  source: Source,
-  settings: Settings,
-  callers: Config['callers'],
-  providers: readonly Provider[],
-  readFile: (path: string) => string,
-): Config {
+export function configFrom(source: Source, settings: Settings, parties: Parties, readFile: (path: string) => string): Config {
   const {
-    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
+    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy,
+    routes, callerLimits, routingFile: _, ...fields
   } = settings;
+  const { callers, providers, routingFile } = parties;
   const config: Config = {
     ...fields,
+    takesModelPrefixes: routingFile?.takesModelPrefixes ?? fields.takesModelPrefixes,
     connectionsMax: fields.connectionsMax ?? connectionsMaxFrom(readFile),
     callers,
     providers,
@@ -241,7 +277,14 @@ export function configFrom(
     isDefaultChosen: defaultProvider !== undefined,
     tls: tlsFrom(source, tlsCertFile, tlsKeyFile),
     proxy: { httpsProxy, httpProxy, noProxy },
-    routing: NO_ROUTING,
+    routing: routingFrom(source, { routes, callerLimits }, parties, {
+      providers: [...parties.providerNames].sort(),
+      labels: parties.labels,
+      retriesMax: fields.retriesMax,
+      retriesName: source.nameOf('GATEWAY_MAX_RETRIES'),
+      attemptTimeoutMs: fields.attemptTimeoutMs,
+      attemptTimeoutName: source.nameOf('GATEWAY_ATTEMPT_TIMEOUT'),
+    }),
   };
   checkTogether(source, config);
   return config;
@@ -301,12 +344,28 @@ export function warnIfShort(source: Source, place: string, token: Secret): void 
   }
 }
 
-/** The providers that the environment registers, by name. */
-function readProviders(environment: Environment, rows: readonly ProviderRow[], settings: AdapterSettings): readonly Provider[] {
+type Registered = Pick<Parties, 'providers' | 'providerNames'>;
+
+/** The providers that the environment and the routing file register, by name. */
+function readProviders(
+  environment: Environment,
+  rows: readonly ProviderRow[],
+  compatRow: (name: string) => ProviderRow,
+  file: RoutingFile | undefined,
+  settings: AdapterSettings,
+): Registered {
   const problemsBefore = environment.problems.length;
   const providers = new Map<string, Provider>();
-  for (const row of rows) {
-    const provider = readProvider(environment, row, settings);
+  const names = new Set(file?.providers.keys());
+  for (const row of [...rows, ...(file === undefined ? [] : rowsOfFile(file, rows, compatRow))]) {
+    const before = environment.problems.length;
+    const provider = readProvider(environment, row, file, settings);
+    if (provider !== undefined || environment.problems.length > before) {
+      names.add(row.name);
+    } else if (file?.providers.get(row.name)?.keys === undefined && file?.providers.has(row.name) === true) {
+      const here = row.isKeyRequired ? 'name its keys here' : 'give its base_url here';
+      file.complaints.problemAt(['providers', row.name], `is not configured; set ${neededOf(row)}, or ${here}`);
+    }
     if (provider === undefined) continue;
     // Only the operator's own host has a name that can be chosen.
     if (providers.has(row.name)) environment.problems.push(`GATEWAY_COMPAT_NAME: ${row.name} is configured already; choose another name`);
@@ -316,30 +375,66 @@ function readProviders(environment: Environment, rows: readonly ProviderRow[], s
     const examples = rows.slice(0, 3).map((row) => row.keyVariables[0]);
     environment.problems.push(`${examples.join(', ')}: no provider is configured; set one of these, or another that --help lists`);
   }
-  return [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { providers: [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), providerNames: [...names] };
+}
+
+/** The variables of which one registers a provider. */
+function neededOf({ isKeyRequired, keyVariables, baseUrlVariable }: ProviderRow): string {
+  return isKeyRequired ? keyVariables.join(' or ') : baseUrlVariable;
+}
+
+/** The rows of providers that only the file names: as those that they are like, but for keys of their own. */
+function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: (name: string) => ProviderRow): readonly ProviderRow[] {
+  return [...file.providers].flatMap(([name, entry]) => {
+    const keys = ['providers', name];
+    const complain = (field: string, complaint: string): [] => {
+      file.complaints.problemAt([...keys, field], complaint);
+      return [];
+    };
+    if (rows.some((row) => row.name === name)) {
+      return entry.like === undefined ? [] : complain('like', `${name} is a known provider itself; choose another name`);
+    }
+    const known = [...rows.map((row) => row.name), COMPAT];
+    if (entry.like === undefined) return complain('like', `required, because there is no provider ${name}${file.complaints.hint(name, known)}`);
+    const isCompat = entry.like === COMPAT;
+    const like = isCompat ? compatRow(name) : rows.find((row) => row.name === entry.like);
+    if (like === undefined) return complain('like', `expected the name of a known provider, or ${COMPAT}, got ${quoted(entry.like)}${file.complaints.hint(entry.like, known)}`);
+    if (like.isKeyRequired && entry.keys === undefined) return complain('keys', 'required');
+    if (isCompat && entry.baseUrl === undefined) return complain('base_url', 'required');
+    const row: ProviderRow = { ...like, name, keyVariables: [] };
+    if (!isCompat) return [row];
+    // What the variables say of the one compatible host that they register, they do not say of another.
+    const { structuredOutputVariable: _, ...other } = row;
+    return [other];
+  });
 }
 
 /** Undefined when neither key nor base URL registers it, or when one of them is bad. */
-function readProvider(environment: Environment, row: ProviderRow, settings: AdapterSettings): Provider | undefined {
-  const [keyVariable, ...ignored] = row.keyVariables.filter((variable) => environment.isSet(variable, SECRET));
-  const isBaseUrlSet = environment.isSet(row.baseUrlVariable, BASE_URL);
-  if (keyVariable === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
-    const needed = row.isKeyRequired ? row.keyVariables.join(' or ') : row.baseUrlVariable;
+function readProvider(environment: Environment, row: ProviderRow, file: RoutingFile | undefined, settings: AdapterSettings): Provider | undefined {
+  const entry = file?.providers.get(row.name);
+  const placeOf = (field: string): string => file?.placeOf('providers', row.name, field) ?? '';
+  const given = readKeys(environment, row, entry?.keys && { place: placeOf('keys'), variables: entry.keys });
+  const isVariableSet = environment.isSet(row.baseUrlVariable, BASE_URL);
+  const isBaseUrlSet = entry?.baseUrl !== undefined || isVariableSet;
+  if (given === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
     for (const variable of [row.baseUrlVariable, row.structuredOutputVariable]) {
-      if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${needed}`);
+      if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${neededOf(row)}`);
     }
     return undefined;
   }
-  for (const variable of ignored) environment.warnings.push(`${variable}: ignored, because ${keyVariable} is set`);
   if (!isBaseUrlSet && row.defaultBaseUrl === undefined) {
-    environment.problems.push(`${row.baseUrlVariable}: required, because ${keyVariable} is set`);
+    const isOfFile = entry?.keys !== undefined;
+    environment.problems.push(isOfFile ? `${placeOf('base_url')}: required` : `${row.baseUrlVariable}: required, because ${given?.place} is set`);
     return undefined;
   }
-  const key = keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
-  const keys = key === undefined ? [] : [key];
-  const root = isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
-  if (root === undefined || (keyVariable !== undefined && key === undefined)) return undefined;
-  return providerFrom(environment, row, { keys, root, place: row.baseUrlVariable }, withStructuredOutput(environment, row, settings));
+  // One that is like another keeps to the place where its model is, unless it has one of its own.
+  if (entry?.baseUrl !== undefined && entry.like === undefined && isVariableSet) {
+    environment.problems.push(`${row.baseUrlVariable}: is set together with ${placeOf('base_url')}; keep one`);
+  }
+  const place = entry?.baseUrl === undefined ? row.baseUrlVariable : placeOf('base_url');
+  const root = entry?.baseUrl ?? (isVariableSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? ''));
+  if (root === undefined || (given !== undefined && given.keys === undefined)) return undefined;
+  return providerFrom(environment, row, { keys: given?.keys ?? [], root, place }, withStructuredOutput(environment, row, settings));
 }
 
 /** What a row makes of keys and a base URL, which stands at `place`. */
@@ -466,7 +561,9 @@ function unknownVariables(environment: Environment): string[] {
   const known = (SETTINGS as readonly Setting[]).flatMap(({ variable, type }) =>
     type.shown === 'never' ? [variable, `${variable}_FILE`] : [variable],
   );
-  const unknown = environment.names().filter((name) => name.startsWith('GATEWAY_') && !known.includes(name));
+  // The routing file names variables of keys as it likes.
+  const read = environment.effective.flatMap(({ variable, value }) => (value === '[set]' ? [variable, `${variable}_FILE`] : []));
+  const unknown = environment.names().filter((name) => name.startsWith('GATEWAY_') && !known.includes(name) && !read.includes(name));
   return unknown.map((name) => {
     const meant = nearest(name, known);
     return `${/^\w+$/.test(name) ? name : quoted(name)}: there is no such setting${meant === undefined ? '' : `; did you mean ${meant}?`}`;

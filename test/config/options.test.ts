@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
-import { changedSecrets, withSecretsOf } from '../../src/config/secrets.ts';
+import { changesBetween, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
 import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
 import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
@@ -155,7 +155,11 @@ const PROBLEMS: readonly (readonly [options: object, problems: readonly string[]
   [{ providers: { mine: { like: 5, key: KEY } } }, ['providers.mine.like: expected the name of a known provider, or compat']],
   [{ providers: { 'My Host': { like: 'compat' } } }, ['providers."My Host": expected a name of up to 64 small letters, digits, "-" or "_"']],
   [{ providers: { openai: {} } }, ['providers.openai.key: required']],
-  [{ providers: { openai: { key: 'a b', keys: 1 } } }, ['providers.openai.keys: there is no such option; did you mean key?', 'providers.openai.key: expected 1 to 4000 printable ASCII characters without a space']],
+  [{ providers: { openai: { key: 'a b', kees: 1 } } }, ['providers.openai.kees: there is no such option; did you mean keys?', 'providers.openai.key: expected 1 to 4000 printable ASCII characters without a space']],
+  [{ providers: { openai: { key: KEY, keys: [KEY] } } }, ['providers.openai.keys: is set together with providers.openai.key; keep one']],
+  [{ providers: { openai: { keys: KEY } } }, ['providers.openai.keys: expected an array of 1 to 100 keys, got a string']],
+  [{ providers: { openai: { keys: [] } } }, ['providers.openai.keys: expected an array of 1 to 100 keys']],
+  [{ providers: { openai: { keys: [KEY, 'a b', KEY] } } }, ['providers.openai.keys[1]: expected 1 to 4000 printable ASCII characters without a space', 'providers.openai.keys: the entries 0 and 2 hold the same key']],
   [{ providers: { mine: { like: 'compat' } } }, ['providers.mine.baseUrl: required']],
   [{ providers: { openai: { key: KEY, baseUrl: 'https://user:password@host' } } }, ['providers.openai.baseUrl: expected an http or https URL without user name, password, query or fragment']],
   [{ providers: { openai: { key: KEY, baseUrl: 5 } } }, ['providers.openai.baseUrl: expected an http or https URL without user name, password, query or fragment, got a number']],
@@ -246,10 +250,10 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
   const secure = load(tls, (path) => (path === '/cert' ? cert : key)).config;
   const plain = configWith({});
   assert.ok(secure !== undefined);
-  assert.equal(withSecretsOf(plain, secure).tls, undefined);
-  assert.equal(withSecretsOf(secure, plain).tls, secure.tls);
-  assert.deepEqual(changedSecrets(plain, withSecretsOf(plain, secure)), []);
-  assert.deepEqual(fixedDifferences(fixedOptions({}), fixedOptions(tls)), ['tlsCertFile', 'providers.openai']);
+  assert.equal(withReloaded(plain, secure).tls, undefined);
+  assert.equal(withReloaded(secure, plain).tls, secure.tls);
+  assert.deepEqual(changesBetween(plain, withReloaded(plain, secure)), []);
+  assert.deepEqual(fixedDifferences(fixedOptions({}), fixedOptions(tls)), ['tlsCertFile']);
   assert.deepEqual(fixedDifferences(fixedOptions(tls), fixedOptions({ ...tls, tlsCertFile: '/other' })), []);
 });
 

@@ -92,7 +92,7 @@ test('a bad file under SIGHUP changes nothing, and is said in one line without i
   const { volume, running, address } = await start(t);
   volume.replace({ ...NEW, key: 'two canary words' });
   running.child.kill('SIGHUP');
-  const [line] = await running.printed(/.*the old secrets and certificates stay.*/);
+  const [line] = await running.printed(/.*the old secrets, certificates and routing stay.*/);
   const { level, problems } = JSON.parse(line) as Record<string, string>;
   assert.equal(level, 'error');
   assert.equal(problems, 'OPENAI_API_KEY_FILE: expected 1 to 4000 printable ASCII characters without a space');
