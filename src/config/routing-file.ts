@@ -73,12 +73,13 @@ export function readRoutingFile(source: Source, name: string, path: string): Rou
 export function readRoutingOption(source: Source, name: string, value: unknown): RoutingFile | undefined {
   const root = { parent: undefined, key: name };
   try {
-    const text = plainJson(value, FILE_CHARS_MAX);
+    const text = plainJson(value, FILE_CHARS_MAX, root);
     if (text !== TOO_LONG) return decodeText(source, text, { prefix: '', root }, PROVIDER_FIELDS_OF_OPTION);
     source.problems.push(`${name}: expected at most ${renderSize(FILE_CHARS_MAX)} as JSON`);
   } catch (thrown) {
     if (!(thrown instanceof FieldProblem)) throw thrown;
-    source.problems.push(`${name}: ${thrown.message}`);
+    // What is wrong with the whole has no path.
+    source.problems.push(thrown.message.startsWith(name) ? thrown.message : `${name}: ${thrown.message}`);
   }
   return undefined;
 }

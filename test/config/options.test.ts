@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
-import { changesBetween, withReloaded } from '../../src/config/reload.ts';
+import { changesBetween, changesLeft, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
 import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
 import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
@@ -261,4 +261,114 @@ test('an environment that cannot work has no options, and every problem by its v
   const { options, problems } = loadEnvironmentOptions({ GATEWAY_MAX_RETRIES: 'x' }, PROVIDER_ROWS, compatRow, noFile);
   assert.equal(options, undefined);
   assert.ok(problems.some((problem) => problem.startsWith('GATEWAY_MAX_RETRIES: ')) && problems.some((problem) => problem.startsWith('GATEWAY_AUTH_TOKEN: ')));
+});
+
+const ROUTING = {
+  model_prefixes: true,
+  providers: { openai: { concurrent: 5 } },
+  routes: { smart: { targets: [{ provider: 'openai', model: 'a', omit: ['temperature'] }, { provider: 'openai', model: 'b' }] } },
+  callers: { anybody: { requests_per_minute: 5, allow: ['smart'] } },
+};
+
+test('routing is read as the routing file is; callers are whoever a program says they are', () => {
+  const { routing, takesModelPrefixes } = configWith({ routing: ROUTING });
+  assert.deepEqual([...routing.routes.values()].map(({ name, targets }) => [name, ...targets.map(({ model, omit }) => [model, ...omit])]), [['smart', ['a', 'temperature'], ['b']]]);
+  assert.deepEqual([[...routing.concurrentMax], routing.callers.get('anybody')?.allow, takesModelPrefixes], [[['openai', 5]], ['smart'], true]);
+  const { routing: simple } = configWith({ routes: 'smart=openai/a', callerLimits: 'anybody:rpm=5' });
+  assert.deepEqual([[...simple.routes.keys()], simple.callers.get('anybody')?.limits?.requestsPerMinute], [['smart'], 5]);
+});
+
+const ROUTING_PROBLEMS: readonly (readonly [options: object, problems: readonly string[]])[] = [
+  [{ routing: 'smart' }, ['routing: expected an object, got a string']],
+  [{ routing: { route: {} } }, ['routing.route: unknown field; did you mean routes?']],
+  [{ routing: { routes: { smart: { targets: [{ provider: 'opnai', model: 'm' }] } } } }, ['routing.routes.smart.targets[0].provider: expected a configured provider (openai), got "opnai"; did you mean openai?']],
+  [{ routing: { routes: { smart: { targets: [{ provider: 'openai', model: 'm', weight: NaN }] } } } }, ['routing.routes.smart.targets[0].weight: expected a string, finite number, boolean, array, plain object or null, got NaN']],
+  [{ routing: { providers: { opnai: { concurrent: 1 }, openai: { keys: ['K'] } } } }, ['routing.providers.openai.keys: unknown field', 'routing.providers.opnai: is not among providers; did you mean openai?']],
+  [{ routing: Array.from({ length: 100_001 }, () => 0) }, ['routing: more than 100000 values']],
+  [{ routing: 'x'.repeat(2_000_000) }, ['routing: expected at most 1MiB as JSON']],
+  [{ routing: {}, routes: 'a=openai/m', modelPrefixes: true }, ['routes: is set together with routing; keep one', 'modelPrefixes: is set together with routing; keep one']],
+  [{ routes: 'a=opnai/m' }, ['routes: a, target 1: expected a configured provider (openai), got "opnai"; did you mean openai?']],
+  [{ routingFile: '/etc/routing.json' }, ['routingFile: there is no such option; see routing']],
+];
+
+test('routing that cannot work is named by path', () => {
+  for (const [options, problems] of ROUTING_PROBLEMS) assert.deepEqual(loadWith(options).problems, problems);
+});
+
+test('the options of an environment carry its routing file, its several keys and the providers that only the file names', () => {
+  const file = {
+    providers: { openai: { keys: ['OPENAI_API_KEY', 'SECOND_KEY'], concurrent: 9 }, mine: { like: 'compat', base_url: 'https://mine.example/v1' }, second: { like: 'openai', keys: ['THIRD_KEY'] } },
+    routes: { smart: { targets: [{ provider: 'second', model: 'm', defaults: { provider_options: { seed: 5 } } }, { provider: 'gemini', model: 'm' }] } },
+    callers: { '*': { tokens_per_day: 1000 } },
+  };
+  const variables = {
+    GATEWAY_AUTH_TOKEN: TOKEN,
+    OPENAI_API_KEY: KEY,
+    SECOND_KEY: `${KEY}-2`,
+    THIRD_KEY: `${KEY}-3`,
+    GEMINI_API_KEYS: `${KEY}-4,${KEY}-5`,
+    GATEWAY_COMPAT_BASE_URL: 'https://other.example',
+    GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'none',
+    GATEWAY_ROUTING_FILE: '/routing.json',
+  };
+  const readFile = (path: string): string => (path === '/routing.json' ? JSON.stringify(file) : noFile());
+  const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, readFile);
+  assert.deepEqual(problems, []);
+  const [embedded, served] = [load(options).config, loadConfig(variables, PROVIDER_ROWS, compatRow, readFile).config];
+  const { providers, routing } = served ?? {};
+  assert.deepEqual(embedded?.routing, routing);
+  const facts = (config: Config | undefined): unknown => config?.providers.map(({ name, keys, baseUrl, adapter }) => [name, keys, baseUrl.href, adapter.support.output.is]);
+  assert.deepEqual(facts(embedded), facts(served));
+  assert.deepEqual(providers?.map(({ name, keys }) => [name, keys.length]), [['compat', 0], ['gemini', 2], ['mine', 0], ['openai', 2], ['second', 1]]);
+  assert.ok(!inspect(options, { depth: 9 }).includes(KEY));
+});
+
+test('a provider that was added is no difference that takes another gateway', () => {
+  const before = fixedOptions({ providers: { openai: { key: KEY } }, routing: ROUTING });
+  const after = fixedOptions({ providers: { openai: { keys: ['a', 'b'] }, groq: { key: KEY } }, routes: 'a=groq/m', callerLimits: 'x:rpm=1' });
+  assert.deepEqual(fixedDifferences(before, after), []);
+  assert.deepEqual(fixedDifferences(after, before), ['providers.groq']);
+});
+
+/** What a reload of the options comes to, by name. */
+function reloaded(before: object, after: object): { readonly swapped: readonly string[]; readonly left: readonly string[] } {
+  const [config, next] = [configWith(before), configWith(after)];
+  return { swapped: changesBetween(config, withReloaded(config, next)), left: changesLeft(config, next) };
+}
+
+test('a reload says by name what changed', () => {
+  const openai = (...keys: readonly string[]): object => ({ openai: { keys } });
+  assert.deepEqual(reloaded({ routing: ROUTING }, { routing: structuredClone(ROUTING) }), { swapped: [], left: [] });
+  assert.deepEqual(reloaded({ providers: openai('a', 'b') }, { providers: openai('a', 'c') }).swapped, ['key 2 of openai']);
+  assert.deepEqual(reloaded({ providers: openai('a') }, { providers: openai('a', 'b') }).swapped, ['key 2 of openai']);
+  const { smart } = ROUTING.routes;
+  const changed = {
+    ...ROUTING,
+    model_prefixes: false,
+    providers: {},
+    routes: { fast: smart, smart: { targets: [...smart.targets].reverse() } },
+    callers: { anybody: { requests_per_minute: 6 } },
+  };
+  assert.deepEqual(reloaded({ routing: ROUTING }, { routing: changed }).swapped, [
+    'concurrency of openai', 'model prefixes', 'route smart', 'route fast', 'limits of anybody', 'allow of anybody',
+  ]);
+  const options = (seed: number): object => ({ routing: { routes: { r: { targets: [{ provider: 'openai', model: 'm', defaults: { provider_options: { seed } } }] } } } });
+  assert.deepEqual(reloaded(options(1), options(2)).swapped, ['route r']);
+});
+
+test('a reload takes over providers that were added, and says which changes of the others take a restart', () => {
+  const before = { providers: { openai: { key: KEY }, gemini: { key: KEY }, second: { like: 'openai', key: KEY } }, defaultProvider: 'openai' };
+  const after = { providers: { openai: { key: KEY, baseUrl: 'https://other.example' }, anthropic: { key: KEY }, second: { like: 'compat', baseUrl: 'https://api.openai.com/v1' } } };
+  assert.deepEqual(reloaded(before, after), {
+    swapped: ['key of anthropic', 'provider anthropic'],
+    left: ['provider gemini', 'base URL of openai', 'API of second', 'default provider'],
+  });
+  const { providers, defaultProvider } = withReloaded(configWith(before), configWith(after));
+  assert.deepEqual(providers.map(({ name, baseUrl, keys }) => [name, baseUrl.host, keys.length]), [
+    ['anthropic', 'api.anthropic.com', 1],
+    ['gemini', 'generativelanguage.googleapis.com', 1],
+    ['openai', 'api.openai.com', 1],
+    ['second', 'api.openai.com', 1],
+  ]);
+  assert.equal(defaultProvider, 'openai');
 });
