@@ -22,7 +22,7 @@ export type GatewayOptions = SettingOptions & {
   readonly log?: LogReceiver | undefined;
   /**
    * The label of the caller that a request comes from, where no token of `callers` says it; undefined = it is refused.
-   * Labels that are not among `callers` count as `other` in metrics.
+   * Labels that are neither among `callers` nor in `routing` count as `other` in metrics.
    */
   authenticate?(request: HandledRequest): string | undefined | PromiseLike<string | undefined>;
 };
