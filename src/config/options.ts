@@ -13,9 +13,10 @@ import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { BASE_URL, Environment, KEYS_MAX, PROVIDER_NAME, quoted, SECRET } from './environment.ts';
 import type { SettingType } from './environment.ts';
 import { samePair } from './provider-keys.ts';
+import { COMPAT, providerFrom, STRUCTURED_OUTPUT } from './providers.ts';
 import { readRoutingOption } from './routing-file.ts';
 import type { RoutingFile } from './routing-file.ts';
-import { COMPAT, configFrom, loadConfig, placeOf, providerFrom, readSettings, SETTINGS, STRUCTURED_OUTPUT, warnIfShort } from './settings.ts';
+import { configFrom, loadConfig, placeOf, readSettings, SETTINGS, warnIfShort } from './settings.ts';
 import type { Config, Setting } from './settings.ts';
 import type { Source } from './source.ts';
 
