@@ -9,6 +9,8 @@ import type { Environment } from './environment.ts';
 export type GivenKeys = {
   /** Where, for sentences. */
   readonly place: string;
+  /** The variables that hold them. */
+  readonly variables: readonly string[];
   /** At least one; undefined when they are bad, which is then among the problems. */
   readonly keys: readonly Secret[] | undefined;
 };
@@ -34,20 +36,20 @@ export function readKeys(environment: Environment, row: ProviderRow, named: Name
   if (named !== undefined) {
     if (isListed) environment.problems.push(`${list}: is set together with ${named.place}; keep one`);
     warnIgnored(environment, single.filter((variable) => !named.variables.includes(variable)), `${named.place} names others`);
-    return { place: named.place, keys: readNamed(environment, named) };
+    return { ...named, keys: readNamed(environment, named) };
   }
   if (isListed) {
     const [first] = row.keyVariables;
     const isTwice = first !== undefined && single.includes(first);
     if (isTwice) environment.problems.push(`${list}: is set together with ${first}; keep one`);
     warnIgnored(environment, single.filter((variable) => variable !== first), `${list} is set`);
-    return { place: list, keys: isTwice ? undefined : readList(environment, list) };
+    return { place: list, variables: [list], keys: isTwice ? undefined : readList(environment, list) };
   }
   const [variable, ...others] = single;
   if (variable === undefined) return undefined;
   warnIgnored(environment, others, `${variable} is set`);
   const key = environment.read(variable, SECRET);
-  return { place: variable, keys: key && [key] };
+  return { place: variable, variables: [variable], keys: key && [key] };
 }
 
 function warnIgnored(environment: Environment, variables: readonly string[], reason: string): void {

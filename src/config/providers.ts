@@ -17,11 +17,20 @@ export const STRUCTURED_OUTPUT = word(...STRUCTURED_OUTPUTS);
 /** The provider of the operator's own host, where it has no name of its own. */
 export const COMPAT = 'compat';
 
+/** Where an operator mends what is wrong with a provider. */
+export type ProviderOrigin = {
+  /** The variables that hold its keys; empty where there is none. */
+  readonly keyVariables: readonly string[];
+  /** A variable, or the place in the routing file; undefined = it is where it usually is. */
+  readonly baseUrlPlace: string | undefined;
+};
+
 export type Registered = {
   /** Sorted by name, names are unique. */
   readonly providers: readonly Provider[];
   /** Also of those that are configured wrongly. */
   readonly providerNames: readonly string[];
+  readonly origins: ReadonlyMap<string, ProviderOrigin>;
 };
 
 /** The providers that the environment and the routing file register, by name. */
@@ -34,10 +43,11 @@ export function readProviders(
 ): Registered {
   const problemsBefore = environment.problems.length;
   const providers = new Map<string, Provider>();
+  const origins = new Map<string, ProviderOrigin>();
   const names = new Set(file?.providers.keys());
   for (const row of [...rows, ...(file === undefined ? [] : rowsOfFile(file, rows, compatRow))]) {
     const before = environment.problems.length;
-    const provider = readProvider(environment, row, file, settings);
+    const provider = readProvider(environment, row, file, settings, origins);
     if (provider !== undefined || environment.problems.length > before) {
       names.add(row.name);
     } else if (file?.providers.get(row.name)?.keys === undefined && file?.providers.has(row.name) === true) {
@@ -53,7 +63,7 @@ export function readProviders(
     const examples = rows.slice(0, 3).map((row) => row.keyVariables[0]);
     environment.problems.push(`${examples.join(', ')}: no provider is configured; set one of these, or another that --help lists`);
   }
-  return { providers: [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), providerNames: [...names] };
+  return { providers: [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), providerNames: [...names], origins };
 }
 
 /** The variables of which one registers a provider. */
@@ -87,8 +97,14 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
   });
 }
 
-/** Undefined when neither key nor base URL registers it, or when one of them is bad. */
-function readProvider(environment: Environment, row: ProviderRow, file: RoutingFile | undefined, settings: AdapterSettings): Provider | undefined {
+/** Undefined when neither key nor base URL registers it, or when one of them is bad. Where both stand is added to `origins`. */
+function readProvider(
+  environment: Environment,
+  row: ProviderRow,
+  file: RoutingFile | undefined,
+  settings: AdapterSettings,
+  origins: Map<string, ProviderOrigin>,
+): Provider | undefined {
   const entry = file?.providers.get(row.name);
   const placeOf = (field: string): string => file?.placeOf('providers', row.name, field) ?? '';
   const given = readKeys(environment, row, entry?.keys && { place: placeOf('keys'), variables: entry.keys });
@@ -110,6 +126,7 @@ function readProvider(environment: Environment, row: ProviderRow, file: RoutingF
     environment.problems.push(`${row.baseUrlVariable}: is set together with ${placeOf('base_url')}; keep one`);
   }
   const place = entry?.baseUrl === undefined ? row.baseUrlVariable : placeOf('base_url');
+  origins.set(row.name, { keyVariables: given?.variables ?? [], baseUrlPlace: isBaseUrlSet ? place : undefined });
   const root = entry?.baseUrl ?? (isVariableSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? ''));
   if (root === undefined || (given !== undefined && given.keys === undefined)) return undefined;
   return providerFrom(environment, row, { keys: given?.keys ?? [], root, place }, withStructuredOutput(environment, row, settings));

@@ -204,6 +204,8 @@ export type LoadedConfig = {
   readonly effective: readonly EffectiveValue[];
   /** The content of the routing file, as far as it makes sense; undefined where there is none. */
   readonly routingFile: RoutingFile | undefined;
+  /** Where the settings of the providers come from, by name. */
+  readonly origins: Registered['origins'];
 };
 
 /** Shorter tokens can be guessed. */
@@ -236,11 +238,12 @@ export function loadConfig(
     unknownVariables: unknownVariables(environment),
     effective: environment.effective,
     routingFile,
+    origins: registered.origins,
   };
 }
 
 /** What a configuration is made of beside its settings. */
-export type Parties = Registered & {
+export type Parties = Omit<Registered, 'origins'> & {
   readonly callers: Config['callers'];
   /** Every caller there can be; undefined where a program names its callers as it likes. */
   readonly labels: readonly string[] | undefined;
