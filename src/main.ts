@@ -9,6 +9,7 @@ import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
 import type { EffectiveValue } from './config/environment.ts';
+import { problemFields } from './config/reload.ts';
 import { renderRouting } from './config/routing-table.ts';
 import { renderHelp } from './config/settings-page.ts';
 import { loadConfig } from './config/settings.ts';
@@ -119,7 +120,7 @@ function reloadOnSignal(app: App, log: Log): void {
   process.on('SIGHUP', () => {
     const { config, problems, warnings } = load();
     if (config === undefined) {
-      log.error('SIGHUP: the old secrets, certificates and routing stay', { problems: problems.join('; ') });
+      log.error('SIGHUP: the old secrets, certificates and routing stay', problemFields(problems));
       return;
     }
     for (const warning of warnings) log.warn(warning);

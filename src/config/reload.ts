@@ -1,6 +1,7 @@
 /** What a running gateway takes over of a configuration that was read again, and what differs, by name; never a value. */
 
 import { JsonObject } from '../base/json/value.ts';
+import { STRING_CHARS_MAX } from '../base/log.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { CallerRules, Route } from '../core/route.ts';
 import { secretsOf } from './secrets.ts';
@@ -77,6 +78,18 @@ export function changesLeft(config: Config, next: Config): string[] {
     }),
     ...(config.defaultProvider === next.defaultProvider ? [] : ['default provider']),
   ];
+}
+
+/** Every problem as fields of one log line, which cuts what is longer: `problems`, `problems_2` … */
+export function problemFields(problems: readonly string[]): Readonly<Record<string, string>> {
+  const texts: string[] = [];
+  for (const problem of problems) {
+    const last = texts.at(-1);
+    const text = last === undefined ? problem : `${last}; ${problem}`;
+    if (last === undefined || text.length > STRING_CHARS_MAX) texts.push(problem);
+    else texts[texts.length - 1] = text;
+  }
+  return Object.fromEntries(texts.map((text, index) => [index === 0 ? 'problems' : `problems_${index + 1}`, text]));
 }
 
 function proxyText(proxy: ProxyAddress | undefined): string {

@@ -5,11 +5,12 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
-import { changesBetween, changesLeft, withReloaded } from '../../src/config/reload.ts';
+import { changesBetween, changesLeft, problemFields, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
 import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
 import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
+import type { CallerOptions, RouteOptions, RoutingOptions, TargetOptions } from '../../src/embedded/types.ts';
 import { readPage } from '../readme.ts';
 import { createCertificate } from '../upstream/certificate.ts';
 import { OPTION_TYPES, renderOptionTypes } from './option-types.ts';
@@ -270,6 +271,24 @@ const ROUTING = {
   callers: { anybody: { requests_per_minute: 5, allow: ['smart'] } },
 };
 
+test('every field that TypeScript knows of routing is one', () => {
+  type All<T> = { readonly [Name in keyof T]-?: NonNullable<T[Name]> };
+  const target: All<TargetOptions> = {
+    provider: 'openai',
+    model: 'm',
+    defaults: { max_tokens: 1, temperature: 1, top_p: 1, stop: ['x'], thinking: { enabled: true }, provider_options: { seed: 1 } },
+    omit: ['cache', 'user'],
+    weight: 1,
+    concurrent: 1,
+    first_event_timeout: '2s',
+    attempt_timeout: '2s',
+  };
+  const route: All<RouteOptions> = { spread: true, hedge_after: '1s', targets: [target, { provider: 'openai', model: 'n' }] };
+  const caller: All<CallerOptions> = { requests_per_minute: 1, tokens_per_minute: 1, tokens_per_day: 1, concurrent: 1, allow: [] };
+  const routing: All<RoutingOptions> = { model_prefixes: false, providers: { openai: { concurrent: 1 } }, routes: { smart: route }, callers: { x: caller } };
+  assert.equal(configWith({ routing }).routing.routes.get('smart')?.targets.length, 2);
+});
+
 test('routing is read as the routing file is; callers are whoever a program says they are', () => {
   const { routing, takesModelPrefixes } = configWith({ routing: ROUTING });
   assert.deepEqual([...routing.routes.values()].map(({ name, targets }) => [name, ...targets.map(({ model, omit }) => [model, ...omit])]), [['smart', ['a', 'temperature'], ['b']]]);
@@ -371,4 +390,10 @@ test('a reload takes over providers that were added, and says which changes of t
     ['second', 'api.openai.com', 1],
   ]);
   assert.equal(defaultProvider, 'openai');
+});
+
+test('every problem has its place in one log line, however many there are', () => {
+  assert.deepEqual(problemFields(['a: x', 'b: y']), { problems: 'a: x; b: y' });
+  const long = Array.from({ length: 5 }, (_, index) => `${index}: ${'x'.repeat(500)}`);
+  assert.deepEqual(problemFields(long), { problems: long.slice(0, 2).join('; '), problems_2: long.slice(2, 4).join('; '), problems_3: long[4] });
 });

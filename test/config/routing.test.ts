@@ -98,6 +98,14 @@ test('the example of the page is a configuration with nothing odd about it', () 
   assert.deepEqual([...routing.concurrentMax], [['anthropic', 400]]);
 });
 
+test('the variables of the page are a configuration with nothing odd about it', () => {
+  const block = blocksOf(readPage('src/config/README.md')).find(({ language, text }) => language === 'ini' && text.includes('GATEWAY_ROUTES'));
+  const variables = Object.fromEntries(block?.text.trim().split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]) ?? []);
+  const loaded = load(variables);
+  assert.deepEqual([...configOf(loaded).routing.routes.keys(), ...(loaded.config?.routing.callers.keys() ?? [])], ['smart', 'fast', 'batch', '*']);
+  assert.deepEqual([loaded.warnings, loaded.unknownVariables], [[], []]);
+});
+
 test('the smallest file is a route', () => {
   const file = { routes: { fast: { targets: [target('anthropic', 'claude-haiku-5-5'), target('gemini', 'gemini-3.5-flash')] } } };
   const { routing } = configOf(loadFile(file));
