@@ -3,15 +3,21 @@
 import { JsonObject } from '../base/json/value.ts';
 import { STRING_CHARS_MAX } from '../base/log.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
-import type { CallerRules, Route } from '../core/route.ts';
+import type { Provider } from '../core/adapter.ts';
+import { rulesOf } from '../core/route.ts';
+import type { CallerRules, Route, Routing } from '../core/route.ts';
 import { secretsOf } from './secrets.ts';
 import type { Config } from './settings.ts';
 
 /** The configuration with another one's secrets, certificate, routes, callers' rules and new providers, and nothing else of it. */
 export function withReloaded(config: Config, next: Config): Config {
-  const keysOf = new Map(next.providers.map(({ name, keys }) => [name, keys]));
-  // Where a provider is, and whether there is one, is part of what took its connections; until a restart it goes on.
-  const kept = config.providers.map((provider) => ({ ...provider, keys: nonEmpty(keysOf.get(provider.name)) ?? provider.keys }));
+  const nextOf = new Map(next.providers.map((provider) => [provider.name, provider]));
+  // Its connections are kept for as long as the process lives, so that until a restart each goes on where it is. There the key of
+  // another place is nobody's to see.
+  const kept = config.providers.map((provider) => {
+    const after = nextOf.get(provider.name);
+    return after === undefined || isElsewhere(provider, after) || after.keys.length === 0 ? provider : { ...provider, keys: after.keys };
+  });
   const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
   return {
     ...config,
@@ -34,8 +40,8 @@ export function changesBetween(before: Config, after: Config): string[] {
     ...changedEntries(before.routing.concurrentMax, after.routing.concurrentMax).map((name) => `concurrency of ${name}`),
     ...(before.takesModelPrefixes === after.takesModelPrefixes ? [] : ['model prefixes']),
     ...changedEntries<Route>(before.routing.routes, after.routing.routes).map((name) => `route ${name}`),
-    ...changedEntries(...both(before, after, ({ limits }) => limits)).map((label) => `limits of ${label}`),
-    ...changedEntries(...both(before, after, ({ allow }) => allow)).map((label) => `allow of ${label}`),
+    ...changedRules(before, after, ({ limits }) => limits).map((label) => `limits of ${label}`),
+    ...changedRules(before, after, ({ allow }) => allow).map((label) => `allow of ${label}`),
   ];
 }
 
@@ -47,10 +53,13 @@ function changedSecrets(before: Config, after: Config): string[] {
   return names.filter((name) => old.get(name)?.reveal() !== current.get(name)?.reveal());
 }
 
-/** One side of the callers' rules of both, by label. */
-function both(before: Config, after: Config, sideOf: (rules: CallerRules) => unknown): [ReadonlyMap<string, unknown>, ReadonlyMap<string, unknown>] {
-  const side = ({ routing }: Config): ReadonlyMap<string, unknown> => new Map([...routing.callers].map(([label, rules]) => [label, sideOf(rules)]));
-  return [side(before), side(after)];
+/** The labels for which one side of the rules differs; who loses an entry of its own has those of everybody. */
+function changedRules({ routing: before }: Config, { routing: after }: Config, sideOf: (rules: CallerRules) => unknown): string[] {
+  const side = (routing: Routing, label: string): string | undefined => {
+    const rules = rulesOf(routing, label);
+    return rules && textOf(sideOf(rules));
+  };
+  return [...new Set([...before.callers.keys(), ...after.callers.keys()])].filter((label) => side(before, label) !== side(after, label));
 }
 
 /** The keys under which two maps have different values. */
@@ -67,14 +76,12 @@ function textOf(value: unknown): string | undefined {
 export function changesLeft(config: Config, next: Config): string[] {
   const nextOf = new Map(next.providers.map((provider) => [provider.name, provider]));
   return [
-    // Connections through the old proxy are kept for as long as the process lives.
     ...(proxyText(config.proxy.httpsProxy) === proxyText(next.proxy.httpsProxy) ? [] : ['HTTPS_PROXY']),
     ...(proxyText(config.proxy.httpProxy) === proxyText(next.proxy.httpProxy) ? [] : ['HTTP_PROXY']),
-    ...config.providers.flatMap(({ name, baseUrl, adapter }) => {
-      const provider = nextOf.get(name);
-      if (provider === undefined) return [`provider ${name}`];
-      if (provider.baseUrl.href !== baseUrl.href) return [`base URL of ${name}`];
-      return provider.adapter.dialect === adapter.dialect ? [] : [`API of ${name}`];
+    ...config.providers.flatMap((provider) => {
+      const after = nextOf.get(provider.name);
+      if (after === undefined) return [`provider ${provider.name}`];
+      return isElsewhere(provider, after) ? [`base URL of ${provider.name}`] : [];
     }),
     ...(config.defaultProvider === next.defaultProvider ? [] : ['default provider']),
   ];
@@ -96,6 +103,6 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
-function nonEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
-  return list === undefined || list.length === 0 ? undefined : list;
+function isElsewhere(before: Provider, after: Provider): boolean {
+  return before.baseUrl.href !== after.baseUrl.href || before.adapter.dialect !== after.adapter.dialect;
 }

@@ -371,23 +371,26 @@ test('a reload says by name what changed', () => {
   assert.deepEqual(reloaded({ routing: ROUTING }, { routing: changed }).swapped, [
     'concurrency of openai', 'model prefixes', 'route smart', 'route fast', 'limits of anybody', 'allow of anybody',
   ]);
+  const everybody = { '*': { requests_per_minute: 1 } };
+  assert.deepEqual(reloaded({ routing: { callers: everybody } }, { routing: { callers: { ...everybody, ops: {} } } }).swapped, ['limits of ops']);
   const options = (seed: number): object => ({ routing: { routes: { r: { targets: [{ provider: 'openai', model: 'm', defaults: { provider_options: { seed } } }] } } } });
   assert.deepEqual(reloaded(options(1), options(2)).swapped, ['route r']);
 });
 
 test('a reload takes over providers that were added, and says which changes of the others take a restart', () => {
   const before = { providers: { openai: { key: KEY }, gemini: { key: KEY }, second: { like: 'openai', key: KEY } }, defaultProvider: 'openai' };
-  const after = { providers: { openai: { key: KEY, baseUrl: 'https://other.example' }, anthropic: { key: KEY }, second: { like: 'compat', baseUrl: 'https://api.openai.com/v1' } } };
+  const after = { providers: { openai: { key: 'key-of-another-place', baseUrl: 'https://other.example' }, anthropic: { key: KEY }, second: { like: 'compat', baseUrl: 'https://api.openai.com/v1' } } };
   assert.deepEqual(reloaded(before, after), {
     swapped: ['key of anthropic', 'provider anthropic'],
-    left: ['provider gemini', 'base URL of openai', 'API of second', 'default provider'],
+    left: ['provider gemini', 'base URL of openai', 'base URL of second', 'default provider'],
   });
   const { providers, defaultProvider } = withReloaded(configWith(before), configWith(after));
-  assert.deepEqual(providers.map(({ name, baseUrl, keys }) => [name, baseUrl.host, keys.length]), [
-    ['anthropic', 'api.anthropic.com', 1],
-    ['gemini', 'generativelanguage.googleapis.com', 1],
-    ['openai', 'api.openai.com', 1],
-    ['second', 'api.openai.com', 1],
+  assert.deepEqual(providers.map(({ name, baseUrl, keys }) => [name, baseUrl.host, ...keys.map(({ secret }) => secret.reveal())]), [
+    ['anthropic', 'api.anthropic.com', KEY],
+    ['gemini', 'generativelanguage.googleapis.com', KEY],
+    // Not the key of another place.
+    ['openai', 'api.openai.com', KEY],
+    ['second', 'api.openai.com', KEY],
   ]);
   assert.equal(defaultProvider, 'openai');
 });
