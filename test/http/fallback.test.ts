@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { loadConfig } from '../../src/config/settings.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
+import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
-import { framesOf, routeOf, startGateway, user } from '../running-gateway.ts';
+import { framesOf, routeOf, sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { Message, ReplyBody, RunningGateway } from '../running-gateway.ts';
 
 const TOOLS = [{ name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } }];
@@ -186,6 +188,34 @@ test('when all targets fail the first one asked says how, the others are named, 
     if (JSON.stringify(seen) !== JSON.stringify(expected)) wrong.push(`${name}: ${JSON.stringify(seen)} instead of ${JSON.stringify(expected)}: ${error}`);
   }
   assert.deepEqual(wrong, []);
+});
+
+test('a request goes on by the route it began with when that is changed, the next takes the new one, and who is out stays out', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_ROUTES: 'smart=anthropic/held,openai/fake-chat;ailing=compat/fake-status-503,openai/fake-chat' });
+  const hello = { model: 'smart', messages: [user('Hello')] };
+  for (let failures = 0; failures < 8; failures += 1) await gateway.chat({ ...hello, model: 'ailing' });
+  let fail: () => void = () => undefined;
+  const failed = new Promise<void>((resolve) => (fail = resolve));
+  let waiting = 0;
+  const asked = new Promise<void>((resolve) => {
+    gateway.sandbox.reply('held', async () => {
+      waiting += 1;
+      if (waiting === 20) resolve();
+      await failed;
+      return { status: 503 };
+    });
+  });
+  const streams = Promise.all(Array.from({ length: 20 }, () => gateway.stream(hello)));
+  await asked;
+  const environment = { ...sandboxEnvironment(gateway.sandbox), GATEWAY_ROUTES: 'smart=compat/fake-status-503,gemini/fake-chat' };
+  const { config } = loadConfig(environment, PROVIDER_ROWS, compatRow, () => '');
+  assert.ok(config !== undefined);
+  assert.deepEqual(gateway.app.reload(config).swapped, ['route smart', 'route ailing']);
+  fail();
+  for (const frames of await streams) assert.deepEqual([frames.at(-1)?.type, frames.at(-1)?.provider], ['done', 'openai']);
+  const response = await gateway.post('/v1/chat', hello);
+  assert.deepEqual([header(response, 'target'), header(response, 'fallback')], ['gemini/fake-chat', 'compat=out']);
+  assert.equal((await gateway.chat({ ...hello, model: 'ailing' })).body.provider, 'anthropic');
 });
 
 test('a failure of a route is told to pages of other origins with all its headers', async (t) => {
