@@ -14,6 +14,7 @@ import { DEFAULT_CALLER } from './core/caller.ts';
 import { createCalls } from './embedded/calls.ts';
 import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
+import { reportTransitions, watchStanding } from './gateway/standing.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { Exchanges } from './http/exchanges.ts';
 import { createHandler } from './http/handler.ts';
@@ -25,6 +26,7 @@ import { createMountedHandler } from './http/mounted.ts';
 import { createSentences } from './http/sentences.ts';
 import { createServer } from './http/server.ts';
 import { createMetrics } from './metrics.ts';
+import { RoutingState } from './routing/state.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
 import { proxyFor } from './upstream/proxy.ts';
@@ -89,6 +91,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     upstreamSockets: () => transport.openSockets?.() ?? 0,
     pageMs: surroundings.metricsPageMs,
   });
+  const routing = new RoutingState({ now: () => performance.now(), random: Math.random }, config.retryAfterCapMs, reportTransitions(metrics, log));
+  watchStanding(metrics, routing);
   const gateway = createGateway(
     {
       connectTimeoutMs: config.connectTimeoutMs,
@@ -109,6 +113,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       const error = failure === undefined ? undefined : parts.sentence(failure);
       log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
+    { routing, concurrentMax: (provider) => parts.config.routing.concurrentMax.get(provider), isDraining: () => isDraining },
   );
   const loopHealth = new LoopHealth();
   const memoryHealth = new MemoryHealth();
