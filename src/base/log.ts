@@ -39,7 +39,7 @@ export type LogSettings = {
 };
 
 /** Longer strings are cut, so that a line has a bounded length. */
-const STRING_CHARS_MAX = 1024;
+export const STRING_CHARS_MAX = 1024;
 /** What they are cut to where the line is too long, one after the other. A character takes up to six bytes, and a line has up to some forty fields. */
 const SHORTER_CHARS: readonly number[] = [256, 64, 8];
 

@@ -8,8 +8,8 @@
 import type { Snapshot } from '../base/prometheus.ts';
 import type { CallerLimits, LimitName } from '../core/route.ts';
 import { LIMIT_NAMES } from '../core/route.ts';
-import type { Transition } from '../core/transition.ts';
 import type { Charge, Decision, Standing, Standings } from '../limits/store.ts';
+import type { Transition } from '../routing/transition.ts';
 
 /** The texts of the files that a configuration was read from, by path. */
 export type Files = Readonly<Record<string, string>>;
@@ -113,10 +113,20 @@ export function decodeToPrimary(value: unknown): ToPrimary | undefined {
   }
 }
 
+const OUT_CAUSES = ['failures', 'probe', 'not_found'] as const;
+const COOLING_CAUSES = ['rate_limit', 'quota', 'rejected'] as const;
+
 function decodeTransition(value: unknown): { type: 'transition'; transition: Transition } | undefined {
-  const { type, name, untilMs } = recordOf(value);
-  if (type !== 'out' && type !== 'in' && type !== 'cooling') return undefined;
-  return typeof name === 'string' && isNumber(untilMs) && untilMs >= 0 ? { type: 'transition', transition: { type, name, untilMs } } : undefined;
+  const { of, provider, model, to, cause, forMs, key, number } = recordOf(value);
+  if (typeof provider !== 'string') return undefined;
+  const transition = (known: Transition): { type: 'transition'; transition: Transition } => ({ type: 'transition', transition: known });
+  if (of === 'target' && typeof model === 'string' && to === 'in') return transition({ of, provider, model, to });
+  if (!isNumber(forMs) || forMs < 0) return undefined;
+  const out = OUT_CAUSES.find((known) => known === cause);
+  if (of === 'target' && typeof model === 'string' && to === 'out' && out !== undefined) return transition({ of, provider, model, to, cause: out, forMs });
+  const cooling = COOLING_CAUSES.find((known) => known === cause);
+  const isKey = of === 'key' && to === 'cooling' && typeof key === 'string' && isCount(number) && (model === undefined || typeof model === 'string');
+  return isKey && cooling !== undefined ? transition({ of, provider, key, number, model, to, cause: cooling, forMs }) : undefined;
 }
 
 function decodeSnapshot(value: unknown): Snapshot | undefined {

@@ -1,6 +1,6 @@
 /** What still holds of the transitions that workers told of, for those that begin later. */
 
-import type { Transition } from '../core/transition.ts';
+import type { Transition } from '../routing/transition.ts';
 
 /** Targets and keys come from the configuration; far more are a mistake. */
 const NAMES_MAX = 4096;
@@ -16,11 +16,11 @@ export class Transitions {
   /** False where there is no room for it. */
   note(transition: Transition): boolean {
     const nowMs = this.#now();
-    const { name } = transition;
+    const name = nameOf(transition);
     if (!this.#current.has(name) && this.#current.size >= NAMES_MAX) this.#forgetEnded(nowMs);
     if (!this.#current.has(name) && this.#current.size >= NAMES_MAX) return false;
-    if (transition.type === 'in') this.#current.delete(name);
-    else this.#current.set(name, { transition, endsAtMs: nowMs + transition.untilMs });
+    if (transition.to === 'in') this.#current.delete(name);
+    else this.#current.set(name, { transition, endsAtMs: nowMs + transition.forMs });
     return true;
   }
 
@@ -28,10 +28,15 @@ export class Transitions {
   current(): readonly Transition[] {
     const nowMs = this.#now();
     this.#forgetEnded(nowMs);
-    return [...this.#current.values()].map(({ transition, endsAtMs }) => ({ ...transition, untilMs: endsAtMs - nowMs }));
+    return [...this.#current.values()].map(({ transition, endsAtMs }) => ({ ...transition, forMs: endsAtMs - nowMs }));
   }
 
   #forgetEnded(nowMs: number): void {
     for (const [name, { endsAtMs }] of this.#current) if (endsAtMs <= nowMs) this.#current.delete(name);
   }
+}
+
+/** Of what is said: the last about the same target or key, and for a key the same model, holds. */
+function nameOf(transition: Transition): string {
+  return JSON.stringify([transition.provider, transition.model, transition.of === 'key' ? transition.key : '']);
 }

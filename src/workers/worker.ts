@@ -8,8 +8,8 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../base/log.ts';
 import type { Snapshot } from '../base/prometheus.ts';
-import type { Transition, TransitionBus } from '../core/transition.ts';
 import type { LimitStore } from '../limits/store.ts';
+import type { Transition } from '../routing/transition.ts';
 import { decodeToWorker } from './messages.ts';
 import type { Changes, Files, ToPrimary, ToWorker } from './messages.ts';
 import { PrimaryStore } from './primary-store.ts';
@@ -40,7 +40,7 @@ export async function joinPrimary(): Promise<PrimaryChannel | undefined> {
   return (await channel.isStarted) ? channel : undefined;
 }
 
-export class PrimaryChannel implements TransitionBus {
+export class PrimaryChannel {
   /** Known once it is started: which worker this is, what its configuration is read from, and the keys of TLS session tickets. */
   number = 0;
   files: Files = {};
@@ -109,10 +109,12 @@ export class PrimaryChannel implements TransitionBus {
     return this.#limits;
   }
 
+  /** Tells the other workers what this one found out. */
   publish(transition: Transition): void {
     this.#send({ type: 'transition', transition });
   }
 
+  /** `receive` gets what others publish, and at first what still holds of what they did. */
   subscribe(receive: (transition: Transition) => void): void {
     this.#receive = receive;
     for (const transition of this.#earlyTransitions.splice(0)) receive(transition);

@@ -25,7 +25,8 @@ const TO_WORKER: readonly ToWorker[] = [
   { type: 'page', id: 3, text: '# HELP …' },
   { type: 'decision', id: 4, decision: LET_IN },
   { type: 'decision', id: 5, decision: REFUSED },
-  { type: 'transition', transition: { type: 'out', name: 'openai/gpt', untilMs: 5000.25 } },
+  { type: 'transition', transition: { of: 'target', provider: 'openai', model: 'gpt', to: 'out', cause: 'probe', forMs: 5000.25 } },
+  { type: 'transition', transition: { of: 'key', provider: 'openai', key: 'digest', number: 2, model: undefined, to: 'cooling', cause: 'quota', forMs: 300_000 } },
 ];
 
 const TO_PRIMARY: readonly ToPrimary[] = [
@@ -38,7 +39,8 @@ const TO_PRIMARY: readonly ToPrimary[] = [
   { type: 'page', id: 3 },
   { type: 'take', id: 4, charge: CHARGE },
   { type: 'settle', charge: CHARGE, tokensMore: -3 },
-  { type: 'transition', transition: { type: 'in', name: 'openai/gpt', untilMs: 0 } },
+  { type: 'transition', transition: { of: 'target', provider: 'openai', model: 'gpt', to: 'in' } },
+  { type: 'transition', transition: { of: 'key', provider: 'openai', key: 'digest', number: 1, model: 'gpt', to: 'cooling', cause: 'rate_limit', forMs: 1000 } },
 ];
 
 /** As it comes out of the channel. */
@@ -86,7 +88,7 @@ test('what is not finite, not a name or not whole is dropped', () => {
   assert.equal(decodeToPrimary({ type: 'take', id: 1, charge: { ...CHARGE, tokens: -1 } }), undefined);
   assert.equal(decodeToWorker({ type: 'decision', id: 1, decision: { refusedBy: 'luck', waitMs: 1, standings: {} } }), undefined);
   assert.equal(decodeToWorker({ type: 'start', number: 1, files: { a: 1 }, ticketKeys: '' }), undefined);
-  assert.equal(decodeToWorker({ type: 'transition', transition: { type: 'out', name: 'a', untilMs: -1 } }), undefined);
+  assert.equal(decodeToWorker({ type: 'transition', transition: { of: 'target', provider: 'openai', model: 'gpt', to: 'out', cause: 'probe', forMs: -1 } }), undefined);
   assert.equal(decodeToWorker({ type: 'another' }), undefined);
 });
 

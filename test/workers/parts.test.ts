@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Log } from '../../src/base/log.ts';
 import type { Charge, Decision, LimitStore } from '../../src/limits/store.ts';
+import type { Transition } from '../../src/routing/transition.ts';
 import { Brake } from '../../src/workers/brake.ts';
 import { Dispatch } from '../../src/workers/dispatch.ts';
 import { HeldLimits } from '../../src/workers/held-limits.ts';
@@ -77,26 +78,35 @@ test('Brake doubles the wait while workers end at once, up to five seconds, and 
   assert.deepEqual(delays([10_000, 3, 60_000]), [100, 200, 100]);
 });
 
+function out(model: string, forMs: number): Transition {
+  return { of: 'target', provider: 'p', model, to: 'out', cause: 'failures', forMs };
+}
+
+function cooling(key: string, model: string | undefined, forMs: number): Transition {
+  return { of: 'key', provider: 'p', key, number: 1, model, to: 'cooling', cause: 'rate_limit', forMs };
+}
+
 test('Transitions keeps what holds, with the time that is left', () => {
   let nowMs = 1000;
   const transitions = new Transitions(() => nowMs);
-  transitions.note({ type: 'out', name: 'a', untilMs: 5000 });
-  transitions.note({ type: 'cooling', name: 'b', untilMs: 1000 });
-  transitions.note({ type: 'out', name: 'c', untilMs: 9000 });
-  transitions.note({ type: 'in', name: 'c', untilMs: 0 });
+  transitions.note(out('a', 5000));
+  transitions.note(cooling('k', 'a', 1000));
+  transitions.note(cooling('k', undefined, 4000));
+  transitions.note(out('c', 9000));
+  transitions.note({ of: 'target', provider: 'p', model: 'c', to: 'in' });
   nowMs += 1500;
-  assert.deepEqual(transitions.current(), [{ type: 'out', name: 'a', untilMs: 3500 }]);
+  assert.deepEqual(transitions.current(), [out('a', 3500), cooling('k', undefined, 2500)]);
 });
 
 test('Transitions holds a bounded number of names, and makes room for new ones by forgetting what is over', () => {
   let nowMs = 0;
   const transitions = new Transitions(() => nowMs);
-  for (let name = 0; name < 4096; name += 1) assert.ok(transitions.note({ type: 'out', name: `${name}`, untilMs: 1000 }));
-  assert.ok(!transitions.note({ type: 'out', name: 'one more', untilMs: 1000 }));
-  assert.ok(transitions.note({ type: 'out', name: '7', untilMs: 2000 }));
+  for (let name = 0; name < 4096; name += 1) assert.ok(transitions.note(out(`${name}`, 1000)));
+  assert.ok(!transitions.note(out('one more', 1000)));
+  assert.ok(transitions.note(out('7', 2000)));
   nowMs = 1500;
-  assert.ok(transitions.note({ type: 'out', name: 'one more', untilMs: 1000 }));
-  assert.deepEqual(transitions.current().map(({ name }) => name), ['7', 'one more']);
+  assert.ok(transitions.note(out('one more', 1000)));
+  assert.deepEqual(transitions.current(), [out('7', 500), out('one more', 1000)]);
 });
 
 /** Lets so many in at a time, and keeps what it was told. */

@@ -9,6 +9,7 @@ import { Fields, textItem } from '../../base/fields.ts';
 import type { ChatRequest, Effort, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
+import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
@@ -19,14 +20,17 @@ import { continuesThread, lostThread } from './thread.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 // hot: per request
-export function decodeMessages(body: Buffer): DecodedRequest | Failure {
+export function decodeMessages(body: Buffer | string): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: true,
     source,
+    providerOptions: undefined,
     translate: (model) => (continuesThread(source) ? lostThread() : caught(() => translate(fields, model))),
+    head: () => headOf(source),
+    loopOwner: () => loopOwnerOf(source),
   }));
 }
 

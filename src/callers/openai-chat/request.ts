@@ -16,6 +16,7 @@ import type {
 } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
+import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
@@ -31,14 +32,17 @@ import { Places } from '../places.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-export function decodeChatCompletions(body: Buffer): DecodedRequest | Failure {
+export function decodeChatCompletions(body: Buffer | string): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: readStreamOptions(fields, new Ignored()),
     source,
+    providerOptions: undefined,
     translate: (model) => caught(() => translate(fields, model)),
+    head: () => headOf(source),
+    loopOwner: () => loopOwnerOf(source),
   }));
 }
 

@@ -10,6 +10,7 @@ import type { Fields } from '../../base/fields.ts';
 import type { ChatRequest, OutputFormat, Thinking } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
+import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
@@ -22,14 +23,17 @@ import { readConversation } from './items.ts';
 import { readTools } from './tools.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-export function decodeResponses(body: Buffer): DecodedRequest | Failure {
+export function decodeResponses(body: Buffer | string): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: true,
     source,
+    providerOptions: undefined,
     translate: (model) => caught(() => translate(fields, model)),
+    head: () => headOf(source),
+    loopOwner: () => loopOwnerOf(source),
   }));
 }
 
