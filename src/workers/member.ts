@@ -34,6 +34,9 @@ export class Member implements Taker<Socket> {
   readonly #child: ChildProcess;
   readonly #listener: MemberListener;
   #given: Socket | undefined;
+  /** The last snapshot that it was asked for, and the last before it was given what it has. */
+  #asked = 0;
+  #askedBeforeGiven = 0;
   #exitTimer: NodeJS.Timeout | undefined;
   #isGone = false;
 
@@ -64,6 +67,7 @@ export class Member implements Taker<Socket> {
 
   /** Dropped where it is gone, which is seen soon. */
   send(message: ToWorker): void {
+    if (message.type === 'snapshot') this.#asked = message.id;
     if (this.#child.connected) this.#child.send(message, undefined, {}, ignore);
   }
 
@@ -73,6 +77,7 @@ export class Member implements Taker<Socket> {
    */
   give(socket: Socket): void {
     this.#given = socket;
+    this.#askedBeforeGiven = this.#asked;
     if (this.#child.connected) this.#child.send({ type: 'connection' } satisfies ToWorker, socket, { keepOpen: true }, ignore);
   }
 
@@ -80,6 +85,14 @@ export class Member implements Taker<Socket> {
   taken(): void {
     this.#given?.destroy();
     this.#given = undefined;
+  }
+
+  /**
+   * What was lost on the way, as happens where the worker has no descriptor for it: it answered what it was asked later, and has
+   * not said that it has the connection.
+   */
+  lostBefore(answeredId: number): Socket | undefined {
+    return answeredId > this.#askedBeforeGiven ? this.takeBack() : undefined;
   }
 
   /** What the worker was given and never had. It has read nothing of it, so that another can serve it. */

@@ -227,8 +227,15 @@ export class Primary {
         member.isLeaving = true;
         member.leftClean = message.isClean;
         return this.#collector.heard(member, message.snapshot);
-      case 'snapshot':
+      case 'snapshot': {
+        const lost = member.lostBefore(message.id);
+        if (lost !== undefined) {
+          // To another first.
+          this.#dispatch.offer(lost);
+          this.#dispatch.freed(member);
+        }
         return this.#collector.heard(member, message.snapshot, message.id);
+      }
       case 'page':
         return void this.#collector.text().then((text) => member.send({ type: 'page', id: message.id, text }));
       case 'reloaded': {
