@@ -222,7 +222,7 @@ test('SIGHUP reaches every worker; a bad file changes nothing, not even for a wo
 
   write('with a space\n and a break');
   running.child.kill('SIGHUP');
-  await running.printed(/the old secrets and certificates stay/);
+  await running.printed(/the old secrets, certificates and routing stay/);
   const killed = gateway.oldest;
   process.kill(killed, 'SIGKILL');
   await until(() => gateway.linesOf(ENDED).length === 1);
