@@ -10,6 +10,7 @@ import { changedProxies, changedSecrets, secretsOf, withSecretsOf } from './conf
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import { DEFAULT_CALLER } from './core/caller.ts';
+import { ANY_CALLER, rulesOf } from './core/route.ts';
 import { createCalls } from './embedded/calls.ts';
 import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -23,6 +24,9 @@ import type { ServerParts } from './http/parts.ts';
 import { createMountedHandler } from './http/mounted.ts';
 import { createSentences } from './http/sentences.ts';
 import { createServer } from './http/server.ts';
+import { Limits } from './limits/limiter.ts';
+import { createMemoryStore } from './limits/memory.ts';
+import type { LimitStore } from './limits/store.ts';
 import { createMetrics } from './metrics.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
@@ -50,6 +54,10 @@ export type AppSurroundings = {
   readonly watchesLoad?: boolean;
   /** The label of the caller that a request comes from, where no token says it; absent = tokens alone decide. */
   readonly authenticate?: ServerParts['authenticate'];
+  /** Keeps callers' limits, instead of this process: several share it. Closed with the app. */
+  readonly limitStore?: LimitStore;
+  /** The clock of callers' limits, in milliseconds: `performance.now` where absent. */
+  readonly limitClock?: () => number;
 };
 
 export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
@@ -86,8 +94,10 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
     upstreamSockets: () => transport.openSockets?.() ?? 0,
+    limitsUsed: () => limits.used((caller) => rulesOf(parts.config.routing, caller)?.limits),
     pageMs: surroundings.metricsPageMs,
   });
+  const limits = limitsFrom(surroundings);
   const gateway = createGateway(
     {
       connectTimeoutMs: config.connectTimeoutMs,
@@ -127,7 +137,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
   /** Everything that holds a secret, made at once, so that an exchange sees either the old ones or the new ones. */
   function partsFrom(current: Config): ServerParts {
-    const labels = new Set(current.callers.map(({ label }) => label)).add(DEFAULT_CALLER);
+    const labels = new Set([DEFAULT_CALLER, ...current.callers.map(({ label }) => label), ...current.routing.callers.keys()]);
+    labels.delete(ANY_CALLER);
     const sentences = createSentences([...secretsOf(current).values()], config.forwardsErrorMessages);
     return {
       config: current,
@@ -144,6 +155,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       }),
       metrics,
       admission,
+      limits,
       log,
       isDraining: () => isDraining,
       authenticate: surroundings.authenticate,
@@ -186,6 +198,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     server.server.close();
     server.server.closeAllConnections();
     transport.close();
+    limits.close();
   }
 
   return {
@@ -208,6 +221,11 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     reload,
     close,
   };
+}
+
+/** Callers' limits, which every reload of one gateway goes on with. */
+function limitsFrom({ limitStore, limitClock = () => performance.now() }: AppSurroundings): Limits {
+  return new Limits(limitStore ?? createMemoryStore(limitClock), limitClock);
 }
 
 /** The gateway's own format, and those of other makers that the operator lets it serve. */

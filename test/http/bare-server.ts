@@ -14,6 +14,8 @@ import { createHandler } from '../../src/http/handler.ts';
 import { ModelLists } from '../../src/http/model-lists.ts';
 import { createServer } from '../../src/http/server.ts';
 import type { ConnectionLimits, GatewayServer } from '../../src/http/server.ts';
+import { Limits } from '../../src/limits/limiter.ts';
+import { createMemoryStore } from '../../src/limits/memory.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { TOKEN } from '../running-gateway.ts';
@@ -56,6 +58,7 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     modelLists: new ModelLists({ ask: gateway.models, onFailure: () => {}, requestTimeoutMs: config.requestTimeoutMs, now: () => performance.now() }),
     metrics,
     admission,
+    limits: new Limits(createMemoryStore(() => performance.now()), () => performance.now()),
     log,
     isDraining: () => false,
     authenticate: undefined,
