@@ -6,7 +6,6 @@ import { createApp } from '../src/app.ts';
 import type { App, AppSurroundings } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
 import { loadConfig } from '../src/config/settings.ts';
-import type { Routing } from '../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { startSandbox } from '../src/sandbox/index.ts';
 import type { Sandbox } from '../src/sandbox/index.ts';
@@ -70,14 +69,11 @@ export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
   };
 }
 
-/** What a gateway is given besides its environment. */
-export type Given = { readonly routing?: Partial<Routing>; readonly surroundings?: Partial<AppSurroundings> };
-
-/** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
+/** Starts sandbox and gateway; `environment` adds to or replaces the settings above, `surroundings` what the app is given besides. */
 export async function startGateway(
   t: { after(close: () => Promise<void>): void },
   environment: Record<string, string> = {},
-  { routing = {}, surroundings = {} }: Given = {},
+  surroundings: Partial<AppSurroundings> = {},
 ): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
   const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
@@ -91,7 +87,7 @@ export async function startGateway(
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
-  const app = createApp({ ...loaded.config, routing: { ...loaded.config.routing, ...routing } }, {
+  const app = createApp(loaded.config, {
     log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false, ...surroundings,
   });
   const url = await app.listen();

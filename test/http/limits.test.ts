@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { CallerLimits } from '../../src/core/route.ts';
 import { createMemoryStore } from '../../src/limits/memory.ts';
 import type { LimitStore } from '../../src/limits/store.ts';
 import { valueOf } from '../metrics-page.ts';
@@ -23,15 +22,14 @@ type Limited = RunningGateway & {
   pass(ms: number): void;
 };
 
-/** With two callers: `default`, without limits, and `batch`. */
-async function startLimited(t: TestContext, limits: Partial<CallerLimits>, environment: Record<string, string> = {}, store?: (now: () => number) => LimitStore): Promise<Limited> {
+/** With two callers: `default`, without limits, and `batch`, with these. */
+async function startLimited(t: TestContext, limits: string, environment: Record<string, string> = {}, store?: (now: () => number) => LimitStore): Promise<Limited> {
   let nowMs = 1000;
-  const all: CallerLimits = { requestsPerMinute: undefined, tokensPerMinute: undefined, tokensPerDay: undefined, concurrent: undefined, ...limits };
   const limitClock = (): number => nowMs;
   const gateway = await startGateway(
     t,
-    { GATEWAY_AUTH_TOKENS: `batch:${BATCH_TOKEN}`, ...environment },
-    { routing: { callers: new Map([['batch', { limits: all, allow: undefined }]]) }, surroundings: { limitClock, ...(store === undefined ? {} : { limitStore: store(limitClock) }) } },
+    { GATEWAY_AUTH_TOKENS: `batch:${BATCH_TOKEN}`, GATEWAY_CALLER_LIMITS: `batch:${limits}`, ...environment },
+    { limitClock, ...(store === undefined ? {} : { limitStore: store(limitClock) }) },
   );
   return { ...gateway, pass: (ms) => void (nowMs += ms) };
 }
@@ -56,7 +54,7 @@ async function lineOf(gateway: RunningGateway, count: number): Promise<Readonly<
 }
 
 test('a caller that has used its requests is told in how many seconds to come again, and is let in then', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 5 });
+  const gateway = await startLimited(t, 'rpm=5');
   for (let taken = 0; taken < 5; taken += 1) assert.equal((await gateway.post('/v1/chat', HELLO, AS_BATCH)).status, 200);
   const refused = await gateway.post('/v1/chat', HELLO, AS_BATCH);
   assert.equal(refused.status, 429);
@@ -78,7 +76,7 @@ test('a caller that has used its requests is told in how many seconds to come ag
 });
 
 test('another caller, and one without limits, notices nothing', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 1, concurrent: 1 });
+  const gateway = await startLimited(t, 'rpm=1,concurrent=1');
   await gateway.post('/v1/chat', HELLO, AS_BATCH);
   assert.equal((await gateway.post('/v1/chat', HELLO, AS_BATCH)).status, 429);
   for (let asked = 0; asked < 3; asked += 1) {
@@ -89,7 +87,7 @@ test('another caller, and one without limits, notices nothing', async (t) => {
 });
 
 test('every answer says how its caller stands, before its first byte, streams too', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 600, tokensPerMinute: 400_000, tokensPerDay: 50_000_000 });
+  const gateway = await startLimited(t, 'rpm=600,tpm=400000,tpd=50000000');
   const text = 'x'.repeat(4000);
   const expected = {
     'ratelimit-policy': '"rpm";q=600;w=60, "tpm";q=400000;w=60, "tpd";q=50000000;w=86400',
@@ -111,7 +109,7 @@ test('every answer says how its caller stands, before its first byte, streams to
 });
 
 test('of two limits on tokens the one with less left is told in the older form', async (t) => {
-  const gateway = await startLimited(t, { tokensPerMinute: 10_000, tokensPerDay: 5000 });
+  const gateway = await startLimited(t, 'tpm=10000,tpd=5000');
   const answer = await gateway.post('/v1/chat', { model: 'fake-chat', messages: [user('x'.repeat(4000))] }, AS_BATCH);
   assert.equal(answer.headers.get('x-ratelimit-limit-tokens'), '5000');
   assert.equal(answer.headers.get('x-ratelimit-remaining-tokens'), '4000');
@@ -120,7 +118,7 @@ test('of two limits on tokens the one with less left is told in the older form',
 });
 
 test("a day's tokens that are used up tell clients not to try again, and so does a wait that they would not keep", async (t) => {
-  const day = await startLimited(t, { tokensPerDay: 1000 });
+  const day = await startLimited(t, 'tpd=1000');
   await (await day.post('/v1/chat', LONG, AS_BATCH)).text();
   for (const path of ['/v1/chat', '/v1/chat/completions', '/v1/responses', '/v1/messages']) {
     const refused = await day.post(path, {}, AS_BATCH);
@@ -128,7 +126,7 @@ test("a day's tokens that are used up tell clients not to try again, and so does
     assert.equal(refused.headers.get('x-should-retry'), 'false', path);
     assert.ok(Number(refused.headers.get('retry-after')) > 0, path);
   }
-  const minute = await startLimited(t, { tokensPerMinute: 1000 });
+  const minute = await startLimited(t, 'tpm=1000');
   await (await minute.post('/v1/chat', LONG, AS_BATCH)).text();
   const refused = await minute.post('/v1/chat', LONG, AS_BATCH);
   assert.equal(refused.headers.get('x-should-retry'), 'false');
@@ -138,7 +136,7 @@ test("a day's tokens that are used up tell clients not to try again, and so does
 const DIALECT_PATHS = ['/v1/chat', '/v1/chat/stream', '/v1/count_tokens', '/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/messages/count_tokens'];
 
 test('each format has the refusal in its own form, and clients may try again', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 1 });
+  const gateway = await startLimited(t, 'rpm=1');
   await gateway.post('/v1/chat', HELLO, AS_BATCH);
   const sentence = 'the caller batch has used its requests_per_minute (1); try again in 1m';
   const openai = { error: { message: sentence, type: 'rate_limit_error', param: null, code: 'rate_limit_exceeded' } };
@@ -159,7 +157,7 @@ test('each format has the refusal in its own form, and clients may try again', a
 });
 
 test('nobody who is over has a body read: the answer comes while none of it was sent', async (t) => {
-  const gateway = await startLimited(t, { tokensPerMinute: 100 });
+  const gateway = await startLimited(t, 'tpm=100');
   await (await gateway.post('/v1/chat', LONG, AS_BATCH)).text();
   for (const path of DIALECT_PATHS.filter((each) => !each.endsWith('count_tokens'))) {
     const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${BATCH_TOKEN}\r\nContent-Length: 10000000\r\n\r\n`;
@@ -170,7 +168,7 @@ test('nobody who is over has a body read: the answer comes while none of it was 
 });
 
 test('who waits exactly as long as Retry-After says is let in, each time of two hundred', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 7, tokensPerMinute: 900 });
+  const gateway = await startLimited(t, 'rpm=7,tpm=900');
   let waits = 0;
   for (let round = 0; waits < 200 && round < 1000; round += 1) {
     const body = { model: 'fake-chat', messages: [user('x '.repeat(1 + ((round * 37) % 1500)))] };
@@ -186,7 +184,7 @@ test('who waits exactly as long as Retry-After says is let in, each time of two 
 });
 
 test('counts of tokens are requests, without tokens; lists of models take a place alone', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 2, tokensPerMinute: 10, concurrent: 1 });
+  const gateway = await startLimited(t, 'rpm=2,tpm=10,concurrent=1');
   for (const remaining of ['1', '0']) {
     const counted = await gateway.post('/v1/count_tokens', { ...HELLO, provider: 'anthropic' }, AS_BATCH);
     assert.equal(counted.status, 200);
@@ -202,7 +200,7 @@ test('counts of tokens are requests, without tokens; lists of models take a plac
 });
 
 test('a caller with all its places taken is refused before its body, chats, counts and lists alike, until one ends', async (t) => {
-  const gateway = await startLimited(t, { concurrent: 2 });
+  const gateway = await startLimited(t, 'concurrent=2');
   const release = holdReplies(gateway.sandbox);
   const held = [1, 2].map(() => gateway.post('/v1/chat', { ...HELLO, model: 'held' }, AS_BATCH));
   await until(() => gateway.sandbox.calls.length === 2);
@@ -225,7 +223,7 @@ test('a caller with all its places taken is refused before its body, chats, coun
 });
 
 test('what is refused for what it asks takes a request and no tokens', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 100, tokensPerMinute: 1000 });
+  const gateway = await startLimited(t, 'rpm=100,tpm=1000');
   const remaining = async (body: unknown): Promise<readonly (string | null)[]> => {
     const answer = await gateway.post('/v1/chat', body, AS_BATCH);
     await answer.text();
@@ -240,7 +238,7 @@ test('what is refused for what it asks takes a request and no tokens', async (t)
 });
 
 test('the log names the limit and the wait, metrics count refusals by limit and say how much is used', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 4, tokensPerDay: 1_000_000, concurrent: 10 });
+  const gateway = await startLimited(t, 'rpm=4,tpd=1000000,concurrent=10');
   for (let taken = 0; taken < 4; taken += 1) await (await gateway.post('/v1/chat', HELLO, AS_BATCH)).text();
   await (await gateway.post('/v1/chat', HELLO, AS_BATCH)).text();
   const line = await lineOf(gateway, 5);
@@ -261,14 +259,14 @@ test('the log names the limit and the wait, metrics count refusals by limit and 
 });
 
 test('pages of other origins may read how their caller stands', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 4 }, { GATEWAY_ALLOWED_ORIGINS: 'https://app.test' });
+  const gateway = await startLimited(t, 'rpm=4', { GATEWAY_ALLOWED_ORIGINS: 'https://app.test' });
   const answer = await gateway.post('/v1/chat', HELLO, { ...AS_BATCH, origin: 'https://app.test' });
   const exposed = (answer.headers.get('access-control-expose-headers') ?? '').toLowerCase().split(', ');
   assert.deepEqual(RATE_HEADERS.filter((name) => !exposed.includes(name)), []);
 });
 
 test('callers within the process are limited by the label that they are given', async (t) => {
-  const gateway = await startLimited(t, { requestsPerMinute: 1 });
+  const gateway = await startLimited(t, 'rpm=1');
   const request = { model: 'fake-chat', messages: [{ role: 'user', text: 'Hello' }] } as const;
   await gateway.app.chat(request, { caller: 'batch' });
   await assert.rejects(gateway.app.chat(request, { caller: 'batch' }), {
@@ -281,8 +279,7 @@ test('callers within the process are limited by the label that they are given', 
 });
 
 test('labels that nobody configured share what is everybody\'s', async (t) => {
-  const limits: CallerLimits = { requestsPerMinute: 2, tokensPerMinute: undefined, tokensPerDay: undefined, concurrent: undefined };
-  const gateway = await startGateway(t, {}, { routing: { callers: new Map([['*', { limits, allow: undefined }]]) } });
+  const gateway = await startGateway(t, { GATEWAY_CALLER_LIMITS: '*:rpm=2' });
   const request = { model: 'fake-chat', messages: [{ role: 'user', text: 'Hello' }] } as const;
   await gateway.app.chat(request, { caller: 'anna' });
   await gateway.app.chat(request, { caller: 'bert' });
@@ -303,7 +300,7 @@ function later(store: LimitStore): LimitStore {
 
 test('a store that answers later is waited for, and closed with the gateway', async (t) => {
   let closed = 0;
-  const gateway = await startLimited(t, { requestsPerMinute: 2, concurrent: 1 }, {}, (now) => ({ ...later(createMemoryStore(now)), close: () => void (closed += 1) }));
+  const gateway = await startLimited(t, 'rpm=2,concurrent=1', {}, (now) => ({ ...later(createMemoryStore(now)), close: () => void (closed += 1) }));
   const statuses: number[] = [];
   for (let asked = 0; asked < 3; asked += 1) {
     const answer = await gateway.post('/v1/chat', HELLO, AS_BATCH);
