@@ -330,6 +330,7 @@ test('a store that answers later is waited for, and closed with the gateway', as
   }
   assert.deepEqual(statuses, [200, 200, 429]);
   await gateway.app.stop();
+  gateway.app.close();
   assert.equal(closed, 1);
 });
 
