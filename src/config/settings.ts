@@ -16,6 +16,8 @@ import { Secret, sha256 } from '../base/secret.ts';
 import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
+import { NO_ROUTING } from '../core/route.ts';
+import type { Routing } from '../core/route.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
@@ -176,6 +178,8 @@ export type Config = Omit<Settings, Ingredient> & {
     /** Lower case. */
     readonly noProxy: readonly string[];
   };
+  /** Whom a request may be served by, and what its caller may use. */
+  readonly routing: Routing;
 };
 
 export type LoadedConfig = {
@@ -237,6 +241,7 @@ export function configFrom(
     isDefaultChosen: defaultProvider !== undefined,
     tls: tlsFrom(source, tlsCertFile, tlsKeyFile),
     proxy: { httpsProxy, httpProxy, noProxy },
+    routing: NO_ROUTING,
   };
   checkTogether(source, config);
   return config;

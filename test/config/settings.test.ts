@@ -110,6 +110,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     tls: undefined,
     propagatesTrace: false,
     proxy: { httpsProxy: undefined, httpProxy: undefined, noProxy: [] },
+    routing: { routes: new Map(), callers: new Map(), concurrentMax: new Map() },
   });
   deepEqual(callers.map(({ label, token }) => [label, token.reveal()]), [['default', TOKEN]]);
   deepEqual(providers.map(({ name }) => name), ['zeta']);
