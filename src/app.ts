@@ -6,7 +6,7 @@
 
 import type { Log } from './base/log.ts';
 import { DIALECTS } from './callers/index.ts';
-import { changedProxies, changedSecrets, secretsOf, withSecretsOf } from './config/secrets.ts';
+import { changedConnections, changedSecrets, secretsOf, withSecretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import { DEFAULT_CALLER } from './core/caller.ts';
@@ -156,7 +156,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     const before = parts.config;
     parts = partsFrom(withSecretsOf(before, next));
     if (next.tls !== undefined) server.swapCertificate(next.tls);
-    return { swapped: changedSecrets(before, parts.config), needsRestart: changedProxies(config, next) };
+    return { swapped: changedSecrets(before, parts.config), needsRestart: changedConnections(config, next) };
   }
 
   async function drainOnce(): Promise<boolean> {

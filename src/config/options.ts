@@ -340,7 +340,7 @@ export function loadEnvironmentOptions(
   return { options: veiled(options), problems: environment.problems };
 }
 
-const SECRET_OPTIONS = ['key', 'metricsToken', 'httpsProxy', 'httpProxy'];
+const SECRET_OPTIONS = ['key', 'metricsToken', 'httpsProxy', 'httpProxy', 'limitsUrl'];
 
 /** The options, whose secrets do not show where Node prints them, nor where they were spread into others. */
 function veiled(options: Options, isSecret = (name: string): boolean => SECRET_OPTIONS.includes(name)): Options {

@@ -1,5 +1,6 @@
 /** The secrets of a configuration: what must not turn up in text, and what a running gateway takes over when it is read again. */
 
+import { engineAddressText } from '../base/engine-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { Secret } from '../base/secret.ts';
 import type { Config } from './settings.ts';
@@ -14,6 +15,8 @@ export function secretsOf(config: Config): Map<string, Secret> {
   const { httpsProxy, httpProxy } = config.proxy;
   if (httpsProxy?.credentials !== undefined) secrets.set('HTTPS_PROXY', httpsProxy.credentials);
   if (httpProxy?.credentials !== undefined) secrets.set('HTTP_PROXY', httpProxy.credentials);
+  const enginePassword = config.limitsEngine?.password;
+  if (enginePassword !== undefined) secrets.set('GATEWAY_LIMITS_URL', enginePassword);
   return secrets;
 }
 
@@ -35,11 +38,12 @@ export function changedSecrets(before: Config, after: Config): string[] {
   return before.tls?.cert === after.tls?.cert ? changed : [...changed, 'certificate'];
 }
 
-/** Connections through the old proxy are kept for as long as the process lives. */
-export function changedProxies(config: Config, next: Config): string[] {
+/** What is connected to for as long as the process lives, and is somewhere else now: by its variable. */
+export function changedConnections(config: Config, next: Config): string[] {
   const changed: string[] = [];
   if (proxyText(config.proxy.httpsProxy) !== proxyText(next.proxy.httpsProxy)) changed.push('HTTPS_PROXY');
   if (proxyText(config.proxy.httpProxy) !== proxyText(next.proxy.httpProxy)) changed.push('HTTP_PROXY');
+  if (engineAddressText(config.limitsEngine) !== engineAddressText(next.limitsEngine)) changed.push('GATEWAY_LIMITS_URL');
   return changed;
 }
 
