@@ -8,6 +8,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { remaining } from '../base/gcra.ts';
 import type { RespReply } from '../base/resp.ts';
 import type { CallerLimits, LimitName } from '../core/route.ts';
 import type { Charge, Decision, Standing, Standings } from './store.ts';
@@ -36,14 +37,12 @@ const BUCKETS = [
 
 /** What `TAKE` answers where the places are taken. */
 const PLACES = 4;
-/** Half a microsecond: the scripts round to whole ones. */
-const ROUNDING_MS = 0.0005;
 
 const CLOCK = `local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 `;
 
-/** Of each bucket: its limit (0 = none), its period, and what is taken or settled. `'%.14g'`, Lua's own, would lose 0.1 ms a step. */
+/** Of each bucket the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own `%.14g` would lose 0.1 ms a step. */
 const BUCKETS_HEAD = `local names, stored = {'r', 'm', 'd'}, redis.call('HMGET', KEYS[1], 'r', 'm', 'd')
 local times, longest = {}, 1000
 local function keep(i, at)
@@ -56,7 +55,7 @@ for i = 1, 3 do keep(i, math.max(tonumber(stored[i] or '0') or 0, now)) end
 `;
 
 /** Takes all or nothing. Answers the limit that refused (0 = none), the wait, and what each bucket has to work off. */
-export const TAKE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}local which, worst = 0, ${ROUNDING_MS}
+export const TAKE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}local which, worst = 0, 0.0005
 for i = 1, 3 do
   local limit, period, n = bucket(i)
   if limit > 0 then
@@ -160,7 +159,9 @@ export function decisionFrom(reply: RespReply | undefined, limits: CallerLimits)
   for (let index = 0; index < BUCKETS.length; index += 1) {
     const bucket = BUCKETS[index];
     const limit = bucket === undefined ? undefined : limits[bucket.field];
-    if (bucket !== undefined && limit !== undefined) standings[bucket.name] = standingFrom(limit, bucket.periodMs, (backlogs[index] ?? 0) / 1000);
+    if (bucket === undefined || limit === undefined) continue;
+    const resetMs = (backlogs[index] ?? 0) / 1000;
+    standings[bucket.name] = { remaining: remaining(resetMs, { limit, periodMs: bucket.periodMs }, 0), resetMs };
   }
   if (which === 0) return { refusedBy: undefined, standings };
   const refusedBy = which === PLACES ? 'concurrent' : BUCKETS[which - 1]?.name;
@@ -176,9 +177,4 @@ function numbersFrom(reply: RespReply | undefined): readonly number[] {
     numbers.push(item);
   }
   return numbers;
-}
-
-/** `backlogMs`: until the bucket is empty. What rounding took of a unit is given back. */
-function standingFrom(limit: number, periodMs: number, backlogMs: number): Standing {
-  return { remaining: Math.max(0, Math.floor(((periodMs - backlogMs + ROUNDING_MS) * limit) / periodMs)), resetMs: backlogMs };
 }
