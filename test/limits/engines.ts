@@ -5,6 +5,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
 import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import type { TestContext } from 'node:test';
 import tls from 'node:tls';
 import { parseEngineAddress } from '../../src/base/engine-address.ts';
@@ -192,7 +193,7 @@ export class RealEngine {
   }
 
   async start(): Promise<void> {
-    const child = spawn(REDIS_SERVER ?? '', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no', '--dir', '/tmp'], {
+    const child = spawn(REDIS_SERVER ?? '', ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no', '--dir', tmpdir()], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     this.#child = child;
