@@ -54,6 +54,8 @@ type Pending = {
   readonly onAnswer: AnswerReceiver;
   /** What to send where the engine does not know the script's digest; undefined = it is no script, or was sent whole. */
   readonly whole: (() => string) | undefined;
+  /** Whether the engine is good if it answers this well: it may still settle what it can no longer decide, being full. */
+  readonly isProof: boolean;
   /** Infinity until its bytes were handed to the socket. */
   sentAtMs: number;
 };
@@ -95,7 +97,7 @@ export class EngineConnection {
   #readyAtMs = 0;
   #isOut = false;
   #isClosed = false;
-  /** In a row. Only what a ready connection answered ends the row. */
+  /** In a row. Only a decision of a ready connection ends the row. */
   #failures = 0;
   /** Times out that grew from one another. */
   #outs = 0;
@@ -155,13 +157,14 @@ export class EngineConnection {
   }
 
   #ask(script: Script, words: readonly string[], onAnswer: AnswerReceiver): void {
-    this.#send(encodeCommand(['EVALSHA', script.digest, ...words]), onAnswer, () => encodeCommand(['EVAL', script.text, ...words]));
+    const whole = (): string => encodeCommand(['EVAL', script.text, ...words]);
+    this.#send(encodeCommand(['EVALSHA', script.digest, ...words]), { onAnswer, whole, isProof: script === this.#probe.script });
   }
 
-  #send(command: string, onAnswer: AnswerReceiver, whole?: () => string): void {
+  #send(command: string, pending: Omit<Pending, 'sentAtMs'>): void {
     // Who waits for an answer keeps the process alive, who is merely connected does not.
     if (this.#pending.length === 0) this.#socket?.ref();
-    this.#pending.push({ onAnswer, whole, sentAtMs: Infinity });
+    this.#pending.push({ ...pending, sentAtMs: Infinity });
     this.#outgoing += command;
     if (this.#isFlushing) return;
     this.#isFlushing = true;
@@ -234,12 +237,16 @@ export class EngineConnection {
     if (password !== undefined) {
       const words = user === undefined ? [password.reveal()] : [user, password.reveal()];
       // The answer of engines without users is a mere ERR.
-      this.#send(encodeCommand(['AUTH', ...words]), (reply) => this.#checkGreeting(reply, 'auth'));
+      this.#greetWith(['AUTH', ...words], 'auth');
     }
-    if (database !== 0) this.#send(encodeCommand(['SELECT', String(database)]), (reply) => this.#checkGreeting(reply, 'other'));
+    if (database !== 0) this.#greetWith(['SELECT', String(database)], 'other');
     this.#ask(this.#probe.script, this.#probe.words, (reply) => {
       if (reply !== undefined && this.#checkGreeting(reply, 'other')) this.#ready();
     });
+  }
+
+  #greetWith(words: readonly string[], otherwise: EngineCause): void {
+    this.#send(encodeCommand(words), { onAnswer: (reply) => this.#checkGreeting(reply, otherwise), whole: undefined, isProof: false });
   }
 
   #checkGreeting(reply: RespReply | undefined, otherwise: EngineCause): boolean {
@@ -262,13 +269,15 @@ export class EngineConnection {
   #answered(reply: RespReply): void {
     const pending = this.#pending.shift();
     if (pending === undefined) return this.#fail('protocol', undefined);
-    if (reply instanceof RespError && reply.code === 'NOSCRIPT' && pending.whole !== undefined) return this.#send(pending.whole(), pending.onAnswer);
+    if (reply instanceof RespError && reply.code === 'NOSCRIPT' && pending.whole !== undefined) {
+      return this.#send(pending.whole(), { ...pending, whole: undefined });
+    }
     if (this.#pending.length === 0) this.#socket?.unref();
     const wasReady = this.#isReady;
     pending.onAnswer(reply);
     if (!wasReady) return;
     if (reply instanceof RespError) this.#countRefusal(reply);
-    else this.#failures = 0;
+    else if (pending.isProof) this.#failures = 0;
   }
 
   /** An error that a good connection answered with. It stays: an engine that loads its data, or is full, may answer the next one. */

@@ -54,7 +54,10 @@ local function bucket(i) return tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 -
 for i = 1, 3 do keep(i, math.max(tonumber(stored[i] or '0') or 0, now)) end
 `;
 
-/** Takes all or nothing. Answers the limit that refused (0 = none), the wait, and what each bucket has to work off. */
+/**
+ * Takes all or nothing. What it writes first is what a full engine refuses: it does not ask again within a script. Answers the limit that refused (0 = none), the wait, and what each bucket
+ * has to work off.
+ */
 export const TAKE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}local which, worst = 0, 0.0005
 for i = 1, 3 do
   local limit, period, n = bucket(i)
@@ -64,10 +67,7 @@ for i = 1, 3 do
   end
 end
 local places, id, ttl = tonumber(ARGV[10]), ARGV[11], tonumber(ARGV[12])
-if places > 0 then
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-  if redis.call('ZCARD', KEYS[2]) >= places then which, worst = ${PLACES}, 1000 end
-end
+if places > 0 and redis.call('ZCOUNT', KEYS[2], '(' .. string.format('%.3f', now), '+inf') >= places then which, worst = ${PLACES}, 1000 end
 if which == 0 then
   for i = 1, 3 do
     local limit, period, n = bucket(i)
@@ -79,6 +79,7 @@ if which == 0 then
   redis.call('PEXPIRE', KEYS[1], math.ceil(longest))
   if places > 0 then
     redis.call('ZADD', KEYS[2], now + ttl, id)
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
     redis.call('PEXPIRE', KEYS[2], ttl * 2)
   end
 end
@@ -87,8 +88,10 @@ for i = 1, 3 do answer[i + 2] = math.floor((times[i] - now) * 1000 + 0.5) end
 return answer
 `);
 
-/** Adds what is settled, be it less than nothing, and gives places back. */
-export const SETTLE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}for i = 1, 3 do
+/** Gives places back, which a full engine lets do, and adds what is settled, be it less than nothing. */
+export const SETTLE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}local ids = {unpack(ARGV, 10)}
+if #ids > 0 then redis.call('ZREM', KEYS[2], unpack(ids)) end
+for i = 1, 3 do
   local limit, period, n = bucket(i)
   if limit > 0 and n ~= 0 then
     keep(i, times[i] + n * period / limit)
@@ -96,8 +99,6 @@ export const SETTLE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}for i = 1, 3 do
   end
 end
 redis.call('PEXPIRE', KEYS[1], math.ceil(longest))
-local ids = {unpack(ARGV, 10)}
-if #ids > 0 then redis.call('ZREM', KEYS[2], unpack(ids)) end
 return 0
 `);
 

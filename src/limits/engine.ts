@@ -18,6 +18,8 @@ import type { Charge, Decision, LimitStore } from './store.ts';
 
 /** Three times in the life of a lease, so that a gateway may miss two. */
 const RENEW_MS = 20_000;
+/** What is settled waits so long for the next question, to travel with it. */
+const PAY_WITHIN_MS = 2;
 /** Places that were given back while the engine was away, and are remembered. It gives up the others by itself. */
 const LEASES_OWED_MAX = 10_000;
 
@@ -61,7 +63,7 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
   /** By caller. */
   const owed = new Map<string, Owed>();
   let leasesOwed = 0;
-  let isPaying = false;
+  let payTimer: NodeJS.Timeout | undefined;
   const engine = `${address.hostname}:${address.port}`;
   const connection = new EngineConnection(address, PROBE, { onReady, onOut, onFailure: ({ cause }) => onFailure(cause) }, {
     timings: { ...ENGINE_TIMINGS, ...timings },
@@ -73,7 +75,7 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
   function onReady(wasOut: boolean): void {
     if (wasOut) log.warn('the engine of limits is back', { engine });
     renewAll();
-    pay();
+    payAll();
   }
 
   function onOut({ cause, code }: EngineFailure): void {
@@ -83,6 +85,7 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
   // hot: per request
   function take(charge: Charge): Decision | Promise<Decision> {
     if (!connection.isReady) return takeLocally(charge, false);
+    payAll();
     const startedAtMs = now();
     return new Promise((resolve) => {
       const isAsked = connection.run(TAKE, takeWords(charge), (reply) => resolve(decided(charge, reply, startedAtMs)));
@@ -136,17 +139,13 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
     owed.set(caller, { limits, tokensMore: before + tokensMore, leases });
   }
 
-  /** Soon: what several requests of a caller settle in one turn of the event loop is one command. */
   function pay(): void {
-    if (isPaying || owed.size === 0 || !connection.isReady) return;
-    isPaying = true;
-    setImmediate(() => {
-      isPaying = false;
-      payAll();
-    });
+    if (payTimer === undefined && owed.size > 0 && connection.isReady) payTimer = setTimeout(payAll, PAY_WITHIN_MS).unref();
   }
 
   function payAll(): void {
+    clearTimeout(payTimer);
+    payTimer = undefined;
     for (const [caller, { limits, tokensMore, leases }] of owed) {
       const paid = leases.slice(0, LEASES_MAX);
       const isAsked = connection.run(SETTLE, settleWords(caller, limits, tokensMore, paid), (reply) => {

@@ -193,9 +193,23 @@ test('an engine that is stopped, killed, read-only or full is done without, and 
   }
 });
 
+test('a full engine takes nothing from anybody, and places back', options, async (t) => {
+  const engine = await startRealEngine(t);
+  const { store, local, up } = createStore(t, engine.address);
+  await up();
+  const limits = { tokensPerDay: 1000, concurrent: 2 };
+  await store.take(charge(limits, 'a', 10));
+  const before = await state(engine);
+  await engine.ask('CONFIG SET maxmemory 1');
+  await store.take(charge(limits, 'b', 10));
+  assert.deepEqual([await state(engine), local.taken], [before, ['a', 'b']]);
+  store.settle(charge(limits, 'a', 10), 5);
+  while ((await engine.ask('ZCARD gw:{ann}:c'))[0] !== 0) await new Promise(setImmediate);
+});
+
 test('a user may be allowed the scripts and their commands on keys that begin with gw:, and needs no more', options, async (t) => {
   const engine = await startRealEngine(t);
-  const commands = '+evalsha +eval +select +time +hmget +hset +pexpire +zadd +zrem +zcard +zremrangebyscore';
+  const commands = '+evalsha +eval +select +time +hmget +hset +pexpire +zadd +zrem +zcount +zremrangebyscore';
   await engine.ask('CONFIG SET requirepass other-password', 'AUTH other-password', `ACL SETUSER gateway on >canary-password ~gw:* ${commands}`);
   const { store, up } = createStore(t, addressOf(`redis://gateway:canary-password@127.0.0.1:${engine.port}/2`));
   await up();
