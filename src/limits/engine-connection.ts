@@ -234,26 +234,19 @@ export class EngineConnection {
   #greet(): void {
     clearTimeout(this.#connectTimer);
     const { user, password, database } = this.#address;
-    if (password !== undefined) {
-      const words = user === undefined ? [password.reveal()] : [user, password.reveal()];
-      // The answer of engines without users is a mere ERR.
-      this.#greetWith(['AUTH', ...words], 'auth');
-    }
-    if (database !== 0) this.#greetWith(['SELECT', String(database)], 'other');
+    if (password !== undefined) this.#greetWith(['AUTH', ...(user === undefined ? [] : [user]), password.reveal()]);
+    if (database !== 0) this.#greetWith(['SELECT', String(database)]);
     this.#ask(this.#probe.script, this.#probe.words, (reply) => {
-      if (reply !== undefined && this.#checkGreeting(reply, 'other')) this.#ready();
+      if (reply instanceof RespError) this.#failBy(reply);
+      else if (reply !== undefined) this.#ready();
     });
   }
 
-  #greetWith(words: readonly string[], otherwise: EngineCause): void {
-    this.#send(encodeCommand(words), { onAnswer: (reply) => this.#checkGreeting(reply, otherwise), whole: undefined, isProof: false });
-  }
-
-  #checkGreeting(reply: RespReply | undefined, otherwise: EngineCause): boolean {
-    if (!(reply instanceof RespError)) return true;
-    const code = codeOf(reply);
-    this.#fail(CAUSES[code] ?? otherwise, code);
-    return false;
+  #greetWith(words: readonly string[]): void {
+    const onAnswer = (reply: RespReply | undefined): void => {
+      if (reply instanceof RespError) this.#failBy(reply);
+    };
+    this.#send(encodeCommand(words), { onAnswer, whole: undefined, isProof: false });
   }
 
   #ready(): void {
@@ -282,11 +275,14 @@ export class EngineConnection {
 
   /** An error that a good connection answered with. It stays: an engine that loads its data, or is full, may answer the next one. */
   #countRefusal(error: RespError): void {
-    const code = codeOf(error);
-    const cause = CAUSES[code] ?? 'other';
-    if (this.#failures + 1 >= FAILURES_MAX) return this.#fail(cause, code);
+    if (this.#failures + 1 >= FAILURES_MAX) return this.#failBy(error);
     this.#failures += 1;
-    this.#listeners.onFailure({ cause, code });
+    this.#listeners.onFailure(failureFrom(error));
+  }
+
+  #failBy(error: RespError): void {
+    const { cause, code } = failureFrom(error);
+    this.#fail(cause, code);
   }
 
   /** The engine closed the connection, or the way to it did. */
@@ -333,7 +329,10 @@ export class EngineConnection {
   }
 }
 
-/** The code; where an older engine wraps what a command in a script met, that one's. */
-function codeOf({ code, text }: RespError): string {
-  return code === 'ERR' ? (/ -(OOM|READONLY|NOPERM|MISCONF) /.exec(text)?.[1] ?? code) : code;
+function failureFrom({ code, text }: RespError): EngineFailure {
+  // An older engine wraps what a command in a script met.
+  const inner = code === 'ERR' ? (/ -(OOM|READONLY|NOPERM|MISCONF) /.exec(text)?.[1] ?? code) : code;
+  // And has no code for a wrong password.
+  const cause = inner === 'ERR' && /\b(?:password|auth)\b/i.test(text) ? 'auth' : 'other';
+  return { cause: CAUSES[inner] ?? cause, code: inner };
 }

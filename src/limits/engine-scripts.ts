@@ -3,8 +3,8 @@
  *
  * A caller has two keys, which hash to one slot: `gw:{label}`, the times at which its three buckets would be empty (GCRA's
  * theoretical arrival times, in milliseconds by the engine's clock: those of the replicas cannot matter), and `gw:{label}:c`,
- * its places with the time at which each is given up. Both expire by themselves once they say nothing any more. Numbers are
- * answered in whole microseconds, as an engine cuts fractions off.
+ * its places with the time at which each is given up. Both expire by themselves once they say nothing any more. An engine cuts
+ * the fractions off what a script answers.
  */
 
 import { createHash } from 'node:crypto';
@@ -55,8 +55,8 @@ for i = 1, 3 do keep(i, math.max(tonumber(stored[i] or '0') or 0, now)) end
 `;
 
 /**
- * Takes all or nothing. What it writes first is what a full engine refuses: it does not ask again within a script. Answers the limit that refused (0 = none), the wait, and what each bucket
- * has to work off.
+ * Takes all or nothing. What it writes first is what a full engine refuses: it does not ask again within a script. Answers the limit that refused (0 = none), the wait in
+ * milliseconds, and until when each bucket is full again, in microseconds from now.
  */
 export const TAKE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}local which, worst = 0, 0.0005
 for i = 1, 3 do
@@ -83,7 +83,7 @@ if which == 0 then
     redis.call('PEXPIRE', KEYS[2], ttl * 2)
   end
 end
-local answer = {which, math.ceil(worst * 1000)}
+local answer = {which, math.ceil(worst)}
 for i = 1, 3 do answer[i + 2] = math.floor((times[i] - now) * 1000 + 0.5) end
 return answer
 `);
@@ -154,8 +154,8 @@ function placesKey(caller: string): string {
 /** What the answer of `TAKE` means; undefined when it is none of its answers. */
 // hot: per request
 export function decisionFrom(reply: RespReply | undefined, limits: CallerLimits): Decision | undefined {
-  const [which, waitMicros, ...backlogs] = numbersFrom(reply);
-  if (which === undefined || waitMicros === undefined || backlogs.length !== BUCKETS.length) return undefined;
+  const [which, waitMs, ...backlogs] = numbersFrom(reply);
+  if (which === undefined || waitMs === undefined || backlogs.length !== BUCKETS.length) return undefined;
   const standings: Partial<Record<keyof Standings, Standing>> = {};
   for (let index = 0; index < BUCKETS.length; index += 1) {
     const bucket = BUCKETS[index];
@@ -166,7 +166,7 @@ export function decisionFrom(reply: RespReply | undefined, limits: CallerLimits)
   }
   if (which === 0) return { refusedBy: undefined, standings };
   const refusedBy = which === PLACES ? 'concurrent' : BUCKETS[which - 1]?.name;
-  return refusedBy === undefined ? undefined : { refusedBy, waitMs: waitMicros / 1000, standings };
+  return refusedBy === undefined ? undefined : { refusedBy, waitMs, standings };
 }
 
 /** Empty where the reply is something else. */

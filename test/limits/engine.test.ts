@@ -42,7 +42,7 @@ test('the engine decides, and the own buckets are charged with what it admits', 
   engine.script = takesAnswered(REFUSED);
   assert.deepEqual(await store.take(charge('l2')), {
     refusedBy: 'tokens_per_minute',
-    waitMs: 1.5,
+    waitMs: 1500,
     standings: { requests_per_minute: { remaining: 59, resetMs: 1000 }, tokens_per_minute: { remaining: 0, resetMs: 60_000 } },
   });
   assert.deepEqual([engine.commands.all, local.taken, answers.length], [['TAKE ann 100 l1', 'TAKE ann 100 l2'], ['l1'], 2]);
@@ -62,7 +62,7 @@ test('what the own buckets refused of what the engine admitted is not settled wi
 const ANSWERS: readonly (readonly [what: string, reply: RespReply | undefined, refusedBy: string | undefined])[] = [
   ['the first limit', [1, 1, 0, 0, 0], 'requests_per_minute'],
   ['the third limit', [3, 1, 0, 0, 0], 'tokens_per_day'],
-  ['the places', [4, 1_000_000, 0, 0, 0], 'concurrent'],
+  ['the places', [4, 1000, 0, 0, 0], 'concurrent'],
   ['a limit that there is not', [5, 1, 0, 0, 0], 'none'],
   ['a negative one', [-1, 1, 0, 0, 0], 'none'],
   ['too few numbers', [0, 0, 0, 0], 'none'],
@@ -161,6 +161,7 @@ test('two errors and a decision, again and again, send no engine out', async (t)
 for (const [what, error, code] of [
   ['WRONGPASS', '-WRONGPASS invalid username-password pair or user is disabled.\r\n', 'WRONGPASS'],
   ['the error of an old engine', '-ERR invalid password canary-password\r\n', 'ERR'],
+  ['that there are no users', "-ERR wrong number of arguments for 'auth' command\r\n", 'ERR'],
 ]) {
   test(`a password that is answered with ${what} sends the engine out, and shows nowhere`, async (t) => {
     const engine = await startScriptedEngine(t, ([name]) => (name === 'AUTH' ? error : '-NOAUTH Authentication required.\r\n'), { credentials: ':canary-password@' });
