@@ -1,7 +1,7 @@
 /**
  * What an engine is asked to do, as scripts, and what their answers mean. Pure.
  *
- * A caller has two keys, which hash to one slot: `gw:{label}`, the times at which its three buckets would be empty (GCRA's
+ * A caller has two keys, which hash to one slot: `gw:{label}`, the times at which its three buckets are full again (GCRA's
  * theoretical arrival times, in milliseconds by the engine's clock: those of the replicas cannot matter), and `gw:{label}:c`,
  * its places with the time at which each is given up. Both expire by themselves once they say nothing any more. An engine cuts
  * the fractions off what a script answers.

@@ -6,6 +6,7 @@ import type { RespReply } from '../../src/base/resp.ts';
 import type { CallerLimits } from '../../src/core/route.ts';
 import { decisionFrom, RENEW, SETTLE, TAKE } from '../../src/limits/engine-scripts.ts';
 import type { Charge, Decision } from '../../src/limits/store.ts';
+import { createRandom } from '../base/random.ts';
 import { createCertificate } from '../upstream/certificate.ts';
 import { closedBaseUrl } from '../upstream/raw-server.ts';
 import { ADMITTED, addressOf, createStore, describeCommand, isProbe, startScriptedEngine, wellAnswered } from './engines.ts';
@@ -445,4 +446,70 @@ test('rediss:// asks an engine whose certificate is good for its name, and no ot
   await mistrusted.lines.until((all) => all.length === 1);
   assert.match(mistrusted.lines.all[0] ?? '', /"error":"ERR_TLS_CERT_ALTNAME_INVALID"/);
   assert.deepEqual([misnamed.commands.all, untrusted.store.isUp], [[], false]);
+});
+
+test('whatever an engine does, every question is decided, and no place is left taken in the end', async (t) => {
+  const random = createRandom(7);
+  /** The places that the engine has given away. */
+  const places = new Set<string>();
+  const silent = new Set<unknown>();
+  let isGood = false;
+  const obey = (command: string): void => {
+    const [kind, , first = '', second = ''] = command.replace(/^EVAL /, '').split(' ');
+    if (kind === 'TAKE') places.add(second);
+    for (const lease of (kind === 'SETTLE' ? second : kind === 'RENEW' ? first : '').split(',')) {
+      if (kind === 'SETTLE') places.delete(lease);
+      else if (lease !== '') places.add(lease);
+    }
+  };
+  const engine = await startScriptedEngine(t, (words, socket) => {
+    const command = describeCommand(words);
+    if (isGood || isProbe(words)) {
+      if (!isProbe(words)) obey(command);
+      return ADMITTED;
+    }
+    // Whoever leaves one question out answers none after it: the order of answers is all that tells what they are about.
+    if (silent.has(socket)) return undefined;
+    switch (random.below(14)) {
+      case 0:
+        return '-LOADING\r\n';
+      case 1:
+        return command.includes('TAKE') ? REFUSED : '-OOM\r\n';
+      case 2:
+        socket.destroy();
+        return undefined;
+      case 3:
+        obey(command);
+        socket.destroy();
+        return undefined;
+      case 4:
+        obey(command);
+        socket.end('*5\r\n:0\r\n');
+        return undefined;
+      case 5:
+        obey(command);
+        if (random.below(4) > 0) return ADMITTED;
+        silent.add(socket);
+        return undefined;
+      default:
+        obey(command);
+        return ADMITTED;
+    }
+  });
+  const { store, local, failures, up } = createStore(t, engine.address, { timings: { answerMs: 15, outMsMax: 2, renewMs: 5 } });
+  await up();
+  const running: Charge[] = [];
+  for (let count = 0; count < 300; count += 1) {
+    local.admits = random.below(5) === 0 ? 0 : Infinity;
+    const asked = Array.from({ length: 1 + random.below(4) }, (_, index) => charge(`${count}.${index}`, { caller: random.pick(['ann', 'bob']) }));
+    const decisions = await Promise.all(asked.map((one) => store.take(one)));
+    running.push(...asked.filter((_, index) => decisions[index]?.refusedBy === undefined));
+    while (running.length > random.below(20)) store.settle(running.splice(random.below(running.length), 1)[0] as Charge, random.below(100) - 50);
+    if (random.below(10) > 0) await up();
+  }
+  assert.ok(failures.all.length > 100 && engine.connections.all.length > 50);
+  isGood = true;
+  for (const one of running) store.settle(one, 0);
+  await up();
+  while (places.size > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 });
