@@ -3,7 +3,7 @@
 import { Agent, request as sendRequest } from 'node:http';
 import { Readable } from 'node:stream';
 import { createApp } from '../src/app.ts';
-import type { App } from '../src/app.ts';
+import type { App, AppSurroundings } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
 import { loadConfig } from '../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
@@ -69,8 +69,12 @@ export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
   };
 }
 
-/** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
-export async function startGateway(t: { after(close: () => Promise<void>): void }, environment: Record<string, string> = {}): Promise<RunningGateway> {
+/** Starts sandbox and gateway; `environment` adds to or replaces the settings above, `surroundings` what the app is given besides. */
+export async function startGateway(
+  t: { after(close: () => Promise<void>): void },
+  environment: Record<string, string> = {},
+  surroundings: Partial<AppSurroundings> = {},
+): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
   const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
     throw new Error('no files in this test');
@@ -83,7 +87,9 @@ export async function startGateway(t: { after(close: () => Promise<void>): void 
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
-  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
+  const app = createApp(loaded.config, {
+    log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false, ...surroundings,
+  });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {

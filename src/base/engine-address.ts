@@ -44,6 +44,11 @@ function decoded(text: string): string | undefined {
   }
 }
 
+/** For logs and metrics. */
+export function engineName({ hostname, port }: EngineAddress): string {
+  return `${hostname}:${port}`;
+}
+
 /** All of it as text, the password included: for comparing. */
 export function engineAddressText(address: EngineAddress | undefined): string {
   if (address === undefined) return '';

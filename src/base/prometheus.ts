@@ -12,7 +12,7 @@
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** What all families may take together. A page of this size takes some 2 ms to make. */
-const PAGE_BYTES_MAX = 512 * 1024;
+const PAGE_BYTES_MAX = 640 * 1024;
 /** Of a family with labels that says nothing else: 50 series of a counter. */
 const SHARE_BYTES = 4 * 1024;
 /** What series with open values leave to those without, so that a flood of models leaves room for the providers. */
@@ -58,9 +58,9 @@ export class Registry {
   }
 
   /** A value that goes up and down. With `read`, which needs a family without labels, it is asked for at each scrape. */
-  gauge(name: string, help: string, labelNames: readonly string[], read?: () => number): Gauge {
+  gauge(name: string, help: string, labelNames: readonly string[], read?: () => number, share: Share = {}): Gauge {
     if (read !== undefined && labelNames.length > 0) throw new Error(`${name}: a gauge that is read has no labels`);
-    return this.#add({ name, type: 'gauge', help, labelNames }, {}, () => new GaugeSeries(read));
+    return this.#add({ name, type: 'gauge', help, labelNames }, share, () => new GaugeSeries(read));
   }
 
   /** A distribution over buckets with the given upper bounds, which ascend; the last bucket, +Inf, is implied. */

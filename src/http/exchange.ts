@@ -11,6 +11,7 @@ import type { Failure } from '../core/failure.ts';
 import { Scope } from '../core/scope.ts';
 import { createCallRecord } from '../gateway/call-record.ts';
 import type { CallRecord } from '../gateway/call-record.ts';
+import type { Charge } from '../limits/store.ts';
 import type { Trace } from './trace.ts';
 
 export abstract class Exchange {
@@ -39,6 +40,8 @@ export abstract class Exchange {
   failStream: ((failure: Failure) => void) | undefined;
   /** The caller's label once its token was accepted. */
   caller = '';
+  /** What was taken from its caller's limits and is not settled yet, and the characters of its answer so far, where tokens are limited. */
+  charged: { readonly charge: Charge; deliveredChars: number } | undefined;
   status = 0;
   failure: Failure | undefined;
   receivedBytes = 0;

@@ -3,6 +3,7 @@
 import type { LogFields, LogLevel } from '../base/log.ts';
 import { bounded } from '../base/redact.ts';
 import type { Usage } from '../core/chat.ts';
+import { isLimitName } from '../core/route.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -50,6 +51,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     error: failure === undefined ? undefined : parts.sentence(failure),
     detail: failure?.detail === undefined ? undefined : parts.redacted(failure.detail),
     limit: failure?.limit,
+    limit_wait_ms: isLimitName(failure?.limit) ? failure?.retryAfterMs : undefined,
     ended: exchange.scope.ended,
     attempts: record.attempts || undefined,
     retry_refused: record.retryRefusal,

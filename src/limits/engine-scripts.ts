@@ -10,7 +10,8 @@
 import { createHash } from 'node:crypto';
 import { remaining } from '../base/gcra.ts';
 import type { RespReply } from '../base/resp.ts';
-import type { CallerLimits, LimitName } from '../core/route.ts';
+import type { CallerLimits } from '../core/route.ts';
+import { BUCKETS } from './account.ts';
 import type { Charge, Decision, Standing, Standings } from './store.ts';
 
 /** A script and the digest by which an engine remembers it. */
@@ -20,20 +21,10 @@ function scriptFrom(text: string): Script {
   return { text, digest: createHash('sha1').update(text).digest('hex') };
 }
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-
 /** A place that nobody renews is given up after so long. */
 export const LEASE_MS = 60_000;
 /** Places that one command renews or gives back: Lua passes no more than some thousand values at once. */
 export const LEASES_MAX = 1000;
-
-/** The buckets, in the order in which the scripts know them. */
-const BUCKETS = [
-  { name: 'requests_per_minute', field: 'requestsPerMinute', periodMs: MINUTE_MS },
-  { name: 'tokens_per_minute', field: 'tokensPerMinute', periodMs: MINUTE_MS },
-  { name: 'tokens_per_day', field: 'tokensPerDay', periodMs: DAY_MS },
-] as const satisfies readonly { readonly name: LimitName; readonly field: keyof CallerLimits; readonly periodMs: number }[];
 
 /** What `TAKE` answers where the places are taken. */
 const PLACES = 4;
@@ -42,7 +33,10 @@ const CLOCK = `local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 `;
 
-/** Of each bucket the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own `%.14g` would lose 0.1 ms a step. */
+/**
+ * In the order of BUCKETS. Of each the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own `%.14g`
+ * would lose 0.1 ms a step.
+ */
 const BUCKETS_HEAD = `local names, stored = {'r', 'm', 'd'}, redis.call('HMGET', KEYS[1], 'r', 'm', 'd')
 local times, longest = {}, 1000
 local function keep(i, at)
@@ -55,8 +49,8 @@ for i = 1, 3 do keep(i, math.max(tonumber(stored[i] or '0') or 0, now)) end
 `;
 
 /**
- * Takes all or nothing. What it writes first is what a full engine refuses: it does not ask again within a script. Answers the limit that refused (0 = none), the wait in
- * milliseconds, and until when each bucket is full again, in microseconds from now.
+ * Takes all or nothing. What it writes first is what a full engine refuses: within a script it does not look again. Answers the
+ * limit that refused (0 = none), the wait in milliseconds, and how long until each bucket is full again, in microseconds.
  */
 export const TAKE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}local which, worst = 0, 0.0005
 for i = 1, 3 do
@@ -141,9 +135,7 @@ export function renewWords(caller: string, leases: readonly string[]): readonly 
 
 function bucketWords(caller: string, limits: CallerLimits, requests: number, tokens: number): string[] {
   const words = ['2', `gw:{${caller}}`, placesKey(caller)];
-  for (const { field, periodMs } of BUCKETS) {
-    words.push(String(limits[field] ?? 0), String(periodMs), String(field === 'requestsPerMinute' ? requests : tokens));
-  }
+  for (const { field, of, periodMs } of BUCKETS) words.push(String(limits[field] ?? 0), String(periodMs), String(of === 'requests' ? requests : tokens));
   return words;
 }
 

@@ -6,6 +6,7 @@
  * told it when it is back, and the places of all running requests with that.
  */
 
+import { engineName } from '../base/engine-address.ts';
 import type { EngineAddress } from '../base/engine-address.ts';
 import type { Log } from '../base/log.ts';
 import { RespError } from '../base/resp.ts';
@@ -64,7 +65,7 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
   const owed = new Map<string, Owed>();
   let leasesOwed = 0;
   let payTimer: NodeJS.Timeout | undefined;
-  const engine = `${address.hostname}:${address.port}`;
+  const engine = engineName(address);
   const connection = new EngineConnection(address, PROBE, { onReady, onOut, onFailure: ({ cause }) => onFailure(cause) }, {
     timings: { ...ENGINE_TIMINGS, ...timings },
     now,
@@ -132,11 +133,14 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
 
   function oweAll(caller: string, limits: CallerLimits, tokensMore: number, more: readonly string[]): void {
     if (tokensMore === 0 && more.length === 0) return;
-    const { tokensMore: before = 0, leases = [] } = owed.get(caller) ?? {};
+    const before = owed.get(caller);
+    const leases = before?.leases ?? [];
     const added = more.slice(0, LEASES_OWED_MAX - leasesOwed);
     leases.push(...added);
     leasesOwed += added.length;
-    owed.set(caller, { limits, tokensMore: before + tokensMore, leases });
+    // What takes a place alone says nothing of the limits that tokens are owed to.
+    const limitsOwed = tokensMore === 0 ? (before?.limits ?? limits) : limits;
+    owed.set(caller, { limits: limitsOwed, tokensMore: (before?.tokensMore ?? 0) + tokensMore, leases });
   }
 
   function pay(): void {

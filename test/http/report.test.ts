@@ -209,7 +209,10 @@ test('the page on operating explains every field that a line can have', async (t
   await gateway.stream({ ...HELLO, model: 'fake-thinking' });
   const limited = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '30ms' });
   await limited.chat({ ...HELLO, model: 'fake-stall' });
-  const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat')];
+  const refusing = await startGateway(t, { GATEWAY_CALLER_LIMITS: 'default:rpm=1' });
+  await refusing.stream(HELLO);
+  await refusing.chat(HELLO);
+  const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat'), await lineOf(refusing, 'chat')];
   const page = readPage('src/README.md');
   const section = page.slice(page.indexOf('## Logs\n'));
   const table = section.slice(0, section.indexOf('\n#', 4));
