@@ -305,6 +305,23 @@ test('what is settled while the engine is away is told it when it is back, with 
   assert.deepEqual(engine.commands.all, ['RENEW ann c,e', 'SETTLE ann 25 a,b,d']);
 });
 
+test('tokens are owed to the limits that they were taken from, whatever takes a place alone beside them', async (t) => {
+  const engine = await startScriptedEngine(t);
+  const limitsOf: string[] = [];
+  const { store, up } = createStore(t, engine.address);
+  await up();
+  const list = charge('b', { limits: { ...LIMITS, requestsPerMinute: undefined, tokensPerMinute: undefined }, tokens: 0 });
+  for (const one of [charge('a'), list]) await store.take(one);
+  engine.script = (words, socket) => {
+    if (describeCommand(words).startsWith('SETTLE')) limitsOf.push(`${words[5]} ${words[8]} ${words[10]}`);
+    return wellAnswered(words, socket);
+  };
+  store.settle(charge('a'), 7);
+  store.settle(list, 0);
+  await engine.commands.until((all) => all.includes('SETTLE ann 7 a,b'));
+  assert.deepEqual(limitsOf, ['60 6000 7']);
+});
+
 test('of a settlement that nobody answered places are settled again, tokens are not; of one that was refused, all is', async (t) => {
   const engine = await startScriptedEngine(t);
   const { store, failures, up } = createStore(t, engine.address);
