@@ -39,7 +39,7 @@ export function isWithinLimits(exchange: Exchange, parts: ServerParts, asked: As
   return false;
 }
 
-/** Takes what the request is taken to cost from its caller's limits, until the exchange ends. False = it was refused, and told so. */
+/** Takes what the request is taken to cost from its caller's limits, until the exchange ends. False = it was refused, and told so, or is gone. */
 // hot: per request
 export function takeLimits(exchange: Exchange, parts: ServerParts, asked: Asked, decoded?: DecodedRequest): boolean | Promise<boolean> {
   const caller = parts.callerLabel(exchange.caller);
@@ -47,7 +47,9 @@ export function takeLimits(exchange: Exchange, parts: ServerParts, asked: Asked,
   if (limits === undefined) return true;
   const tokens = decoded !== undefined && countsTokens(limits) ? estimateOf(decoded) : 0;
   const taken = parts.limits.take(caller, limits, tokens);
-  return taken instanceof Promise ? taken.then((later) => isTaken(exchange, parts, later)) : isTaken(exchange, parts, taken);
+  if (!(taken instanceof Promise)) return isTaken(exchange, parts, taken);
+  // A caller that hung up meanwhile is not to be worked for.
+  return taken.then((later) => isTaken(exchange, parts, later) && exchange.scope.ended !== 'caller-gone');
 }
 
 function isTaken(exchange: Exchange, parts: ServerParts, { charge, decision }: Taken): boolean {
