@@ -10,10 +10,11 @@ import { countsTokens, rulesOf } from '../core/route.ts';
 import type { CallerLimits, LimitName } from '../core/route.ts';
 import type { DecodedRequest } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
-import { BUCKETS } from '../limits/account.ts';
+import { bucketsOf } from '../limits/account.ts';
+import type { Bucket } from '../limits/account.ts';
 import { estimateBody, estimateChat, tokensOfChars } from '../limits/estimate.ts';
 import type { Refused, Taken } from '../limits/limiter.ts';
-import type { Standings } from '../limits/store.ts';
+import type { Standing, Standings } from '../limits/store.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -63,6 +64,7 @@ function isTaken(exchange: Exchange, parts: ServerParts, { charge, decision }: T
 }
 
 /** The limits that hold for what is asked; undefined = none. */
+// hot: per request
 function limitsOf({ config }: ServerParts, caller: string, asked: Asked): CallerLimits | undefined {
   if (config.routing.callers.size === 0) return undefined;
   const limits = rulesOf(config.routing, caller)?.limits;
@@ -89,8 +91,8 @@ function refuse(exchange: Exchange, parts: ServerParts, caller: string, limits: 
 function sentenceOf(caller: string, limits: CallerLimits, refusedBy: LimitName, waitMs: number): string {
   const wait = renderDuration(wholeSeconds(waitMs) * 1000);
   if (refusedBy === 'concurrent') return `the caller ${caller} has as many requests in flight as it may, which is its concurrent (${limits.concurrent}); try again in ${wait}`;
-  const bucket = BUCKETS.find(({ name }) => name === refusedBy);
-  return `the caller ${caller} has used its ${refusedBy} (${bucket && limits[bucket.field]}); try again in ${wait}`;
+  const limit = bucketsOf(limits).find(({ name }) => name === refusedBy)?.limit;
+  return `the caller ${caller} has used its ${refusedBy} (${limit}); try again in ${wait}`;
 }
 
 /**
@@ -99,34 +101,47 @@ function sentenceOf(caller: string, limits: CallerLimits, refusedBy: LimitName, 
  */
 // hot: per request
 function setStandings(exchange: Exchange, limits: CallerLimits, standings: Standings): void {
-  let [policy, state] = ['', ''];
-  let tightest = Infinity;
-  for (const { name, field, short, of, periodMs } of BUCKETS) {
-    const standing = standings[name];
-    const limit = limits[field];
-    if (standing === undefined || limit === undefined) continue;
-    const resetS = wholeSeconds(standing.resetMs);
-    const comma = policy === '' ? '' : ', ';
-    policy += `${comma}"${short}";q=${limit};w=${periodMs / 1000}`;
-    state += `${comma}"${short}";r=${standing.remaining};t=${resetS}`;
-    if (of === 'tokens') {
-      if (standing.remaining >= tightest) continue;
-      tightest = standing.remaining;
+  let state = '';
+  let tightest: Bucket | undefined;
+  let tightestRemaining = Infinity;
+  for (const bucket of bucketsOf(limits)) {
+    const standing = standings[bucket.name];
+    if (standing === undefined) continue;
+    const { remaining, resetMs } = standing;
+    state += `${state === '' ? '' : ', '}"${bucket.short}";r=${remaining};t=${wholeSeconds(resetMs)}`;
+    if (bucket.of === 'requests') setStanding(exchange, REQUEST_HEADERS, bucket, standing);
+    else if (remaining < tightestRemaining) {
+      tightest = bucket;
+      tightestRemaining = remaining;
     }
-    const [limitHeader, remainingHeader, resetHeader] = HEADERS[of];
-    exchange.setHeader(limitHeader, String(limit));
-    exchange.setHeader(remainingHeader, String(standing.remaining));
-    exchange.setHeader(resetHeader, renderReset(resetS));
   }
-  if (policy === '') return;
-  exchange.setHeader('RateLimit-Policy', policy);
+  if (state === '') return;
+  exchange.setHeader('RateLimit-Policy', policyOf(limits));
   exchange.setHeader('RateLimit', state);
+  const standing = tightest && standings[tightest.name];
+  if (tightest !== undefined && standing !== undefined) setStanding(exchange, TOKEN_HEADERS, tightest, standing);
 }
 
-const HEADERS = {
-  requests: ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
-  tokens: ['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'],
-} as const;
+/** Rendered once for each configuration. */
+const policies = new WeakMap<CallerLimits, string>();
+
+function policyOf(limits: CallerLimits): string {
+  let policy = policies.get(limits);
+  if (policy === undefined) {
+    policy = bucketsOf(limits).map(({ short, limit, periodMs }) => `"${short}";q=${limit};w=${periodMs / 1000}`).join(', ');
+    policies.set(limits, policy);
+  }
+  return policy;
+}
+
+const REQUEST_HEADERS = ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'] as const;
+const TOKEN_HEADERS = ['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'] as const;
+
+function setStanding(exchange: Exchange, headers: typeof REQUEST_HEADERS | typeof TOKEN_HEADERS, { limit }: Bucket, { remaining, resetMs }: Standing): void {
+  exchange.setHeader(headers[0], String(limit));
+  exchange.setHeader(headers[1], String(remaining));
+  exchange.setHeader(headers[2], renderReset(wholeSeconds(resetMs)));
+}
 
 /** As Go writes it, and OpenAI with it: `3s`, `6m0s`, `24h0m0s`. */
 function renderReset(seconds: number): string {

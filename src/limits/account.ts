@@ -8,24 +8,42 @@ import type { Standing, Standings } from './store.ts';
 /** The limits that something flows back into; a place comes back when a request ends. */
 export type BucketName = Exclude<LimitName, 'concurrent'>;
 
-export type Bucket = {
+/** A limit that a caller has. */
+export type Bucket = Rate & {
   readonly name: BucketName;
-  readonly field: keyof CallerLimits;
   /** As headers name it. */
   readonly short: string;
   readonly of: 'requests' | 'tokens';
-  readonly periodMs: number;
+  /** Where an account keeps its time. */
+  readonly index: number;
 };
 
 const MINUTE_MS = 60_000;
 /** A bucket like the others, which flows back all day: no midnight, no time zone, no wall clock. */
 const DAY_MS = 86_400_000;
 
-export const BUCKETS: readonly Bucket[] = [
+const KINDS = [
   { name: 'requests_per_minute', field: 'requestsPerMinute', short: 'rpm', of: 'requests', periodMs: MINUTE_MS },
   { name: 'tokens_per_minute', field: 'tokensPerMinute', short: 'tpm', of: 'tokens', periodMs: MINUTE_MS },
   { name: 'tokens_per_day', field: 'tokensPerDay', short: 'tpd', of: 'tokens', periodMs: DAY_MS },
-];
+] as const;
+
+/** Made once for each configuration: every request asks for them several times. */
+const made = new WeakMap<CallerLimits, readonly Bucket[]>();
+
+/** The buckets of a caller with these limits. */
+// hot: per request
+export function bucketsOf(limits: CallerLimits): readonly Bucket[] {
+  let buckets = made.get(limits);
+  if (buckets === undefined) {
+    buckets = KINDS.flatMap(({ field, ...kind }, index) => {
+      const limit = limits[field];
+      return limit === undefined ? [] : [{ ...kind, limit, index }];
+    });
+    made.set(limits, buckets);
+  }
+  return buckets;
+}
 
 /** How soon a caller whose places are all taken may try again: nobody knows when others end. */
 const PLACE_WAIT_MS = 1000;
@@ -34,8 +52,8 @@ const PLACE_WAIT_MS = 1000;
 export type Refusal = { readonly refusedBy: LimitName; readonly waitMs: number };
 
 export class Account {
-  /** In the order of BUCKETS. */
-  readonly #tats = BUCKETS.map(() => FULL);
+  /** By a bucket's index. */
+  readonly #tats = KINDS.map(() => FULL);
   #running = 0;
 
   /** What keeps one more request with so many tokens out; of several buckets the one that does so longest. Takes nothing. */
@@ -44,10 +62,8 @@ export class Account {
     if (limits.concurrent !== undefined && this.#running >= limits.concurrent) return { refusedBy: 'concurrent', waitMs: PLACE_WAIT_MS };
     let refusedBy: BucketName | undefined;
     let longestMs = 0;
-    for (const [index, bucket] of BUCKETS.entries()) {
-      const rate = rateOf(bucket, limits);
-      if (rate === undefined) continue;
-      const ms = waitMs(this.#tats[index] as number, rate, bucket.of === 'requests' ? 1 : tokens, nowMs);
+    for (const bucket of bucketsOf(limits)) {
+      const ms = waitMs(this.#tatOf(bucket), bucket, bucket.of === 'requests' ? 1 : tokens, nowMs);
       if (ms <= longestMs) continue;
       longestMs = ms;
       refusedBy = bucket.name;
@@ -70,27 +86,32 @@ export class Account {
   }
 
   #move(limits: CallerLimits, requests: number, tokens: number, nowMs: number): void {
-    for (const [index, bucket] of BUCKETS.entries()) {
-      const rate = rateOf(bucket, limits);
-      if (rate !== undefined) this.#tats[index] = moved(this.#tats[index] as number, rate, bucket.of === 'requests' ? requests : tokens, nowMs);
+    for (const bucket of bucketsOf(limits)) {
+      this.#tats[bucket.index] = moved(this.#tatOf(bucket), bucket, bucket.of === 'requests' ? requests : tokens, nowMs);
     }
   }
 
   // hot: per request
   standings(limits: CallerLimits, nowMs: number): Standings {
     const standings: { [Name in BucketName]?: Standing } = {};
-    for (const [index, bucket] of BUCKETS.entries()) {
-      const rate = rateOf(bucket, limits);
-      const tat = this.#tats[index] as number;
-      if (rate !== undefined) standings[bucket.name] = { remaining: remaining(tat, rate, nowMs), resetMs: untilFullMs(tat, nowMs) };
+    for (const bucket of bucketsOf(limits)) {
+      const tat = this.#tatOf(bucket);
+      standings[bucket.name] = { remaining: remaining(tat, bucket, nowMs), resetMs: untilFullMs(tat, nowMs) };
     }
     return standings;
   }
 
-  /** Takes over what somebody else keeps of this caller. */
+  /** Takes a place, and over what a store that took the rest says of it. */
   // hot: per request
-  learn(standings: Standings, nowMs: number): void {
-    for (const [index, { name }] of BUCKETS.entries()) {
+  enter(limits: CallerLimits, standings: Standings, nowMs: number): void {
+    this.#running += 1;
+    this.learn(limits, standings, nowMs);
+  }
+
+  /** Takes over what a store says of this caller. */
+  // hot: per request
+  learn(limits: CallerLimits, standings: Standings, nowMs: number): void {
+    for (const { name, index } of bucketsOf(limits)) {
       const standing = standings[name];
       if (standing !== undefined) this.#tats[index] = nowMs + standing.resetMs;
     }
@@ -98,15 +119,11 @@ export class Account {
 
   /** How much of each limit is used: 1 = all of it, more = a debt. */
   used(limits: CallerLimits, nowMs: number): readonly (readonly [LimitName, number])[] {
-    const buckets = BUCKETS.flatMap((bucket, index) => {
-      const rate = rateOf(bucket, limits);
-      return rate === undefined ? [] : [[bucket.name, untilFullMs(this.#tats[index] as number, nowMs) / rate.periodMs] as const];
-    });
+    const buckets = bucketsOf(limits).map((bucket) => [bucket.name, untilFullMs(this.#tatOf(bucket), nowMs) / bucket.periodMs] as const);
     return limits.concurrent === undefined ? buckets : [...buckets, ['concurrent', this.#running / limits.concurrent]];
   }
-}
 
-function rateOf({ field, periodMs }: Bucket, limits: CallerLimits): Rate | undefined {
-  const limit = limits[field];
-  return limit === undefined ? undefined : { limit, periodMs };
+  #tatOf({ index }: Bucket): number {
+    return this.#tats[index] as number;
+  }
 }

@@ -63,8 +63,8 @@ export class Limits {
   #noted(charge: Charge, decision: Decision): Taken {
     const nowMs = this.#now();
     const account = this.#accountOf(charge.caller);
-    if (decision.refusedBy === undefined) account.take(charge.limits, charge.tokens, nowMs);
-    account.learn(decision.standings, nowMs);
+    if (decision.refusedBy === undefined) account.enter(charge.limits, decision.standings, nowMs);
+    else account.learn(charge.limits, decision.standings, nowMs);
     return { charge, decision };
   }
 
