@@ -16,6 +16,7 @@ import { rulesOf } from './core/route.ts';
 import { createCalls } from './embedded/calls.ts';
 import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
+import { reportTransitions, watchStanding } from './gateway/standing.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { Exchanges } from './http/exchanges.ts';
 import { createHandler } from './http/handler.ts';
@@ -32,6 +33,7 @@ import { createMemoryStore } from './limits/memory.ts';
 import type { LimitStore } from './limits/store.ts';
 import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
+import { RoutingState } from './routing/state.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
 import { proxyFor } from './upstream/proxy.ts';
@@ -101,6 +103,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     limitsUsed: () => limits.used((caller) => rulesOf(parts.config.routing, caller)?.limits),
     pageMs: surroundings.metricsPageMs,
   });
+  const routing = new RoutingState({ now: () => performance.now(), random: Math.random }, config.retryAfterCapMs, reportTransitions(metrics, log));
+  watchStanding(metrics, routing);
   const limits = limitsFrom(config, surroundings, metrics);
   const gateway = createGateway(
     {
@@ -122,6 +126,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       const error = failure === undefined ? undefined : parts.sentence(failure);
       log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
+    { routing, concurrentMax: (provider) => parts.config.routing.concurrentMax.get(provider), isDraining: () => isDraining },
   );
   const loopHealth = new LoopHealth();
   const memoryHealth = new MemoryHealth();

@@ -6,7 +6,8 @@ import type { Route } from './routes.ts';
 
 /** What clients look at besides a status and a body. */
 const EXPOSED_HEADERS = [
-  'X-Request-Id, Request-Id, Retry-After, X-Should-Retry, X-Gateway-Target, X-Gateway-Ignored, RateLimit-Policy, RateLimit',
+  'X-Request-Id, Request-Id, Retry-After, X-Should-Retry, RateLimit-Policy, RateLimit',
+  'X-Gateway-Route, X-Gateway-Target, X-Gateway-Attempts, X-Gateway-Fallback, X-Gateway-Ignored',
   'x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests',
   'x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens',
 ].join(', ');
