@@ -317,6 +317,7 @@ export class EngineConnection {
   }
 
   #reconnect(): void {
+    if (this.#isClosed) return;
     const { state, leftMs } = this.#health;
     if (state !== 'out') this.#connect();
     // Timers may be early by a part of a millisecond.
