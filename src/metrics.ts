@@ -40,10 +40,10 @@ const TOKENS_BYTES = 32 * 1024;
 const CHATS_BYTES = 16 * 1024;
 const ATTEMPTS_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 12 * 1024;
+const FALLBACKS_BYTES = 8 * 1024;
 /** One engine, and its causes. */
 const ENGINE_CAUSES_BYTES = 1024;
 const ENGINE_ANSWERS_BYTES = 4 * 1024;
-const FALLBACKS_BYTES = 8 * 1024;
 /** Of a family with a caller and one of its limits: some forty callers with all four. */
 const LIMITS_BYTES = 16 * 1024;
 

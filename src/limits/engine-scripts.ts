@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { remaining } from '../base/gcra.ts';
 import type { RespReply } from '../base/resp.ts';
 import type { CallerLimits, LimitName } from '../core/route.ts';
-import { bucketsOf } from './account.ts';
+import { BUCKET_KINDS, bucketsOf } from './account.ts';
 import type { Charge, Decision, Standing, Standings } from './store.ts';
 
 /** A script and the digest by which an engine remembers it. */
@@ -26,8 +26,6 @@ export const LEASE_MS = 60_000;
 /** Places that one command renews or gives back: Lua passes no more than some thousand values at once. */
 export const LEASES_MAX = 1000;
 
-/** How many kinds of buckets there are. */
-const BUCKETS = 3;
 /** What `TAKE` answers where the places are taken. */
 const PLACES = 4;
 
@@ -36,7 +34,7 @@ local now = time[1] * 1000 + time[2] / 1000
 `;
 
 /**
- * By the index of a bucket, from 1. Of each the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own
+ * In the order of BUCKET_KINDS. Of each the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own
  * `%.14g` would lose 0.1 ms a step.
  */
 const BUCKETS_HEAD = `local names, stored = {'r', 'm', 'd'}, redis.call('HMGET', KEYS[1], 'r', 'm', 'd')
@@ -154,7 +152,7 @@ function placesKey(caller: string): string {
 // hot: per request
 export function decisionFrom(reply: RespReply | undefined, limits: CallerLimits): Decision | undefined {
   const [which, waitMs, ...backlogs] = numbersFrom(reply);
-  if (which === undefined || waitMs === undefined || backlogs.length !== BUCKETS) return undefined;
+  if (which === undefined || waitMs === undefined || backlogs.length !== BUCKET_KINDS.length) return undefined;
   const standings: Partial<Record<keyof Standings, Standing>> = {};
   let refusedBy: LimitName | undefined = which === PLACES ? 'concurrent' : undefined;
   for (const bucket of bucketsOf(limits)) {
