@@ -69,7 +69,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   gateway: { is: 'the one attempt loop: complete, stream, count, models', values: ['base', 'core', 'metrics.ts', 'routing', 'upstream'], touches: [] },
   http: {
     is: 'inbound HTTP: routes, tokens, bodies, event streams',
-    values: ['base', 'core', 'gateway'],
+    values: ['base', 'core', 'gateway', 'limits'],
     types: ['config', 'metrics.ts'],
     touches: ['files', 'sockets', 'secrets'],
   },
@@ -89,7 +89,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
-    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'routing', 'upstream', 'gateway', 'http', 'embedded'],
+    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'routing', 'limits', 'upstream', 'gateway', 'http', 'embedded'],
     touches: [],
   },
   'index.ts': {
