@@ -236,7 +236,6 @@ test('when all targets fail the first one asked says how, the others are named, 
 test('a request goes on by the route it began with when that is changed, the next takes the new one, and who is out stays out', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_ROUTES: 'smart=anthropic/held,openai/fake-chat;ailing=compat/fake-status-503,openai/fake-chat' });
   const hello = { model: 'smart', messages: [user('Hello')] };
-  for (let failures = 0; failures < 8; failures += 1) await gateway.chat({ ...hello, model: 'ailing' });
   let fail: () => void = () => undefined;
   const failed = new Promise<void>((resolve) => (fail = resolve));
   let waiting = 0;
@@ -250,14 +249,15 @@ test('a request goes on by the route it began with when that is changed, the nex
   });
   const streams = Promise.all(Array.from({ length: 20 }, () => gateway.stream(hello)));
   await asked;
+  for (let failures = 0; failures < 8; failures += 1) await gateway.chat({ ...hello, model: 'ailing' });
   const environment = { ...sandboxEnvironment(gateway.sandbox), GATEWAY_ROUTES: 'smart=compat/fake-status-503,gemini/fake-chat' };
   const { config } = loadConfig(environment, PROVIDER_ROWS, compatRow, () => '');
   assert.ok(config !== undefined);
   assert.deepEqual(gateway.app.reload(config).swapped, ['route smart', 'route ailing']);
-  fail();
-  for (const frames of await streams) assert.deepEqual([frames.at(-1)?.type, frames.at(-1)?.provider], ['done', 'openai']);
   const response = await gateway.post('/v1/chat', hello);
   assert.deepEqual([header(response, 'target'), header(response, 'fallback')], ['gemini/fake-chat', 'compat=out']);
+  fail();
+  for (const frames of await streams) assert.deepEqual([frames.at(-1)?.type, frames.at(-1)?.provider], ['done', 'openai']);
   assert.equal((await gateway.chat({ ...hello, model: 'ailing' })).body.provider, 'anthropic');
 });
 
