@@ -4,6 +4,7 @@
  * `createApp` reads no environment, installs no signal handler and never exits the process.
  */
 
+import { engineName } from './base/engine-address.ts';
 import type { Log } from './base/log.ts';
 import { DIALECTS } from './callers/index.ts';
 import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
@@ -26,10 +27,12 @@ import type { ServerParts } from './http/parts.ts';
 import { createMountedHandler } from './http/mounted.ts';
 import { createSentences } from './http/sentences.ts';
 import { createServer } from './http/server.ts';
+import { createEngineStore } from './limits/engine.ts';
 import { Limits } from './limits/limiter.ts';
 import { createMemoryStore } from './limits/memory.ts';
 import type { LimitStore } from './limits/store.ts';
 import { createMetrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import { RoutingState } from './routing/state.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
@@ -102,7 +105,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   });
   const routing = new RoutingState({ now: () => performance.now(), random: Math.random }, config.retryAfterCapMs, reportTransitions(metrics, log));
   watchStanding(metrics, routing);
-  const limits = limitsFrom(surroundings);
+  const limits = limitsFrom(config, surroundings, metrics);
   const gateway = createGateway(
     {
       connectTimeoutMs: config.connectTimeoutMs,
@@ -229,8 +232,12 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 }
 
 /** Callers' limits, which every reload of one gateway goes on with. */
-function limitsFrom({ limitStore, limitClock = () => performance.now() }: AppSurroundings): Limits {
-  return new Limits(limitStore ?? createMemoryStore(limitClock), limitClock);
+function limitsFrom({ limitsEngine: address }: Config, { log, limitStore, limitClock = () => performance.now() }: AppSurroundings, metrics: Metrics): Limits {
+  const own = limitStore ?? createMemoryStore(limitClock);
+  if (address === undefined) return new Limits(own, limitClock);
+  const { answered, failed } = metrics.limitEngine(engineName(address), () => shared.isUp);
+  const shared = createEngineStore({ address, fallback: own, log, onAnswer: answered, onFailure: failed });
+  return new Limits(shared, limitClock);
 }
 
 /** The gateway's own format, and those of other makers that the operator lets it serve. */

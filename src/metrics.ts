@@ -41,6 +41,9 @@ const CHATS_BYTES = 16 * 1024;
 const ATTEMPTS_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 12 * 1024;
 const FALLBACKS_BYTES = 8 * 1024;
+/** One engine, and its causes. */
+const ENGINE_CAUSES_BYTES = 1024;
+const ENGINE_ANSWERS_BYTES = 4 * 1024;
 /** Of a family with a caller and one of its limits: some forty callers with all four. */
 const LIMITS_BYTES = 16 * 1024;
 
@@ -48,6 +51,8 @@ const DURATION_BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56,
 const FIRST_TOKEN_BOUNDS_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const PER_TOKEN_BOUNDS_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const TOKEN_BOUNDS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
+/** The last is the time that an answer may take. */
+const ENGINE_BOUNDS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
 const OVERHEAD_BOUNDS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
 const REQUEST_MODEL = 'gen_ai_request_model';
@@ -154,6 +159,14 @@ export function createMetrics(sources: MetricsSources) {
   );
   const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
   const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; a route has `first_event_timeout`, `attempt_timeout` and `half of the time left`, and `a list of models` has one of its own.', ['limit']);
+  const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone.", ['engine']);
+  const engineFailures = registry.counter(
+    'gateway_limit_store_errors_total',
+    'What went wrong with that engine: `auth`, `connection`, `full` (too many questions at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',
+    ['cause'],
+    { bytesMax: ENGINE_CAUSES_BYTES },
+  );
+  const engineAnswers = registry.histogram('gateway_limit_store_seconds', 'Time that the engine took to decide on a request.', ['engine'], ENGINE_BOUNDS_S, { bytesMax: ENGINE_ANSWERS_BYTES });
   const limitRefusals = registry.counter(
     'gateway_limit_refusals_total',
     'Requests refused because their caller has used one of its limits, by its name.',
@@ -245,6 +258,16 @@ export function createMetrics(sources: MetricsSources) {
       attempts.labels(provider, failure === undefined ? 'success' : errorTypeFrom(failure, ended)).add(),
     retry: (provider: string, kind: string) => retries.labels(provider, kind).add(),
     retryRefused: (provider: string, reason: string) => retryRefusals.labels(provider, reason.replaceAll('-', '_')).add(),
+    /** What an engine for limits does is observed by what this returns; `isUp` is asked at each scrape. */
+    limitEngine(engine: string, isUp: () => boolean) {
+      const up = engineUp.labels(engine);
+      registry.onScrape(() => up.set(isUp() ? 1 : 0));
+      const answers = engineAnswers.labels(engine);
+      return {
+        answered: (answerMs: number): void => answers.observe(answerMs / 1000),
+        failed: (cause: string): void => engineFailures.labels(cause).add(),
+      };
+    },
     staleSocket: (provider: string) => staleSockets.labels(provider).add(),
     limit: (limit: string) => limits.labels(limit).add(),
     limitRefused: (caller: string, limit: LimitName) => limitRefusals.labels(caller, limit).add(),

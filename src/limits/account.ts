@@ -22,7 +22,8 @@ const MINUTE_MS = 60_000;
 /** A bucket like the others, which flows back all day: no midnight, no time zone, no wall clock. */
 const DAY_MS = 86_400_000;
 
-const KINDS = [
+/** All that there are, in the order that an engine keeps them in, too. */
+export const BUCKET_KINDS = [
   { name: 'requests_per_minute', field: 'requestsPerMinute', short: 'rpm', of: 'requests', periodMs: MINUTE_MS },
   { name: 'tokens_per_minute', field: 'tokensPerMinute', short: 'tpm', of: 'tokens', periodMs: MINUTE_MS },
   { name: 'tokens_per_day', field: 'tokensPerDay', short: 'tpd', of: 'tokens', periodMs: DAY_MS },
@@ -36,7 +37,7 @@ const made = new WeakMap<CallerLimits, readonly Bucket[]>();
 export function bucketsOf(limits: CallerLimits): readonly Bucket[] {
   let buckets = made.get(limits);
   if (buckets === undefined) {
-    buckets = KINDS.flatMap(({ field, ...kind }, index) => {
+    buckets = BUCKET_KINDS.flatMap(({ field, ...kind }, index) => {
       const limit = limits[field];
       return limit === undefined ? [] : [{ ...kind, limit, index }];
     });
@@ -53,7 +54,7 @@ export type Refusal = { readonly refusedBy: LimitName; readonly waitMs: number }
 
 export class Account {
   /** By a bucket's index. */
-  readonly #tats = KINDS.map(() => FULL);
+  readonly #tats = BUCKET_KINDS.map(() => FULL);
   #running = 0;
 
   /** What keeps one more request with so many tokens out; of several buckets the one that does so longest. Takes nothing. */
