@@ -6,7 +6,8 @@
 
 import type { Log } from './base/log.ts';
 import { DIALECTS } from './callers/index.ts';
-import { changedProxies, changedSecrets, secretsOf, withSecretsOf } from './config/secrets.ts';
+import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
+import { secretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import { DEFAULT_CALLER } from './core/caller.ts';
@@ -65,8 +66,8 @@ export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
   /** Ends everything, also a drain, within 200 ms: open streams get their `error` event, every exchange its log line. */
   stop(): Promise<void>;
   /**
-   * Takes over the tokens, keys and certificate of a configuration that was read again. Requests in flight keep those they
-   * began with.
+   * Takes over the tokens, keys, certificate, routes, callers' rules and new providers of a configuration that was read again,
+   * at once. Requests in flight keep those they began with.
    */
   reload(next: Config): Reloaded;
   /** Ends everything now. */
@@ -130,9 +131,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   let isReachable = false;
   let drained: Promise<boolean> | undefined;
 
-  /** Everything that holds a secret, made at once, so that an exchange sees either the old ones or the new ones. */
+  /** Everything that a reload swaps, made at once, so that an exchange sees either the old or the new. */
   function partsFrom(current: Config): ServerParts {
-    const labels = new Set(current.callers.map(({ label }) => label)).add(DEFAULT_CALLER);
+    const labels = new Set([...current.callers.map(({ label }) => label), ...current.routing.callers.keys()]).add(DEFAULT_CALLER);
     const sentences = createSentences([...secretsOf(current).values()], config.forwardsErrorMessages);
     return {
       config: current,
@@ -159,9 +160,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
   function reload(next: Config): Reloaded {
     const before = parts.config;
-    parts = partsFrom(withSecretsOf(before, next));
+    parts = partsFrom(withReloaded(before, next));
     if (next.tls !== undefined) server.swapCertificate(next.tls);
-    return { swapped: changedSecrets(before, parts.config), needsRestart: changedProxies(config, next) };
+    return { swapped: changesBetween(before, parts.config), needsRestart: changesLeft(before, next) };
   }
 
   async function drainOnce(): Promise<boolean> {
