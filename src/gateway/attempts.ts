@@ -439,7 +439,8 @@ class Asking<C extends Candidate, T> {
     const { metrics, clock } = this.#parts;
     const { record } = this.#context;
     const managesKeys = this.#managesKeys(course);
-    const move = MOVES[failure === undefined ? 'success' : ended !== undefined ? 'ended' : outcomeOf(failure)];
+    const isOvertaken = ended === 'outpaced' && paidFor !== HEDGED;
+    const move = MOVES[failure === undefined ? 'success' : isOvertaken ? 'overtaken' : ended !== undefined ? 'ended' : outcomeOf(failure)];
     // A caller who hangs up says nothing about the provider.
     metrics.attempt(provider.name, failure, ended);
     if (managesKeys) {
