@@ -168,7 +168,6 @@ async function renderTable(): Promise<string> {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const table = await renderTable();
   const page = new URL('../../src/routing/README.md', import.meta.url);
-  const [before, , after] = readFileSync(page, 'utf8').split(/(?<=<!-- simulated -->\n)|(?=<!-- \/simulated -->)/);
-  writeFileSync(page, `${before ?? ''}${table}\n${after ?? ''}`);
+  writeFileSync(page, readFileSync(page, 'utf8').replace(/(<!-- simulated -->\n)[^]*(?=<!-- \/simulated -->)/, (_all, begin: string) => `${begin}${table}\n`));
   process.stdout.write(`${table}\n`);
 }
