@@ -310,3 +310,26 @@ test('a failure of a route is told to pages of other origins with all its header
   for (const [name] of response.headers) if (name.startsWith('x-')) assert.ok(exposed.includes(name), name);
   assert.ok(header(response, 'fallback') !== null);
 });
+
+test('of two targets beside each other a caller is sent the first that begins, whole, in its own format; the other is hung up on', async (t) => {
+  for (const model of ['fake-stall', 'fake-stall-headers']) {
+    for (const second of ['openai/fake-chat', 'anthropic/fake-chat']) {
+      const gateway = await startGateway(t, {}, { routes: [{ ...routeOf('fast', `anthropic/${model}`, second), hedgeAfterMs: 10 }] });
+      for (const { path, end, ...request } of [
+        { path: '/v1/chat/stream', end: /"type":"done"/, messages: [user('Hello')] },
+        { path: '/v1/messages', end: /event: message_stop\n/, stream: true, max_tokens: 50, messages: HELLO },
+        { path: '/v1/chat/completions', end: /data: \[DONE\]\n/, stream: true, messages: HELLO },
+      ]) {
+        const response = await gateway.post(path, { model: 'fast', ...request });
+        const text = await response.text();
+        assert.deepEqual([response.status, header(response, 'target'), header(response, 'attempts')], [200, second, '2']);
+        assert.match(text, end);
+        assert.doesNotMatch(text, /"type":"error"|fake-stall/);
+        assert.equal(text.match(/event: message_start\n/g)?.length ?? 1, 1);
+        const line = lastLine(gateway);
+        assert.deepEqual([line['hedged'], line['provider'], line['tried']], ['won', second.split('/')[0], `anthropic/${model}:ended ${second}:success`]);
+      }
+      while (!gateway.sandbox.calls.every((call) => call.model !== model || call.closedEarly)) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+});
