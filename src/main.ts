@@ -15,6 +15,7 @@ import { renderHelp } from './config/settings-page.ts';
 import { loadConfig } from './config/settings.ts';
 import type { Config, LoadedConfig } from './config/settings.ts';
 import { listen } from './http/listen.ts';
+import { createMemoryStore } from './limits/memory.ts';
 import { createMetrics } from './metrics.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { VERSION } from './version.ts';
@@ -162,7 +163,7 @@ async function createPrimary(config: Config, files: Files, log: Log, writer: Lin
     metrics,
     files,
     program: process.argv[1] ?? '',
-    limits: undefined,
+    limits: config.limitsEngine === undefined ? createMemoryStore(() => performance.now()) : undefined,
     listen: (server) => listen(server, config.listen, scheme),
   });
   return {
@@ -182,7 +183,9 @@ async function work(): Promise<void> {
   const { config } = loadFrom(primary.files);
   if (config === undefined) throw new Error('a worker does not read what its primary did');
   const { log, writer } = openLog(config, primary.number);
-  const app = createApp(config, { ...surroundings(log, writer), metricsPage: () => primary.metricsPage(), transitions: primary, ticketKeys: primary.ticketKeys });
+  // An engine is asked by each worker itself.
+  const limits = config.limitsEngine === undefined ? { limitStore: primary.limitStore(createMemoryStore(() => performance.now()), log) } : {};
+  const app = createApp(config, { ...surroundings(log, writer), ...limits, metricsPage: () => primary.metricsPage(), transitions: primary, ticketKeys: primary.ticketKeys });
   failOnErrors(log, () => primary.leave());
   primary.serve(
     {

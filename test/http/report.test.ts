@@ -209,13 +209,16 @@ test('the page on operating explains every field that a line can have', async (t
   await gateway.stream({ ...HELLO, model: 'fake-thinking' });
   const limited = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '30ms' });
   await limited.chat({ ...HELLO, model: 'fake-stall' });
+  const refusing = await startGateway(t, { GATEWAY_CALLER_LIMITS: 'default:rpm=1' });
+  await refusing.stream(HELLO);
+  await refusing.chat(HELLO);
   const routed = await startGateway(t, { OPENAI_API_KEY: '', OPENAI_API_KEYS: 'one-key,another-key' }, {
     routes: [routeOf('smart', 'anthropic/fake-chat', { provider: 'openai', model: 'fake-chat', omit: ['temperature'] })],
   });
   const call = { type: 'tool_call', id: 'c1', name: 'look', provider_state: 'gemini.openai.e30' };
   const loop = [user('Go'), { role: 'assistant', content: [call] }, { role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'c1', content: 'ok' }] }];
   await routed.chat({ model: 'smart', temperature: 1, tools: [{ name: 'look' }], messages: loop });
-  const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat'), await lineOf(routed, 'chat')];
+  const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat'), await lineOf(routed, 'chat'), await lineOf(refusing, 'chat')];
   const { model_route, tried, key, sticky, omitted } = lines[3] ?? {};
   assert.deepEqual([model_route, tried, typeof key, sticky, omitted], ['smart', 'openai/fake-chat:success', 'number', true, 'temperature']);
   const page = readPage('src/README.md');

@@ -199,6 +199,30 @@ test('a bug in a worker: what it has in flight finishes while another takes its 
   assert.equal(gateway.linesOf('chat_stream').filter((line) => line['ended'] === 'shutdown').length, 1);
 });
 
+test('limits hold for four workers as for one, and a worker that is killed gives its places back', async (t) => {
+  const gateway = await startWorkers(t, MAIN, 4, { GATEWAY_CALLER_LIMITS: 'default:rpm=20,concurrent=6' });
+  const { sandbox } = gateway;
+  const startedAtMs = performance.now();
+  const statuses = async (models: readonly string[]): Promise<readonly number[]> => Promise.all(models.map(async (model) => {
+    const answer = await gateway.chat(model).catch(() => undefined);
+    await answer?.text().catch(() => undefined);
+    return answer?.status ?? 0;
+  }));
+  const held = statuses(Array.from({ length: 16 }, () => 'fake-stall'));
+  await until(() => gateway.linesOf('chat').length === 10);
+  assert.equal(sandbox.calls.length, 6);
+  process.kill(gateway.oldest, 'SIGKILL');
+  await until(() => gateway.linesOf(ENDED).length === 1);
+  // One place at least is free again, and no more than there were.
+  const answers: number[] = [];
+  for (let asked = 0; asked < 40; asked += 1) answers.push(...(await statuses(['fake-chat'])));
+  const admitted = 6 + answers.filter((status) => status === 200).length;
+  assert.ok(answers.includes(200) && answers.includes(429), answers.join(' '));
+  assert.ok(admitted >= 20 && admitted <= 21 + (performance.now() - startedAtMs) / 3000, `${admitted}`);
+  gateway.running.child.kill('SIGKILL');
+  await held;
+});
+
 test('SIGHUP reaches every worker; a bad file changes nothing, not even for a worker that is started later', async (t) => {
   const folder = makeFolder(t);
   const tokenFile = join(folder, 'token');
