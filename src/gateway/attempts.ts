@@ -43,6 +43,9 @@ export type Clock = Chance & { readonly sleep: (scope: Scope, ms: number) => Pro
 
 export const REAL_CLOCK: Clock = { now: () => performance.now(), random: () => Math.random(), sleep: (scope, ms) => scope.sleep(ms) };
 
+/** Told of each attempt at its end, with its number in the exchange. */
+export type AttemptLog = (record: CallRecord, attempt: number, attemptMs: number, failure: Failure | undefined, provider: string) => void;
+
 /** What all requests share. */
 export type AttemptParts = {
   readonly retryPolicy: RetryPolicy;
@@ -53,7 +56,7 @@ export type AttemptParts = {
   /** Calls in flight at a provider at most, by its name. */
   readonly concurrentMax: (provider: string) => number | undefined;
   readonly isDraining: () => boolean;
-  readonly logAttempt: (record: CallRecord, attempt: number, attemptMs: number, failure: Failure | undefined) => void;
+  readonly logAttempt: AttemptLog;
 };
 
 /** How a request is made. */
@@ -382,7 +385,7 @@ class Asking<C extends Candidate, T> {
       const attemptMs = clock.now() - startedAtMs;
       record.upstreamMs += attemptMs;
       const failure = result instanceof Failure ? result : undefined;
-      logAttempt(record, attempt, attemptMs, failure);
+      logAttempt(record, attempt, attemptMs, failure, candidate.provider.name);
       this.#report(choice, failure, scope);
       // What ends the request ends it for both.
       if (failure !== undefined && scope.ended === undefined && !this.#mayMove(failure)) race?.claim(scope);
@@ -523,7 +526,11 @@ class Asking<C extends Candidate, T> {
   #shown(last: Failure): Failure {
     const { keys } = this.#parts.routing;
     const failed = this.#unsendable !== undefined && !this.#asked.includes(this.#unsendable) ? [...this.#asked, this.#unsendable] : this.#asked;
-    const waits = this.#courses.flatMap((course) => (this.#managesKeys(course) ? [keys.waitMs(course.candidate.provider, course.candidate.model)] : []));
+    const waits = this.#courses.flatMap((course) => {
+      const { candidate: { provider, model }, failure, passedOver } = course;
+      const isLimited = failure === undefined ? passedOver === 'cooling' : failure.kind === 'rate_limit';
+      return isLimited ? [keys.waitMs(provider, model)] : [];
+    });
     const first = this.#courses.find((course) => this.#asked.includes(course));
     return shownFailure(last, first?.failure, failed.flatMap(({ failure, call }) => failure ?? (call instanceof Failure ? call : [])), waits);
   }
