@@ -19,8 +19,9 @@ import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/tra
 import { askOne } from './ask.ts';
 import type { Ask, Candidate, Outcome } from './ask.ts';
 import type { Attempt } from './attempt.ts';
-import { Attempts, REAL_CLOCK } from './attempts.ts';
-import type { AttemptLog, CallContext } from './attempts.ts';
+import { REAL_CLOCK } from './attempt-parts.ts';
+import type { AttemptLog, CallContext } from './attempt-parts.ts';
+import { Attempts } from './attempts.ts';
 import type { CallRecord } from './call-record.ts';
 import { GatedSink } from './gated-sink.ts';
 import { pipeStream } from './pipe-stream.ts';
