@@ -12,6 +12,7 @@ import { startSandbox } from '../src/sandbox/index.ts';
 import type { Sandbox } from '../src/sandbox/index.ts';
 
 export const TOKEN = 'a-caller-token-for-tests';
+const ROUTING_FILE = '/routing.json';
 export const PROVIDER_KEY = 'sk-provider-key-canary-0123456789';
 
 export type RunningGateway = {
@@ -81,17 +82,18 @@ export function routeOf(name: string, ...targets: readonly (string | (Partial<Ta
 }
 
 /** Routes, and callers' rules by label. */
-type Ruled = { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>> };
+type Ruled = { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>>; readonly routingFile?: (sandbox: Sandbox) => object };
 
 /** Starts sandbox and gateway; `environment` adds to or replaces the settings above, `surroundings` what the app is given besides. */
 export async function startGateway(
   t: { after(close: () => Promise<void>): void },
   environment: Record<string, string> = {},
-  { routes = [], callers = {}, ...surroundings }: Partial<AppSurroundings> & Ruled = {},
+  { routes = [], callers = {}, routingFile, ...surroundings }: Partial<AppSurroundings> & Ruled = {},
 ): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
-  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
-    throw new Error('no files in this test');
+  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...(routingFile && { GATEWAY_ROUTING_FILE: ROUTING_FILE }), ...environment }, PROVIDER_ROWS, compatRow, (path) => {
+    if (routingFile === undefined || path !== ROUTING_FILE) throw new Error('no files in this test');
+    return JSON.stringify(routingFile(sandbox));
   });
   if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
   const routing = { ...loaded.config.routing, routes: new Map(routes.map((route) => [route.name, route])), callers: new Map(Object.entries(callers)) };

@@ -30,6 +30,7 @@ export class Limits {
   /** Of leases, which are unique among all processes. */
   readonly #process = randomUUID();
   #leases = 0;
+  #isClosed = false;
 
   /** `now`: milliseconds of a clock that never goes back. */
   constructor(store: LimitStore, now: () => number) {
@@ -85,8 +86,10 @@ export class Limits {
     });
   }
 
+  /** Once is enough. */
   close(): void {
-    this.#store.close();
+    if (!this.#isClosed) this.#store.close();
+    this.#isClosed = true;
   }
 
   #accountOf(caller: string): Account {

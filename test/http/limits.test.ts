@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { loadConfig } from '../../src/config/settings.ts';
 import { createMemoryStore } from '../../src/limits/memory.ts';
 import type { LimitStore } from '../../src/limits/store.ts';
+import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { valueOf } from '../metrics-page.ts';
-import { holdReplies, startGateway, TOKEN, user } from '../running-gateway.ts';
+import { holdReplies, sandboxEnvironment, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
 import { RawCaller } from './raw-caller.ts';
@@ -287,6 +289,25 @@ test('labels that nobody configured share what is everybody\'s', async (t) => {
   await gateway.app.chat(request);
 });
 
+test('a reload with other limits goes on from what was taken', async (t) => {
+  const gateway = await startLimited(t, 'rpm=2');
+  for (let asked = 0; asked < 2; asked += 1) await (await gateway.post('/v1/chat', HELLO, AS_BATCH)).text();
+  const reloaded = (limits: string): void => {
+    const { config } = loadConfig({ ...sandboxEnvironment(gateway.sandbox), GATEWAY_AUTH_TOKENS: `batch:${BATCH_TOKEN}`, GATEWAY_CALLER_LIMITS: limits }, PROVIDER_ROWS, compatRow, () => '');
+    if (config === undefined) throw new Error('a good configuration');
+    gateway.app.reload(config);
+  };
+  const used = (): number | undefined => valueOf(gateway.app.metricsText(), 'gateway_limit_used_ratio', { caller: 'batch', limit: 'requests_per_minute' });
+  assert.equal(used(), 1);
+  reloaded('batch:rpm=60');
+  const refused = await gateway.post('/v1/chat', HELLO, AS_BATCH);
+  assert.equal(refused.status, 429);
+  assert.match(await refused.text(), /requests_per_minute \(60\); try again in 1s/);
+  reloaded('default:rpm=60');
+  assert.deepEqual(rateHeaders(await gateway.post('/v1/chat', HELLO, AS_BATCH)), {});
+  assert.equal(used(), 0);
+});
+
 /** Answers a turn of the event loop later, as a store that others share does. */
 function later(store: LimitStore): LimitStore {
   return {
@@ -309,6 +330,7 @@ test('a store that answers later is waited for, and closed with the gateway', as
   }
   assert.deepEqual(statuses, [200, 200, 429]);
   await gateway.app.stop();
+  gateway.app.close();
   assert.equal(closed, 1);
 });
 
