@@ -139,11 +139,11 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     },
     transport,
     metrics,
-    (record, attempt, attemptMs, failure) => {
+    (record, attempt, attemptMs, failure, provider) => {
       if (!log.isEnabled('debug')) return;
       const outcome = failure?.kind ?? 'success';
       const error = failure === undefined ? undefined : parts.sentence(failure);
-      log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
+      log.debug('attempt', { request_id: record.requestId, provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
     { routing, concurrentMax: (provider) => parts.config.routing.concurrentMax.get(provider), isDraining: () => isDraining },
   );

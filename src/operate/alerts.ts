@@ -53,6 +53,22 @@ export const ALERTS: readonly Alert[] = [
     action: 'gateway --doctor tells trouble of the provider from trouble on the way to it.',
   },
   {
+    name: 'GatewayTargetOut',
+    expr: 'max by (provider, model) (gateway_target_out) > 0',
+    holds: '15m',
+    severity: 'ticket',
+    summary: '{{ $labels.provider }}/{{ $labels.model }} is out: other targets of its routes serve instead.',
+    action: 'The log has the cause: a model that is not found wants another name; else as for a failing provider.',
+  },
+  {
+    name: 'GatewayKeyCooling',
+    expr: 'max by (provider, key) (gateway_keys_cooling) > 0',
+    holds: '15m',
+    severity: 'ticket',
+    summary: 'Key {{ $labels.key }} of {{ $labels.provider }} is hardly used: its rate is limited, its quota used up, or it is rejected.',
+    action: 'gateway_key_cooldowns_total and the log say which. A key that was rejected wants to be replaced; callers do not notice while others serve.',
+  },
+  {
     name: 'GatewayRetryBudgetSpent',
     expr: 'sum by (provider) (rate(gateway_upstream_retry_refusals_total{reason="budget"}[5m])) > 0',
     holds: '5m',

@@ -106,6 +106,15 @@ export const CHAPTERS: readonly Chapter[] = [
     ],
   },
   {
+    title: 'Routes',
+    about: 'Routes: which targets are out and which keys rest (1 = so), and calls to a target after or in place of another.',
+    questions: [
+      { title: 'Targets out', expr: 'max by (provider, model) (gateway_target_out)', unit: 'short', legend: '{{provider}}/{{model}}' },
+      { title: 'Keys cooling', expr: 'max by (provider, key) (gateway_keys_cooling)', unit: 'short', legend: '{{provider}} {{key}}' },
+      { title: 'Fallbacks', expr: 'sum by (route, from, to, kind) (rate(gateway_fallbacks_total[5m]))', unit: 'ops', legend: '{{route}}: {{from}} to {{to}}, {{kind}}' },
+    ],
+  },
+  {
     title: 'Saturation',
     about: 'Saturation: chats at once, how late the event loop is, the processor (1 = a whole core for each worker), memory, lost log lines.',
     questions: [
