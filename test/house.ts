@@ -63,6 +63,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'metrics.ts': { is: 'every metric, declared once', values: ['base', 'core'], touches: [] },
   callers: { is: 'pure codecs, one for each format that callers speak', values: ['base', 'core'], touches: [] },
   providers: { is: 'pure codecs, one for each format that providers speak; the hosts', values: ['base', 'core'], touches: [] },
+  limits: { is: 'who may ask how much', values: ['base', 'core'], touches: [] },
   upstream: { is: 'outbound HTTP: connections, time limits, proxies, retry policy', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
   gateway: { is: 'the one attempt loop: complete, stream, count, models', values: ['base', 'core', 'metrics.ts', 'upstream'], touches: [] },
   http: {

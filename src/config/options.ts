@@ -283,7 +283,7 @@ function providerOf(source: OptionSource, path: string, row: ProviderRow, given:
   const held = structuredOutputOf(source, path, row, given['structuredOutput']);
   if (root === undefined || source.problems.length > problemsBefore) return undefined;
   const own = held === undefined ? settings : { ...settings, structuredOutput: held };
-  return providerFrom(source, row, { key, root, place: `${path}.baseUrl` }, own);
+  return providerFrom(source, row, { keys: key === undefined ? [] : [key], root, place: `${path}.baseUrl` }, own);
 }
 
 /** What the embedder says of the answers of a host, of which it is the operator that knows. */
@@ -330,11 +330,11 @@ export function loadEnvironmentOptions(
     options[name] = isPlain ? place.type.parse(found.text) : found.text;
   }
   options['callers'] = veiled(Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()])), () => true);
-  options['providers'] = Object.fromEntries(config.providers.map(({ name, key, baseUrl }) => {
+  options['providers'] = Object.fromEntries(config.providers.map(({ name, keys: [key], baseUrl }) => {
     const row = rows.find((candidate) => candidate.name === name);
     const variable = (row ?? compatRow(name)).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
-    const given = { key: key?.reveal(), baseUrl: baseUrl.href, like: row === undefined ? COMPAT : undefined, structuredOutput: held };
+    const given = { key: key?.secret.reveal(), baseUrl: baseUrl.href, like: row === undefined ? COMPAT : undefined, structuredOutput: held };
     return [name, veiled(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))];
   }));
   return { options: veiled(options), problems: environment.problems };

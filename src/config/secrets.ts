@@ -8,7 +8,9 @@ import type { Config } from './settings.ts';
 export function secretsOf(config: Config): Map<string, Secret> {
   const secrets = new Map(config.callers.map(({ label, token }) => [`token of ${label}`, token]));
   if (config.metricsToken !== undefined) secrets.set('metrics token', config.metricsToken);
-  for (const { name, key } of config.providers) if (key !== undefined) secrets.set(`key of ${name}`, key);
+  for (const { name, keys } of config.providers) {
+    for (const { secret, number } of keys) secrets.set(keys.length === 1 ? `key of ${name}` : `key ${number} of ${name}`, secret);
+  }
   const { httpsProxy, httpProxy } = config.proxy;
   if (httpsProxy?.credentials !== undefined) secrets.set('HTTPS_PROXY', httpsProxy.credentials);
   if (httpProxy?.credentials !== undefined) secrets.set('HTTP_PROXY', httpProxy.credentials);
@@ -17,8 +19,9 @@ export function secretsOf(config: Config): Map<string, Secret> {
 
 /** The configuration with another one's secrets and certificate, and nothing else of it. */
 export function withSecretsOf(config: Config, next: Config): Config {
-  const keys = new Map(next.providers.map(({ name, key }) => [name, key]));
-  const providers = config.providers.map((provider) => ({ ...provider, key: keys.get(provider.name) ?? provider.key }));
+  const keysOf = new Map(next.providers.map(({ name, keys }) => [name, keys]));
+  // What lost its keys is configured no more, which takes a restart; until then it goes on.
+  const providers = config.providers.map((provider) => ({ ...provider, keys: nonEmpty(keysOf.get(provider.name)) ?? provider.keys }));
   // A server that speaks one of HTTP and HTTPS goes on with it.
   const tls = config.tls && (next.tls ?? config.tls);
   return { ...config, callers: next.callers, metricsToken: next.metricsToken, tls, providers };
@@ -42,4 +45,8 @@ export function changedProxies(config: Config, next: Config): string[] {
 
 function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
+}
+
+function nonEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
+  return list === undefined || list.length === 0 ? undefined : list;
 }

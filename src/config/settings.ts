@@ -12,10 +12,12 @@ import { LOG_LEVELS } from '../base/log.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { nearest } from '../base/nearest.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
-import { Secret } from '../base/secret.ts';
+import { Secret, sha256 } from '../base/secret.ts';
 import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
-import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
+import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
+import { NO_ROUTING } from '../core/route.ts';
+import type { Routing } from '../core/route.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
@@ -176,6 +178,8 @@ export type Config = Omit<Settings, Ingredient> & {
     /** Lower case. */
     readonly noProxy: readonly string[];
   };
+  /** Whom a request may be served by, and what its caller may use. */
+  readonly routing: Routing;
 };
 
 export type LoadedConfig = {
@@ -237,6 +241,7 @@ export function configFrom(
     isDefaultChosen: defaultProvider !== undefined,
     tls: tlsFrom(source, tlsCertFile, tlsKeyFile),
     proxy: { httpsProxy, httpProxy, noProxy },
+    routing: NO_ROUTING,
   };
   checkTogether(source, config);
   return config;
@@ -331,16 +336,17 @@ function readProvider(environment: Environment, row: ProviderRow, settings: Adap
     return undefined;
   }
   const key = keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
+  const keys = key === undefined ? [] : [key];
   const root = isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
   if (root === undefined || (keyVariable !== undefined && key === undefined)) return undefined;
-  return providerFrom(environment, row, { key, root, place: row.baseUrlVariable }, withStructuredOutput(environment, row, settings));
+  return providerFrom(environment, row, { keys, root, place: row.baseUrlVariable }, withStructuredOutput(environment, row, settings));
 }
 
-/** What a row makes of a key and a base URL, which stands at `place`. */
+/** What a row makes of keys and a base URL, which stands at `place`. */
 export function providerFrom(
   source: Source,
   row: ProviderRow,
-  { key, root, place }: { readonly key: Secret | undefined; readonly root: URL; readonly place: string },
+  { keys, root, place }: { readonly keys: readonly Secret[]; readonly root: URL; readonly place: string },
   settings: AdapterSettings,
 ): Provider {
   if (root.protocol === 'http:' && !isLoopback(root.hostname)) {
@@ -348,7 +354,15 @@ export function providerFrom(
   }
   const baseUrl = withVersion(root, row.versionSegment);
   const adapter = row.createAdapter(row.name, settings);
-  return { name: row.name, adapter, baseUrl, key, keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+  return { name: row.name, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+}
+
+/** Hexadecimal digits of a key's id: enough to tell a few keys apart, too few to try keys on. */
+const KEY_ID_DIGITS = 16;
+
+/** A key as it is known beside its value; `index` counts the keys of its provider. */
+function providerKeyFrom(secret: Secret, index: number): ProviderKey {
+  return { secret, number: index + 1, id: sha256(secret.reveal()).toString('hex').slice(0, KEY_ID_DIGITS) };
 }
 
 /** The settings, and what the operator says of the provider's answers, if anything. */

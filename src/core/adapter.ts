@@ -23,14 +23,24 @@ export type UpstreamCall = {
 /** Response headers as node:http has them: lower-case names. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A configured destination. */
+/** One credential of a provider. */
+export type ProviderKey = {
+  readonly secret: Secret;
+  /** From 1, in the operator's order: what logs and metrics call it. */
+  readonly number: number;
+  /** The same for the same key wherever it is read, and no way back to it. */
+  readonly id: string;
+};
+
+/** A configured destination: one account, however many keys it has. */
 export type Provider = {
   readonly name: string;
   readonly adapter: Adapter;
   /** Includes the version segment; no trailing slash in its path. */
   readonly baseUrl: URL;
-  readonly key: Secret | undefined;
-  /** How the key travels: header `name`, value `prefix` + key. */
+  /** In the operator's order, all different; empty where the host needs none. */
+  readonly keys: readonly ProviderKey[];
+  /** How a key travels: header `name`, value `prefix` + key. */
   readonly keyHeader: { readonly name: string; readonly prefix: string };
   /** The dialects of callers that it speaks as their maker does. */
   readonly speaks: readonly string[];

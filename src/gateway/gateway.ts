@@ -7,7 +7,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { retryAfterMs } from '../base/retry-after.ts';
-import type { Provider, TokenCounting, UpstreamCall } from '../core/adapter.ts';
+import type { Provider, UpstreamCall } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
@@ -18,6 +18,7 @@ import type { Metrics } from '../metrics.ts';
 import { RetryBudget, retryWaitMs } from '../upstream/retry.ts';
 import type { RetryPolicy, RetryRefusal } from '../upstream/retry.ts';
 import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/transport.ts';
+import type { Ask, Candidate, Outcome } from './ask.ts';
 import type { CallRecord } from './call-record.ts';
 import { pipeStream } from './pipe-stream.ts';
 import type { StreamSink } from './pipe-stream.ts';
@@ -51,11 +52,11 @@ export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
 export type CountReply = { readonly inputTokens: number; readonly raw: string };
 
 export interface Gateway {
-  complete(provider: Provider, call: UpstreamCall, context: CallContext): Promise<WholeReply | Failure>;
-  /** Pushes every delta but `failed`, which is returned; resolves when the stream is over. */
-  stream(provider: Provider, call: UpstreamCall, context: CallContext, sink: StreamSink): Promise<Failure | undefined>;
-  /** What a call of the provider's counting says. */
-  count(provider: Provider, counting: TokenCounting, call: UpstreamCall, context: CallContext): Promise<CountReply | Failure>;
+  complete<C extends Candidate>(ask: Ask<C>, context: CallContext): Promise<Outcome<C, WholeReply>>;
+  /** Pushes every delta but `failed`, which is the result; resolves when the stream is over. */
+  stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink<C>): Promise<Outcome<C, undefined>>;
+  /** What the provider's counting says, for calls of that. */
+  count<C extends Candidate>(ask: Ask<C>, context: CallContext): Promise<Outcome<C, CountReply>>;
   /** All pages. */
   models(provider: Provider, context: CallContext): Promise<readonly ModelInfo[] | Failure>;
 }
@@ -129,6 +130,18 @@ export function createGateway(
     }
   }
 
+  /** Asks the candidate. */
+  async function attempts<C extends Candidate, T>(
+    { candidates: [candidate] }: Ask<C>,
+    context: CallContext,
+    tryOnce: (candidate: C, call: UpstreamCall) => Promise<T | Failure>,
+    isTooLate: () => boolean,
+  ): Promise<Outcome<C, T>> {
+    const call = candidate.call();
+    if (call instanceof Failure) return { candidate, result: call };
+    return { candidate, result: await withRetries(candidate.provider, context, () => tryOnce(candidate, call), isTooLate) };
+  }
+
   function refuseRetry(record: CallRecord, provider: Provider, reason: RetryRefusal | 'budget'): void {
     record.retryRefusal = reason;
     metrics.retryRefused(provider.name, reason);
@@ -166,8 +179,8 @@ export function createGateway(
   }
 
   return {
-    complete(provider, call, context) {
-      return withRetries(provider, context, async () => {
+    complete(ask, context) {
+      return attempts(ask, context, async ({ provider }, call) => {
         const raw = await readWhole(provider, call, context);
         if (raw instanceof Failure) return raw;
         const reply = provider.adapter.decodeChat(raw);
@@ -180,7 +193,7 @@ export function createGateway(
       }, never);
     },
 
-    async stream(provider, call, context, sink) {
+    async stream(ask, context, sink) {
       const startedAtMs = performance.now();
       let firstAtMs: number | undefined;
       const pushDelta = (delta: Delta, servedModel: string | undefined): void => {
@@ -195,21 +208,24 @@ export function createGateway(
         }
         sink.push(delta);
       };
-      const outcome = await withRetries(provider, context, async () => {
+      const outcome = await attempts(ask, context, async (candidate, call) => {
+        const { provider } = candidate;
         const response = await send(provider, call, context, streamLimits);
         if (response instanceof Failure) return response;
         if (isJson(response)) return readErrorInsteadOfStream(provider, response);
-        sink.restart?.();
+        sink.begin?.(candidate);
         return pipeStream(provider, response, pushDelta, sink);
       }, () => firstAtMs !== undefined);
-      if (!(outcome instanceof Failure)) return undefined;
+      const { candidate, result } = outcome;
       const { ended } = context.scope;
-      if (firstAtMs !== undefined && ended !== 'caller-gone') metrics.streamCut(provider.name, outcome, ended);
+      if (result instanceof Failure && firstAtMs !== undefined && ended !== 'caller-gone') metrics.streamCut(candidate.provider.name, result, ended);
       return outcome;
     },
 
-    count(provider, counting, call, context) {
-      return withRetries(provider, context, async () => {
+    count(ask, context) {
+      return attempts(ask, context, async ({ provider }, call) => {
+        const { counting } = provider.adapter;
+        if (counting === undefined) return new Failure('unsupported', `${provider.name} counts no tokens`);
         const raw = await readWhole(provider, call, context);
         if (raw instanceof Failure) return raw;
         const inputTokens = counting.decode(raw);

@@ -6,14 +6,15 @@ import { REPLY_BYTES_MAX, REPLY_CHARS_MAX } from '../core/chat.ts';
 import type { Delta } from '../core/chat.ts';
 import { beyondLimit, Failure, truncatedStream } from '../core/failure.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
+import type { Candidate } from './ask.ts';
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
-export interface StreamSink {
+export interface StreamSink<C extends Candidate = Candidate> {
   push(delta: Delta): void;
   /** Takes an event as the provider wrote it, behind its deltas; never one that says that the stream failed. */
   readonly relay?: ((event: string, data: string) => void) | undefined;
-  /** An attempt's first event comes next: what an earlier attempt left is to be forgotten. */
-  restart?(): void;
+  /** An attempt's first event comes next, from this candidate: what an earlier attempt left is to be forgotten. */
+  begin?(candidate: C): void;
   flush(): void | Promise<void>;
 }
 
@@ -22,7 +23,7 @@ export async function pipeStream(
   provider: Provider,
   response: UpstreamResponse,
   push: (delta: Delta, servedModel: string | undefined) => void,
-  sink: StreamSink,
+  sink: Omit<StreamSink, 'begin'>,
 ): Promise<undefined | Failure> {
   const decoder = provider.adapter.createStreamDecoder();
   const state: { end: 'done' | Failure | undefined } = { end: undefined };

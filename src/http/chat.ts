@@ -2,10 +2,11 @@
 
 import { parseLenient } from '../base/json/parse.ts';
 import { field, isObject } from '../base/loose.ts';
-import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import type { UpstreamCall } from '../core/adapter.ts';
 import type { ChatReply } from '../core/chat.ts';
 import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
+import type { Ask, Candidate } from '../gateway/ask.ts';
 import type { CallContext } from '../gateway/gateway.ts';
 import { contextOf, endedWhileSending, receive, relayedCall, relayTo, translatedCall } from './asked.ts';
 import { Deadline } from './deadline.ts';
@@ -38,38 +39,37 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
 
 async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
   const { dialect } = exchange;
-  const outcome = await parts.gateway.complete(asked.provider, asked.call, context);
-  if (!(outcome instanceof Failure)) {
-    const facts = factsOf(exchange, asked);
-    const raw = parts.config.includesRaw ? outcome.raw : undefined;
-    exchange.sendJson(200, asked.relay?.renderReply(outcome.raw, facts) ?? dialect.renderReply(outcome.reply, facts, raw));
-  } else if (isRefusalReplied(outcome, dialect)) {
-    exchange.failure = outcome;
-    const facts = factsOf(exchange, asked);
-    const declined = asked.relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
-    const relayed = declined === undefined ? undefined : asked.relay?.renderReply(declined, facts);
+  const { candidate, result } = await parts.gateway.complete(asked.ask, context);
+  const { relay } = candidate;
+  const facts = factsOf(exchange, asked);
+  if (!(result instanceof Failure)) {
+    const raw = parts.config.includesRaw ? result.raw : undefined;
+    exchange.sendJson(200, relay?.renderReply(result.raw, facts) ?? dialect.renderReply(result.reply, facts, raw));
+  } else if (isRefusalReplied(result, dialect)) {
+    exchange.failure = result;
+    const declined = relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
+    const relayed = declined === undefined ? undefined : relay?.renderReply(declined, facts);
     exchange.sendJson(200, relayed ?? dialect.renderReply(refusalReply(exchange), facts, undefined));
   } else {
-    exchange.sendFailure(parts.presentable(outcome));
+    exchange.sendFailure(parts.presentable(result));
   }
   observeChat(exchange, parts);
 }
 
 async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
   const { dialect } = exchange;
-  const { relay } = asked;
   const onOpen = (): void => {
     parts.metrics.openStreams.add(1);
     void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
   };
   const createFrames = (): StreamFrames => dialect.createFrames(factsOf(exchange, asked));
-  const createRelayed = relay && ((): RelayedFrames => relay.createFrames(factsOf(exchange, asked)));
-  const stream = new EventStream(exchange, createFrames, parts.config, onOpen, createRelayed);
+  const relayedFrom = ({ relay }: ChatCandidate): (() => RelayedFrames) | undefined => relay && (() => relay.createFrames(factsOf(exchange, asked)));
+  const stream = new EventStream(exchange, createFrames, parts.config, onOpen, relayedFrom);
   exchange.failStream = (failure) => stream.fail(failure);
   try {
-    const failure = await parts.gateway.stream(asked.provider, asked.call, context, stream);
-    if (failure !== undefined && isRefusalReplied(failure, dialect)) stream.refuse(failure, refusalReply(exchange));
-    else if (failure !== undefined) stream.fail(parts.presentable(failure));
+    const { result } = await parts.gateway.stream(asked.ask, context, stream);
+    if (result instanceof Failure && isRefusalReplied(result, dialect)) stream.refuse(result, refusalReply(exchange));
+    else if (result instanceof Failure) stream.fail(parts.presentable(result));
     observeChat(exchange, parts);
   } finally {
     stream.close();
@@ -90,35 +90,40 @@ function refusalReply({ record }: Exchange): ChatReply {
   return { id: undefined, model: record.servedModel, parts: [], thinking: '', stopReason: 'refusal', usage: record.usage };
 }
 
-function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded, provider }: Asked): AnswerFacts {
-  return { request: decoded, requestId, provider: provider.name, servedModel: record.servedModel, createdAtS: arrivedAtS };
+function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded }: Asked): AnswerFacts {
+  return { request: decoded, requestId, provider: record.provider ?? '', servedModel: record.servedModel, createdAtS: arrivedAtS };
 }
 
-/** A chat that a provider can be asked for. */
+/** Somebody who may serve a chat. */
+type ChatCandidate = Candidate & {
+  /** Undefined where the request is translated. */
+  readonly relay: DialectRelay | undefined;
+};
+
+/** A chat that providers can be asked for. */
 type Asked = {
   readonly decoded: DecodedRequest;
-  readonly provider: Provider;
-  readonly call: UpstreamCall;
-  /** Undefined where the request was translated. */
-  readonly relay: DialectRelay | undefined;
   readonly isStream: boolean;
+  readonly ask: Ask<ChatCandidate>;
 };
 
 /** What the caller asks, once everything about it was checked; undefined when the exchange ended while it was sending. */
 async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Asked | Failure | undefined> {
   const received = await receive(exchange, parts, route);
-  return received === undefined || received instanceof Failure ? received : askedOf(exchange, parts, received.decoded, received.target);
+  if (received === undefined || received instanceof Failure) return received;
+  const { decoded, target } = received;
+  const candidate = candidateOf(exchange, parts, decoded, target);
+  return { decoded, isStream: decoded.isStream, ask: { route: undefined, candidates: [candidate], conversation: () => 0, loopProvider: undefined } };
 }
 
-/** The request as its provider takes it: relayed where both speak one dialect, else translated. */
-function askedOf(exchange: Exchange, parts: ServerParts, decoded: DecodedRequest, { provider, model }: Target): Asked | Failure {
-  const { isStream } = decoded;
+/** The request as this provider takes it: relayed where both speak one dialect, else translated. */
+function candidateOf(exchange: Exchange, parts: ServerParts, decoded: DecodedRequest, { provider, model }: Target): ChatCandidate {
   const relay = relayTo(provider, exchange);
-  const call =
+  const call = (): UpstreamCall | Failure =>
     relay === undefined
-      ? translatedCall(exchange, parts, decoded, model, (request) => provider.adapter.encodeChat(request, isStream))
+      ? translatedCall(exchange, parts, decoded, model, (request) => provider.adapter.encodeChat(request, decoded.isStream))
       : relayedCall(exchange, parts, relay, relay.path, decoded, model);
-  return call instanceof Failure ? call : { decoded, provider, relay, isStream, call };
+  return { provider, model, target: undefined, relay, call };
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

@@ -1,8 +1,9 @@
 /** Counts of tokens, in the dialects that have them: always the provider's own, never an estimate. */
 
-import type { TokenCounting, UpstreamCall } from '../core/adapter.ts';
+import type { UpstreamCall } from '../core/adapter.ts';
 import type { DialectCounting, DialectRelay } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
+import type { Ask, Candidate } from '../gateway/ask.ts';
 import { contextOf, endedWhileSending, receive, relayedCall, relayTo, translatedCall } from './asked.ts';
 import type { Received } from './asked.ts';
 import { Deadline } from './deadline.ts';
@@ -23,33 +24,29 @@ export async function answerCount(exchange: Exchange, parts: ServerParts, counti
       exchange.sendFailure(asked);
       return;
     }
-    const reply = await parts.gateway.count(asked.provider, asked.counting, asked.call, contextOf(exchange, parts, deadline));
-    if (reply instanceof Failure) exchange.sendFailure(parts.presentable(reply));
-    else exchange.sendJson(200, asked.relay === undefined ? counting.render(reply.inputTokens, { provider: asked.provider.name, model: asked.model }) : reply.raw);
+    const { candidate, result } = await parts.gateway.count(asked, contextOf(exchange, parts, deadline));
+    if (result instanceof Failure) exchange.sendFailure(parts.presentable(result));
+    else exchange.sendJson(200, candidate.relay === undefined ? counting.render(result.inputTokens, { provider: candidate.provider.name, model: candidate.model }) : result.raw);
   } finally {
     deadline.clear();
   }
 }
 
-type Asked = {
-  readonly provider: Received['target']['provider'];
-  readonly model: string;
-  /** As the provider does it. */
-  readonly counting: TokenCounting;
-  readonly call: UpstreamCall;
-  /** Undefined where the request was translated. */
+/** Somebody who may count. */
+type CountCandidate = Candidate & {
+  /** Undefined where the request is translated. */
   readonly relay: DialectRelay | undefined;
 };
 
-function askedOf(exchange: Exchange, parts: ServerParts, dialects: DialectCounting, { decoded, target }: Received): Asked | Failure {
+function askedOf(exchange: Exchange, parts: ServerParts, dialects: DialectCounting, { decoded, target }: Received): Ask<CountCandidate> | Failure {
   const { provider, model } = target;
   const { counting } = provider.adapter;
   if (counting === undefined) return new Failure(dialects.missing, `${provider.name} counts no tokens`);
   const { relayPath } = dialects;
   const relay = relayPath === undefined ? undefined : relayTo(provider, exchange);
-  const call =
+  const call = (): UpstreamCall | Failure =>
     relay === undefined || relayPath === undefined
       ? translatedCall(exchange, parts, decoded, model, (request) => counting.encode(request))
       : relayedCall(exchange, parts, relay, relayPath, decoded, model);
-  return call instanceof Failure ? call : { provider, model, counting, call, relay };
+  return { route: undefined, candidates: [{ provider, model, target: undefined, relay, call }], conversation: () => 0, loopProvider: undefined };
 }

@@ -8,6 +8,7 @@
 import type { ChatReply, Delta } from '../core/chat.ts';
 import type { RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
+import type { Candidate } from '../gateway/ask.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -30,7 +31,7 @@ function withoutForeignLineEnds(frames: string): string {
   return frames.replaceAll('\u0085', '\\u0085').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
-export class EventStream implements StreamSink {
+export class EventStream<C extends Candidate> implements StreamSink<C> {
   readonly #exchange: Exchange;
   readonly #createFrames: () => StreamFrames;
   readonly #limits: EventStreamLimits;
@@ -48,30 +49,27 @@ export class EventStream implements StreamSink {
   /** Whether the answer has begun: until then another attempt may be made, and nothing of this one is sent. */
   #hasContent = false;
 
-  /** For a stream that is relayed: takes the provider's own events, in place of the frames for its deltas. */
-  readonly relay: StreamSink['relay'];
+  /** Of an attempt that is relayed: takes the provider's own events, in place of the frames for its deltas. */
+  relay: StreamSink['relay'];
+  /** The frames for what the candidate itself writes; undefined where that is not passed on. */
+  readonly #relayedFrom: (candidate: C) => (() => RelayedFrames) | undefined;
 
   /**
-   * `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. `createRelayed`,
-   * for a stream that is relayed, is called at the first event of each attempt.
+   * `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. What `relayedFrom`
+   * returns is called at the first event of each attempt.
    */
   constructor(
     exchange: Exchange,
     createFrames: () => StreamFrames,
     limits: EventStreamLimits,
     onOpen: () => void,
-    createRelayed?: () => RelayedFrames,
+    relayedFrom: (candidate: C) => (() => RelayedFrames) | undefined,
   ) {
     this.#exchange = exchange;
     this.#createFrames = createFrames;
     this.#limits = limits;
     this.#onOpen = onOpen;
-    if (createRelayed !== undefined) {
-      this.relay = (event, data) => {
-        this.#relayed ??= createRelayed();
-        this.#text += this.#relayed.relay(event, data);
-      };
-    }
+    this.#relayedFrom = relayedFrom;
     if (limits.heartbeatIntervalMs > 0) {
       this.#heartbeat = setInterval(() => this.#keepAlive(), limits.heartbeatIntervalMs);
     }
@@ -87,9 +85,14 @@ export class EventStream implements StreamSink {
     if (delta.type === 'done' || delta.type === 'failed') this.#isEnded = true;
   }
 
-  restart(): void {
+  begin(candidate: C): void {
     this.#text = '';
     this.#relayed = undefined;
+    const createRelayed = this.#relayedFrom(candidate);
+    this.relay = createRelayed && ((event, data) => {
+      this.#relayed ??= createRelayed();
+      this.#text += this.#relayed.relay(event, data);
+    });
   }
 
   /** Sends what was pushed in one write. The promise, if any, resolves when the caller has read enough. */

@@ -14,6 +14,7 @@ import type { ModelInfo } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
 import { sentenceOf } from '../core/failure-sentence.ts';
 import { Scope } from '../core/scope.ts';
+import { askOne } from '../gateway/ask.ts';
 import { createCallRecord } from '../gateway/call-record.ts';
 import { createGateway } from '../gateway/gateway.ts';
 import type { CallContext, Gateway } from '../gateway/gateway.ts';
@@ -79,7 +80,7 @@ export async function examineProviders(config: Config, effective: LoadedConfig['
   };
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   const gateway = createGateway(settings, lookout.transport, metrics, () => undefined);
-  const keys = config.providers.flatMap(({ key }) => (key === undefined ? [] : [key]));
+  const keys = config.providers.flatMap((provider) => provider.keys.map(({ secret }) => secret));
   const practice = { config, effective, lookout, gateway, chat, redact: createRedactor(keys) };
   const providers = await mapBounded(config.providers, AT_ONCE_MAX, (provider) => examine(provider, practice));
   lookout.transport.close();
@@ -131,7 +132,7 @@ async function askForChat(
     for (const maxTokens of TOKENS_ASKED) {
       const request = decodeChatRequest(Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', text: 'Hi' }], max_tokens: maxTokens })));
       const call = request instanceof Failure ? request : provider.adapter.encodeChat(request, false);
-      const reply = call instanceof Failure ? call : await gateway.complete(provider, call, context);
+      const reply = call instanceof Failure ? call : (await gateway.complete(askOne(provider, model, call), context)).result;
       // Declining without a word is an answer too.
       if (!(reply instanceof Failure) || reply.kind === 'refusal') return model;
       failure = reply;
@@ -147,7 +148,7 @@ async function askForJson(provider: Provider, model: string, { gateway }: Practi
   const output = { type: 'json', schema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'], additionalProperties: false } };
   const request = decodeChatRequest(Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', text: 'Hi' }], max_tokens: Math.max(...TOKENS_ASKED), output })));
   const call = request instanceof Failure ? request : provider.adapter.encodeChat(request, false);
-  const reply = call instanceof Failure ? call : await gateway.complete(provider, call, context);
+  const reply = call instanceof Failure ? call : (await gateway.complete(askOne(provider, model, call), context)).result;
   return reply instanceof Failure && reply.kind !== 'refusal' ? reply : true;
 }
 

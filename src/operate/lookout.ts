@@ -76,8 +76,8 @@ export function createLookout(config: Config, { ca, nameSource = PLATFORM }: Wor
       });
   return {
     transport: {
-      async send(provider, call, scope, limits) {
-        const response = await inner.send(provider, call, scope, limits);
+      async send(provider, call, scope, limits, key) {
+        const response = await inner.send(provider, call, scope, limits, key);
         if (response instanceof Failure) return response;
         const sight = sightOf(provider.name);
         sight.isAnswered = true;

@@ -37,7 +37,7 @@ export function originOf(provider: Provider, effective: LoadedConfig['effective'
   return {
     provider: provider.name,
     host: hostnameOf(provider.baseUrl),
-    hasKey: provider.key !== undefined,
+    hasKey: provider.keys.length > 0,
     keyVariable: setOne(row.keyVariables) ?? row.keyVariables.join(' or '),
     baseUrlVariable: row.baseUrlVariable,
     proxyVariable: setOne([proxyVariable, proxyVariable.toLowerCase()]) ?? proxyVariable,

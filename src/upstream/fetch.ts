@@ -30,9 +30,9 @@ class FetchTransport implements Transport {
     this.#fetch = fetchFunction;
   }
 
-  async send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {
+  async send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
     if (scope.ended !== undefined) return endedFailure(scope.ended);
-    const headers = headersFrom(outboundHeaders(provider, call));
+    const headers = headersFrom(outboundHeaders(provider, call, key));
     if (headers === undefined) return unwritableFailure(provider.name);
     const aborter = new AbortController();
     const watch = new AttemptWatch(provider.name, scope, limits);

@@ -9,7 +9,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { Pacer } from '../base/pacer.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
-import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
+import type { Provider, ProviderKey, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
@@ -61,11 +61,11 @@ class HttpTransport implements Transport {
     this.#room = new SocketRoom(settings.socketsMax);
   }
 
-  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure> {
+  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
     if (scope.ended !== undefined) return Promise.resolve(endedFailure(scope.ended));
     return new Promise((resolve) => {
       const watch = new AttemptWatch(provider.name, scope, limits);
-      new Attempt(provider, call, this.#poolOf(provider), watch, this.#settings, resolve).start();
+      new Attempt(provider, key, call, this.#poolOf(provider), watch, this.#settings, resolve).start();
     });
   }
 
@@ -93,6 +93,7 @@ class HttpTransport implements Transport {
 // hot: per request
 class Attempt implements TunnelOwner {
   readonly #provider: Provider;
+  readonly #key: ProviderKey | undefined;
   readonly #call: UpstreamCall;
   readonly #pool: ConnectionPool;
   readonly #watch: AttemptWatch;
@@ -107,6 +108,7 @@ class Attempt implements TunnelOwner {
 
   constructor(
     provider: Provider,
+    key: ProviderKey | undefined,
     call: UpstreamCall,
     pool: ConnectionPool,
     watch: AttemptWatch,
@@ -114,6 +116,7 @@ class Attempt implements TunnelOwner {
     resolve: (result: UpstreamResponse | Failure) => void,
   ) {
     this.#provider = provider;
+    this.#key = key;
     this.#call = call;
     this.#pool = pool;
     this.#watch = watch;
@@ -160,7 +163,7 @@ class Attempt implements TunnelOwner {
     // A list, which node:http writes as it is: from an object it makes one of its own, header by header.
     const headers: string[] = [];
     addHeaders(headers, forwardProxy === undefined ? { host: baseUrl.host } : proxyHeaders(forwardProxy, baseUrl.host));
-    addHeaders(headers, outboundHeaders(this.#provider, this.#call));
+    addHeaders(headers, outboundHeaders(this.#provider, this.#call, this.#key));
     if (method !== 'GET') headers.push('content-length', String(Buffer.byteLength(body)));
     const options: http.RequestOptions & TunnelOptions = {
       agent,

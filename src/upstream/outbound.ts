@@ -1,6 +1,6 @@
 /** What goes out with a call whichever transport sends it: the path, and the headers with the key. */
 
-import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import type { Provider, ProviderKey, UpstreamCall } from '../core/adapter.ts';
 
 const USER_AGENT = 'chat-completion-gateway';
 
@@ -11,12 +11,12 @@ export function outboundPath(provider: Provider, call: UpstreamCall): string {
 }
 
 /**
- * The headers of the call, the provider's key among them: for the request only, never for a log.
+ * The headers of the call, the key among them: for the request only, never for a log.
  * Asks for an uncompressed body, since a compressed one has no bound before it is decoded.
  */
-export function outboundHeaders(provider: Provider, call: UpstreamCall): Record<string, string> {
+export function outboundHeaders(provider: Provider, call: UpstreamCall, key: ProviderKey | undefined): Record<string, string> {
   // Spread last: the other order makes a slow object, and cost 10 µs a request in node:http.
   const headers: Record<string, string> = { 'accept-encoding': 'identity', 'user-agent': USER_AGENT, ...call.headers };
-  if (provider.key !== undefined) headers[provider.keyHeader.name] = provider.keyHeader.prefix + provider.key.reveal();
+  if (key !== undefined) headers[provider.keyHeader.name] = provider.keyHeader.prefix + key.secret.reveal();
   return headers;
 }

@@ -5,7 +5,7 @@
  * chat is, and neither retries anything that the provider may have seen.
  */
 
-import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
+import type { Provider, ProviderKey, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 
@@ -21,12 +21,12 @@ export type AttemptLimits = {
 
 export interface Transport {
   /**
-   * Makes one attempt; resolves when the response headers are in, whatever the status. Redirects are returned, never
+   * Makes one attempt, with the given one of the provider's keys or else its first; resolves when the response headers are in, whatever the status. Redirects are returned, never
    * followed. Failures: unknown (no answer: refused, reset, name lookup, TLS, a limit, the exchange ended), server (an
    * answer that is not HTTP), rate_limit (the gateway's own: no descriptor is left). The caller of `send` reads the response
    * or discards it.
    */
-  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits): Promise<UpstreamResponse | Failure>;
+  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits, key?: ProviderKey): Promise<UpstreamResponse | Failure>;
   /** Closes idle sockets, and the others as soon as their responses have ended. */
   close(): void;
   /** Sockets in use and idle, where the transport can tell. */

@@ -43,7 +43,7 @@ function comparable(config: Config | undefined): unknown {
   return {
     ...rest,
     callers: callers.map(({ label, token }) => [label, token.reveal()]),
-    providers: providers.map(({ name, baseUrl, key, adapter }) => [name, baseUrl.href, key?.reveal(), adapter.dialect]),
+    providers: providers.map(({ name, baseUrl, keys: [key], adapter }) => [name, baseUrl.href, key?.secret.reveal(), adapter.dialect]),
     metricsToken: metricsToken?.reveal(),
     trustedProxies: trustedProxies.rules,
     proxies: [proxy.httpsProxy?.hostname, proxy.httpsProxy?.credentials?.reveal(), proxy.noProxy],
@@ -112,7 +112,7 @@ test('providers have the names they are given, and speak as what they are like',
     defaultProvider: 'mine',
   });
   assert.deepEqual(
-    providers.map(({ name, baseUrl, key, speaks }) => [name, baseUrl.href, key?.reveal(), speaks.length > 0]),
+    providers.map(({ name, baseUrl, keys: [key], speaks }) => [name, baseUrl.href, key?.secret.reveal(), speaks.length > 0]),
     [
       ['anthropic', 'https://proxy.example/v1', KEY, true],
       ['compat', 'https://compat.example/', undefined, false],

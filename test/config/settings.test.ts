@@ -110,6 +110,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     tls: undefined,
     propagatesTrace: false,
     proxy: { httpsProxy: undefined, httpProxy: undefined, noProxy: [] },
+    routing: { routes: new Map(), callers: new Map(), concurrentMax: new Map() },
   });
   deepEqual(callers.map(({ label, token }) => [label, token.reveal()]), [['default', TOKEN]]);
   deepEqual(providers.map(({ name }) => name), ['zeta']);
@@ -377,7 +378,7 @@ test('every secret may come from a file, whose trailing line break is dropped', 
   ok(config);
   deepEqual(callersOf(config), [['default', TOKEN], ['ci', 'token-of-the-ci-job']]);
   equal(config.metricsToken?.reveal(), 'token-of-prometheus');
-  deepEqual(config.providers.map(({ key }) => key?.reveal()), ['key-of-compat', 'key-from-file']);
+  deepEqual(config.providers.map(({ keys: [key] }) => key?.secret.reveal()), ['key-of-compat', 'key-from-file']);
   equal(config.proxy.httpsProxy?.credentials?.reveal(), 'u:p');
   deepEqual(effective.filter(({ source }) => source === 'file').map(({ variable, value }) => `${variable} ${value}`), [
     'GATEWAY_AUTH_TOKEN [set]',
@@ -492,7 +493,7 @@ test('a metrics token without metrics is a warning', () => {
 
 test('each key registers its provider; they are sorted, and the first is the default', () => {
   const config = configWith({ ALPHA_API_KEY: 'key-of-alpha' });
-  deepEqual(config.providers.map(({ name, baseUrl, key, keyHeader, adapter }) => [name, baseUrl.href, key?.reveal(), keyHeader.name, adapter.dialect]), [
+  deepEqual(config.providers.map(({ name, baseUrl, keys: [key], keyHeader, adapter }) => [name, baseUrl.href, key?.secret.reveal(), keyHeader.name, adapter.dialect]), [
     ['alpha', 'https://alpha.example/v1beta', 'key-of-alpha', 'authorization', 'dialect of alpha'],
     ['zeta', 'https://api.zeta.example/v1', KEY, 'authorization', 'dialect of zeta'],
   ]);
@@ -558,13 +559,13 @@ test('without any provider the default provider is not complained about', () => 
 
 test('the second key variable serves where the first is absent', () => {
   const { config, warnings } = loadWith({ OTHER_API_KEY: 'other-key' });
-  equal(config?.providers[0]?.key?.reveal(), 'other-key');
+  equal(config?.providers[0]?.keys[0]?.secret.reveal(), 'other-key');
   deepEqual(warnings, []);
 });
 
 test('the first key variable wins, with a warning about the other', () => {
   const { config, warnings } = loadWith({ ALPHA_API_KEY: 'alpha-key', OTHER_API_KEY: 'other-key' });
-  equal(config?.providers[0]?.key?.reveal(), 'alpha-key');
+  equal(config?.providers[0]?.keys[0]?.secret.reveal(), 'alpha-key');
   deepEqual(warnings, ['OTHER_API_KEY: ignored, because ALPHA_API_KEY is set']);
 });
 
@@ -576,12 +577,12 @@ test('a base URL without the key it needs registers nothing, with a warning', ()
 
 test('a host without a key is registered by its base URL alone', () => {
   const [provider] = configWith({ OWN_BASE_URL: 'http://127.0.0.1:11434/v1' }).providers;
-  deepEqual([provider?.name, provider?.baseUrl.href, provider?.key], ['own', 'http://127.0.0.1:11434/v1', undefined]);
+  deepEqual([provider?.name, provider?.baseUrl.href, provider?.keys[0]], ['own', 'http://127.0.0.1:11434/v1', undefined]);
 });
 
 test('a host that needs no key is registered by one, at its usual place', () => {
   const [provider] = configWith({ OWN_API_KEY: 'own-key' }).providers;
-  deepEqual([provider?.baseUrl.href, provider?.key?.reveal()], ['http://localhost:11434/v1', 'own-key']);
+  deepEqual([provider?.baseUrl.href, provider?.keys[0]?.secret.reveal()], ['http://localhost:11434/v1', 'own-key']);
 });
 
 test('a key without a place to go is a problem', () => {
@@ -592,9 +593,9 @@ test('a key without a place to go is a problem', () => {
 test('GATEWAY_COMPAT_BASE_URL registers a host, under GATEWAY_COMPAT_NAME and with GATEWAY_COMPAT_API_KEY', () => {
   const url = { GATEWAY_COMPAT_BASE_URL: 'https://models.example/v1/' };
   const [unnamed] = configWith(url).providers;
-  deepEqual([unnamed?.name, unnamed?.baseUrl.href, unnamed?.key], ['compat', 'https://models.example/v1', undefined]);
+  deepEqual([unnamed?.name, unnamed?.baseUrl.href, unnamed?.keys[0]], ['compat', 'https://models.example/v1', undefined]);
   const [named] = configWith({ ...url, GATEWAY_COMPAT_NAME: 'in-house_1', GATEWAY_COMPAT_API_KEY: 'compat-key' }).providers;
-  deepEqual([named?.name, named?.key?.reveal(), named?.adapter.dialect], ['in-house_1', 'compat-key', 'dialect of in-house_1']);
+  deepEqual([named?.name, named?.keys[0]?.secret.reveal(), named?.adapter.dialect], ['in-house_1', 'compat-key', 'dialect of in-house_1']);
 });
 
 for (const name of ['Compat', 'a.b', 'a b', 'ä', 'x'.repeat(65)]) {
@@ -835,7 +836,7 @@ test('no password of a URL is ever shown', () => {
 
 test('the secrets of a configuration are Secrets', () => {
   const config = configWith({ GATEWAY_METRICS_TOKEN: 'token-of-prometheus' });
-  for (const secret of [config.callers[0]?.token, config.metricsToken, config.providers[0]?.key]) ok(secret instanceof Secret);
+  for (const secret of [config.callers[0]?.token, config.metricsToken, config.providers[0]?.keys[0]?.secret]) ok(secret instanceof Secret);
 });
 
 // What people read

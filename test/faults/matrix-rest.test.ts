@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { startServer } from '../http/bare-server.ts';
+import { completing, startServer } from '../http/bare-server.ts';
 import { RawCaller, sendRaw } from '../http/raw-caller.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
@@ -144,7 +144,7 @@ const LONG_REPLY = { id: 'a', model: 'm', parts: [{ type: 'text', text: LONG_TEX
 test('a caller that does not read its whole reply is cut off after the limit, which the log names', async (t) => {
   const server = await startServer(t, {
     environment: { GATEWAY_WRITE_STALL_TIMEOUT: '200ms' },
-    gateway: { complete: async () => ({ reply: LONG_REPLY, raw: '' }) },
+    gateway: { complete: completing(() => ({ reply: LONG_REPLY, raw: '' })) },
   });
   const caller = new RawCaller(t, server.url).write(post('', JSON.stringify(ASK)));
   caller.socket.pause();
@@ -160,12 +160,12 @@ test('the limit on a stalled reader ends with its answer: the next request of th
   const server = await startServer(t, {
     environment: { GATEWAY_WRITE_STALL_TIMEOUT: '500ms' },
     gateway: {
-      complete: async () => {
+      complete: completing(async () => {
         calls += 1;
         if (calls === 1) return { reply: LONG_REPLY, raw: '' };
         await delay(900);
         return { reply: { ...LONG_REPLY, parts: [] }, raw: '' };
-      },
+      }),
     },
   });
   const response = new RawCaller(t, server.url).write(post('', JSON.stringify(ASK)) + post('Connection: close\r\n', JSON.stringify(ASK)));

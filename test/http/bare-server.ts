@@ -5,8 +5,9 @@ import type { TestContext } from 'node:test';
 import { createLog } from '../../src/base/log.ts';
 import { DIALECTS } from '../../src/callers/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
-import type { Failure } from '../../src/core/failure.ts';
-import type { Gateway } from '../../src/gateway/gateway.ts';
+import type { UpstreamCall } from '../../src/core/adapter.ts';
+import { Failure } from '../../src/core/failure.ts';
+import type { Gateway, WholeReply } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { Exchanges } from '../../src/http/exchanges.ts';
 import { createHandler } from '../../src/http/handler.ts';
@@ -77,4 +78,12 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
 
 function unexpected(): never {
   throw new Error('the gateway was not to be asked');
+}
+
+/** A gateway's part that answers each chat with what `replyTo` makes of its first candidate's call. */
+export function completing(replyTo: (call: UpstreamCall) => WholeReply | Promise<WholeReply>): Gateway['complete'] {
+  return async ({ candidates: [candidate] }) => {
+    const call = candidate.call();
+    return { candidate, result: call instanceof Failure ? call : await replyTo(call) };
+  };
 }

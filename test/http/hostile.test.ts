@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
+import type { Gateway } from '../../src/gateway/gateway.ts';
 import type { StreamSink } from '../../src/gateway/pipe-stream.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody } from '../running-gateway.ts';
@@ -212,7 +213,7 @@ test('a handler that crashes answers 500 unknown, says nothing of why, and the n
 });
 
 test('a handler that crashes in an open stream ends it with an error frame', async (t) => {
-  const stream = async (_provider: unknown, _request: unknown, _context: unknown, sink: StreamSink): Promise<never> => {
+  const stream = async (_ask: unknown, _context: unknown, sink: { push: StreamSink['push']; flush: StreamSink['flush'] }): Promise<never> => {
     sink.push({ type: 'text', text: 'Hel' });
     await sink.flush();
     throw new TypeError('a secret detail');
@@ -227,11 +228,12 @@ test('a handler that crashes in an open stream ends it with an error frame', asy
 });
 
 test('a write after the end of a response ends no process', async (t) => {
-  const stream = async (_provider: unknown, _request: unknown, _context: unknown, sink: StreamSink): Promise<undefined> => {
+  const stream: Gateway['stream'] = async ({ candidates: [candidate] }, _context, sink) => {
     sink.push({ type: 'done', reply: { id: 'a', model: 'm', parts: [], stopReason: 'end_turn', usage: undefined, thinking: '' } });
     await sink.flush();
     sink.push({ type: 'text', text: 'too late' });
     await sink.flush();
+    return { candidate, result: undefined };
   };
   const server = await startServer(t, { gateway: { stream } });
   const response = await fetch(`${server.url}/v1/chat/stream`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}` }, body: BODY });

@@ -10,7 +10,7 @@ import { ModelLists } from '../../src/http/model-lists.ts';
 import type { ModelsAsker, ModelsOutcome } from '../../src/http/model-lists.ts';
 
 function providerOf(name: string): Provider {
-  return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), key: undefined, keyHeader: { name: 'x', prefix: '' }, speaks: [] };
+  return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), keys: [], keyHeader: { name: 'x', prefix: '' }, speaks: [] };
 }
 
 const A = providerOf('a');

@@ -13,7 +13,7 @@ import { COSTLY_BODIES } from '../costly-bodies.ts';
 import { holdReplies, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody, RunningGateway } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
-import { startServer } from './bare-server.ts';
+import { completing, startServer } from './bare-server.ts';
 import { RawCaller } from './raw-caller.ts';
 
 function post(path: string, model: string): string {
@@ -130,7 +130,7 @@ const LARGE_REPLY: WholeReply = {
 };
 
 test('a place is held until its answer was taken or its caller is gone', async (t) => {
-  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_MAX_CONCURRENT: '2' } });
+  const server = await startServer(t, { gateway: { complete: completing(() => LARGE_REPLY) }, environment: { GATEWAY_MAX_CONCURRENT: '2' } });
   const takers = Array.from({ length: 2 }, () => new RawCaller(t, server.url).write(post('/v1/chat', 'm')));
   for (const taker of takers) taker.socket.pause();
   await until(() => server.admission.count === 2);
@@ -158,7 +158,7 @@ test('a list of models takes a place', async (t) => {
 });
 
 test('a caller that takes nothing of a whole reply is cut off', { timeout: 120_000 }, async (t) => {
-  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '200ms' } });
+  const server = await startServer(t, { gateway: { complete: completing(() => LARGE_REPLY) }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '200ms' } });
   const deaf = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
   deaf.socket.pause();
   await until(() => server.logLines.some((line) => line['ended'] === 'caller-stalled'));
@@ -168,7 +168,7 @@ test('a caller that takes nothing of a whole reply is cut off', { timeout: 120_0
 });
 
 test('of an answer that is not taken no more is held than its bytes', async (t) => {
-  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY } });
+  const server = await startServer(t, { gateway: { complete: completing(() => LARGE_REPLY) } });
   const before = process.memoryUsage().arrayBuffers;
   const deaf = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
   deaf.socket.once('data', () => deaf.socket.pause());
@@ -181,14 +181,14 @@ test('of an answer that is not taken no more is held than its bytes', async (t) 
 test('a long answer of characters that take two bytes each comes whole', async (t) => {
   const text = 'ä'.repeat(1024 * 1024);
   const reply = { ...LARGE_REPLY.reply, parts: [{ type: 'text', text, state: undefined }] } as const;
-  const server = await startServer(t, { gateway: { complete: async () => ({ reply, raw: '{}' }) } });
+  const server = await startServer(t, { gateway: { complete: completing(() => ({ reply, raw: '{}' })) } });
   const [answer] = await new RawCaller(t, server.url).write(post('/v1/chat', 'm')).answered();
   const body = JSON.parse(Buffer.from(answer?.body ?? '', 'latin1').toString('utf8')) as ReplyBody;
   assert.equal(body.text, text);
 });
 
 test('a caller that takes its answer for longer than a request may take is cut off', { timeout: 120_000 }, async (t) => {
-  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_REQUEST_TIMEOUT: '300ms' } });
+  const server = await startServer(t, { gateway: { complete: completing(() => LARGE_REPLY) }, environment: { GATEWAY_REQUEST_TIMEOUT: '300ms' } });
   const slow = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
   slow.socket.pause();
   await until(() => server.logLines.some((line) => line['ended'] === 'deadline'));
@@ -231,7 +231,7 @@ test('limitStall ends nothing once it was stopped', (t) => {
 });
 
 test('a caller that takes nothing but goes on sending is cut off too', { timeout: 120_000 }, async (t) => {
-  const server = await startServer(t, { gateway: { complete: async () => LARGE_REPLY }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '400ms' } });
+  const server = await startServer(t, { gateway: { complete: completing(() => LARGE_REPLY) }, environment: { GATEWAY_WRITE_STALL_TIMEOUT: '400ms' } });
   const caller = new RawCaller(t, server.url).write(post('/v1/chat', 'm'));
   caller.socket.pause();
   const drip = setInterval(() => caller.write('G'), 50);

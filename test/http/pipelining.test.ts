@@ -6,13 +6,13 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Provider, UpstreamCall } from '../../src/core/adapter.ts';
+import type { UpstreamCall } from '../../src/core/adapter.ts';
 import type { WholeReply } from '../../src/gateway/gateway.ts';
 import { Connection } from '../../src/http/connection.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
-import { startServer } from './bare-server.ts';
+import { completing, startServer } from './bare-server.ts';
 import type { BareServer } from './bare-server.ts';
 import { RawCaller, sendRaw } from './raw-caller.ts';
 
@@ -38,12 +38,12 @@ class HeldChats {
   readonly asked: string[] = [];
   readonly #release: (() => void)[] = [];
 
-  readonly complete = async (_provider: Provider, call: UpstreamCall): Promise<WholeReply> => {
+  readonly complete = completing(async (call) => {
     const model = modelOf(call);
     this.asked.push(model);
     await new Promise<void>((resolve) => this.#release.push(resolve));
     return replyOf(model);
-  };
+  });
 
   answer(): void {
     this.#release.shift()?.();
@@ -68,13 +68,13 @@ test('a hundred pipelined requests are answered in their order', async (t) => {
 test('3,000 pipelined chats are one call at a time, and each answer is that of its request', { timeout: 120_000 }, async (t) => {
   let underWay = 0;
   let mostUnderWay = 0;
-  const complete = async (_provider: Provider, call: UpstreamCall): Promise<WholeReply> => {
+  const complete = completing(async (call) => {
     underWay += 1;
     mostUnderWay = Math.max(mostUnderWay, underWay);
     await new Promise((resolve) => setImmediate(resolve));
     underWay -= 1;
     return replyOf(modelOf(call));
-  };
+  });
   const server = await startServer(t, { gateway: { complete } });
   const models = Array.from({ length: 3000 }, (_, i) => `model-${i}`);
   const caller = new RawCaller(t, server.url).write(models.map((model) => chat(model)).join('') + `GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);

@@ -8,7 +8,7 @@ import { Failure } from '../../src/core/failure.ts';
 import { nameOf, targetOf } from '../../src/http/target.ts';
 
 function provider(name: string, speaks: readonly string[] = []): Provider {
-  return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), key: undefined, keyHeader: { name: 'x', prefix: '' }, speaks };
+  return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), keys: [], keyHeader: { name: 'x', prefix: '' }, speaks };
 }
 
 const ALL = new Map([provider('anthropic', ['anthropic']), provider('groq'), provider('openai', ['openai-chat'])].map((each) => [each.name, each]));

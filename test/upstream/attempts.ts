@@ -18,7 +18,7 @@ export function providerAt(baseUrl: URL, fields: Partial<Provider> = {}): Provid
     name: 'acme',
     adapter: {} as Adapter,
     baseUrl,
-    key: new Secret('sk-test-0123456789'),
+    keys: [{ secret: new Secret('sk-test-0123456789'), number: 1, id: 'a' }],
     keyHeader: { name: 'authorization', prefix: 'Bearer ' },
     speaks: [],
     ...fields,

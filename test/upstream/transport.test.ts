@@ -52,7 +52,7 @@ for (const { name, isFetch, create } of CONTRACTS) {
 
     test('has neither body nor key header when there is none', async (t) => {
       const server = await startRawServer(t, answering(okResponse('{}')));
-      await bodyText(await open(t).send(providerAt(server.baseUrl, { key: undefined }), GET_CALL, new Scope(), LIMITS));
+      await bodyText(await open(t).send(providerAt(server.baseUrl, { keys: [] }), GET_CALL, new Scope(), LIMITS));
       assert.match(server.requests[0]?.head ?? '', /^GET \/models HTTP\/1\.1\r\n/);
       assert.doesNotMatch(server.requests[0]?.head ?? '', /^(authorization|content-length|transfer-encoding):/im);
     });
