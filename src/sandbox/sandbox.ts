@@ -15,6 +15,11 @@ import { ANTHROPIC } from './anthropic/protocol.ts';
 import { PromptCache } from './cache.ts';
 import { recordCall } from './calls.ts';
 import type { Call, ProtocolName, RecordedCall } from './calls.ts';
+import type { CloudIdentity } from './cloud-identity.ts';
+import { askEndpoint } from './clouds/endpoints.ts';
+import { guardAws, guardAzure } from './clouds/guards.ts';
+import type { Guard } from './clouds/guards.ts';
+import { Ledger } from './clouds/ledger.ts';
 import { control } from './control.ts';
 import { FAULTS } from './faults.ts';
 import type { Fault } from './faults.ts';
@@ -37,6 +42,8 @@ export type SandboxSettings = {
   readonly key?: string;
   /** Pause before each piece of streamed text; 0 by default. */
   readonly tokenDelayMs?: number;
+  /** What its clouds take for the time, in milliseconds since 1970; this machine's clock by default. */
+  readonly now?: () => number;
 };
 
 /** A running sandbox. */
@@ -49,6 +56,8 @@ export type Sandbox = {
   readonly environment: Readonly<Record<string, string>>;
   /** The last 200 requests, oldest first; fewer where their bodies are more than 64 MiB together. */
   readonly calls: readonly RecordedCall[];
+  /** Who a gateway is to its clouds: what it gets tokens and keys by. */
+  readonly clouds: CloudIdentity;
   /**
    * Writes what a model answers: each request gets the next reply, and the last goes on; without any the model answers by its
    * name again. `*` is any model without replies of its own. Requests that the provider would refuse are refused all the same.
@@ -63,12 +72,17 @@ export type Sandbox = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-const PROTOCOLS: readonly { readonly prefix: string; readonly name: ProtocolName; readonly protocol: Protocol }[] = [
+/** Where each format is spoken, and in a cloud by whom. */
+const PROTOCOLS: readonly { readonly prefix: string; readonly name: ProtocolName; readonly protocol: Protocol; readonly guard?: Guard }[] = [
   { prefix: '/anthropic', name: 'anthropic', protocol: ANTHROPIC },
   { prefix: '/openai/v1/responses', name: 'openai-responses', protocol: RESPONSES },
   { prefix: '/openai/v1', name: 'openai-chat', protocol: OPENAI },
   { prefix: '/gemini', name: 'gemini', protocol: GEMINI },
   { prefix: '/compat/v1', name: 'compat', protocol: COMPATIBLE },
+  { prefix: '/azure/openai/v1/responses', name: 'openai-responses', protocol: RESPONSES, guard: guardAzure('api-key') },
+  { prefix: '/azure/openai/v1', name: 'openai-chat', protocol: OPENAI, guard: guardAzure('api-key') },
+  { prefix: '/foundry/anthropic', name: 'anthropic', protocol: ANTHROPIC, guard: guardAzure('x-api-key', 'api-key') },
+  { prefix: '/claude-aws', name: 'anthropic', protocol: ANTHROPIC, guard: guardAws('aws-external-anthropic', 'x-api-key') },
 ];
 
 /** As much as the strictest of the real ones takes. */
@@ -84,12 +98,14 @@ type State = Pick<Sandbox, 'reply' | 'reset'> & {
   readonly flakyCounts: Map<string, number>;
   readonly cache: PromptCache;
   readonly memory: Memory;
+  readonly ledger: Ledger;
 };
 
 /** Starts a sandbox; rejects when the port is taken. */
 export async function startSandbox(settings: SandboxSettings = {}): Promise<Sandbox> {
-  const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0 } = settings;
-  const state = createState(key, tokenDelayMs);
+  const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0, now = Date.now } = settings;
+  let url = '';
+  const state = createState(key, tokenDelayMs, new Ledger(now, () => url));
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     // A rejection that nobody takes would end the tests around it.
@@ -104,7 +120,7 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   });
   server.listen(port, host);
   await once(server, 'listening');
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
   const close = async (): Promise<void> => {
     const closed = once(server, 'close');
     server.close();
@@ -116,6 +132,7 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
     baseUrls: baseUrlsOf(url),
     environment: environmentOf(url, key ?? ANY_KEY),
     calls: state.calls,
+    clouds: state.ledger,
     reply: state.reply,
     reset: state.reset,
     openConnections: () => sockets.size,
@@ -124,14 +141,14 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   };
 }
 
-function createState(key: string | undefined, tokenDelayMs: number): State {
+function createState(key: string | undefined, tokenDelayMs: number, ledger: Ledger): State {
   const calls: Call[] = [];
   const replies = new Replies<RecordedCall>();
   const flakyCounts = new Map<string, number>();
   const cache = new PromptCache();
   const memory: Memory = { responses: new Map() };
   return {
-    key, tokenDelayMs, calls, replies, flakyCounts, cache, memory,
+    key, tokenDelayMs, calls, replies, flakyCounts, cache, memory, ledger,
     reply: (model, ...given) => replies.set(model, given),
     reset() {
       calls.length = 0;
@@ -139,6 +156,7 @@ function createState(key: string | undefined, tokenDelayMs: number): State {
       flakyCounts.clear();
       cache.clear();
       memory.responses.clear();
+      ledger.reset();
     },
   };
 }
@@ -188,14 +206,20 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 async function answer(state: State, wire: Wire, call: Call, port: number): Promise<void> {
   const url = urlOf(call.path);
   const row = PROTOCOLS.find(({ prefix }) => `${url.pathname}/`.startsWith(`${prefix}/`));
-  if (row === undefined) return sendReply(wire, jsonReply(404, '{"error":"no such path"}'), 0);
-  const { prefix, protocol } = row;
+  if (row === undefined) {
+    const { method, headers, body } = call;
+    const told = askEndpoint({ method, headers, body, path: decodedPath(url.pathname), query: url.searchParams }, state.ledger);
+    return sendReply(wire, told ?? jsonReply(404, '{"error":"no such path"}'), 0);
+  }
+  const { prefix, protocol, guard } = row;
   call.protocol = row.name;
   const incoming: Incoming = {
     method: call.method, headers: call.headers, body: call.body, path: decodedPath(url.pathname.slice(prefix.length)), query: url.searchParams,
   };
+  const refused = guard?.({ request: { ...incoming, url: call.path }, ledger: state.ledger, isKey: (text) => state.key === undefined || state.key === text });
+  if (refused !== undefined) return sendReply(wire, refused, 0);
   const key = protocol.keyOf(incoming);
-  const decoded = checkKey(state, protocol, key) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming, state.memory);
+  const decoded = (guard === undefined ? checkKey(state, protocol, key) : undefined) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming, state.memory);
   if (decoded instanceof Complaint) return sendReply(wire, protocol.renderComplaint(decoded), 0);
   if (typeof decoded === 'string') return sendReply(wire, jsonReply(200, decoded), 0);
   call.model = decoded.model;
