@@ -1,10 +1,10 @@
 /** A request's body, from bytes to the fields of one JSON object, or the reason why not. */
 
-import { isUtf8 } from 'node:buffer';
 import { FieldProblem, Fields } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import { parseJson } from '../base/json/parse.ts';
 import { JsonObject, JsonProblem } from '../base/json/value.ts';
+import { utf8Text } from '../base/utf8.ts';
 import { Failure } from '../core/failure.ts';
 
 /** Something in a body that has no equal in a chat: thrown as a FieldProblem is, answered with kind `unsupported`. */
@@ -16,16 +16,17 @@ export function unsupported(path: Path | undefined, complaint: string): Unsuppor
 }
 
 /** What `read` makes of a body with any fields. Failures: bad_request, and unsupported for an UnsupportedField. */
-export function decodeBody<T>(body: Buffer, read: (fields: Fields, source: JsonObject) => T): T | Failure {
+export function decodeBody<T>(body: Buffer | string, read: (fields: Fields, source: JsonObject) => T): T | Failure {
   const value = parseBody(body);
   return value instanceof Failure ? value : caught(() => read(new Fields(value, undefined), value));
 }
 
 /** The object that a body is. Failure: bad_request. Never throws, whatever the bytes. */
 // hot: per request
-export function parseBody(body: Buffer): JsonObject | Failure {
-  if (!isUtf8(body)) return new Failure('bad_request', 'the body is not valid JSON: it is not UTF-8');
-  const value = parseJson(body.toString('utf8', startsWithByteOrderMark(body) ? 3 : 0));
+export function parseBody(body: Buffer | string): JsonObject | Failure {
+  const text = typeof body === 'string' ? body : utf8Text(body);
+  if (text === undefined) return new Failure('bad_request', 'the body is not valid JSON: it is not UTF-8');
+  const value = parseJson(text);
   if (value instanceof JsonProblem) {
     return new Failure('bad_request', `the body is not valid JSON: ${value.reason} at character ${value.offset + 1}`);
   }
@@ -41,8 +42,4 @@ export function caught<T>(read: () => T): T | Failure {
     if (!(thrown instanceof FieldProblem)) throw thrown;
     return new Failure(thrown instanceof UnsupportedField ? 'unsupported' : 'bad_request', thrown.message);
   }
-}
-
-function startsWithByteOrderMark(body: Buffer): boolean {
-  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }

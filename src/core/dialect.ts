@@ -166,8 +166,8 @@ export interface CallerDialect {
   readonly relay: DialectRelay | undefined;
   /** Undefined where it has no such thing. */
   readonly counting: DialectCounting | undefined;
-  /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
-  decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure;
+  /** A whole body; text where it was decoded already. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
+  decodeRequest(body: Buffer | string, route: DialectRoute): DecodedRequest | Failure;
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
   renderReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): string;
   createFrames(facts: AnswerFacts): StreamFrames;

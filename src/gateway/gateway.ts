@@ -29,6 +29,8 @@ const FAILURE_BYTES_MAX = 64 * 1024;
 const FAILURE_MS_MAX = 5000;
 /** Most pages of a model list; at 1,000 models a page nobody has more. */
 const MODEL_PAGES_MAX = 50;
+/** From this size on a body is sent in another turn of the event loop than the one that encoded it. */
+const LARGE_BODY_CHARS = 512 * 1024;
 
 export type GatewaySettings = {
   readonly connectTimeoutMs: number;
@@ -159,6 +161,7 @@ export function createGateway(
     context: CallContext,
     limits: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
+    if (call.body !== undefined && call.body.length >= LARGE_BODY_CHARS) await new Promise((resolve) => setImmediate(resolve));
     const response = await transport.send(provider, withHeaders(call, context.extraHeaders), context.scope, limits);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;

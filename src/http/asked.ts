@@ -1,5 +1,6 @@
 /** What a caller asks: from the body of a request to the call for the provider that is to serve it. */
 
+import { largeUtf8Text } from '../base/utf8.ts';
 import type { Provider, UpstreamCall } from '../core/adapter.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import { checkConversation } from '../core/conversation.ts';
@@ -15,7 +16,7 @@ import { targetOf } from './target.ts';
 import type { Target } from './target.ts';
 import { traceHeaders } from './trace.ts';
 
-/** From this size on, reading, decoding and encoding take a turn of the event loop each, for the sake of everybody else. */
+/** From this size on, reading, decoding, parsing and encoding take turns of the event loop of their own, for the sake of everybody else. */
 const LARGE_BODY_BYTES = 512 * 1024;
 
 /** A request as far as its dialect is known, and who is to serve it. */
@@ -26,12 +27,15 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   const body = await exchange.readBody(parts.config.bodyBytesMax);
   if (body === undefined || body instanceof Failure) return body;
   exchange.readAtMs = performance.now();
-  if (body.length >= LARGE_BODY_BYTES) await nextTurn();
+  const isLarge = body.length >= LARGE_BODY_BYTES;
+  if (isLarge) await nextTurn();
   exchange.receivedBytes = body.length;
   parts.metrics.receivedBytes.add(body.length);
-  const decoded = exchange.dialect.decodeRequest(body, route);
+  // What is no text is the dialect's to refuse.
+  const text = isLarge ? await largeUtf8Text(body, nextTurn) : undefined;
+  const decoded = exchange.dialect.decodeRequest(text ?? body, route);
   if (decoded instanceof Failure) return decoded;
-  if (body.length >= LARGE_BODY_BYTES) await nextTurn();
+  if (isLarge) await nextTurn();
   const target = targetOf(exchange.dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);
   if (target instanceof Failure) return target;
   exchange.record.provider = target.provider.name;

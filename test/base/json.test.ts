@@ -118,6 +118,39 @@ for (const [text, reason, offset] of problems) {
   });
 }
 
+/** Around every length at which a long string is read another way. */
+const LENGTHS = [0, 1, 250, 253, 254, 255, 256, 257, 258, 259, 511, 512, 513, 2000];
+
+test('parseJson reads a long string as JSON.parse does, wherever its escapes stand', () => {
+  for (const before of LENGTHS) {
+    for (const escape of ['', '\\\\', '\\"', '\\\\\\"', '\\\\\\\\', '\\n', '\\u0041', '\\ud83d\\ude00', '\\"\\"\\"']) {
+      for (const after of LENGTHS) {
+        const text = `"${'é'.repeat(before)}${escape}${'b'.repeat(after)}${escape}"`;
+        assert.equal(parsed(text), JSON.parse(text));
+        assert.deepEqual(parseJson(`[${text},1`), new JsonProblem('unexpected end of the text', text.length + 3));
+      }
+    }
+  }
+});
+
+test('parseJson says where a long string goes wrong', () => {
+  for (const before of LENGTHS) {
+    for (const after of LENGTHS) {
+      const [head, tail] = ['a'.repeat(before), 'b'.repeat(after)];
+      assert.deepEqual(parseJson(`"${head}\n${tail}"`), new JsonProblem('a control character inside a string', before + 1));
+      assert.deepEqual(parseJson(`"${head}\\x${tail}"`), new JsonProblem('an invalid escape inside a string', 1));
+      assert.ok(parseJson(`"${head}\\${tail}`) instanceof JsonProblem);
+      assert.deepEqual(parseJson(`"${head}\\"${tail}`), new JsonProblem('unexpected end of the text', before + after + 3));
+    }
+  }
+});
+
+test('renderJson writes a long string as JSON.stringify does', () => {
+  for (const odd of ['', '"', '\\', '\n', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udc00x']) {
+    for (const text of ['x'.repeat(20_000) + odd, `${odd}${'語'.repeat(20_000)}`]) assert.equal(renderJson(text), JSON.stringify(text));
+  }
+});
+
 test('parseJson keeps the text of a number', () => {
   const texts = ['1.0', '1e-7', '12345678901234567890', '-0', '1E+2', '0.10', '1e400'];
   const value = parsed(`[${texts.join(', ')}]`);

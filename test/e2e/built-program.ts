@@ -11,7 +11,7 @@ import { ROOT } from './running-process.ts';
 let built: string | undefined;
 
 /**
- * Builds it once for the test files of a process, types unchecked; returns the folder, which anybody may read and which is gone
+ * Builds it once for the test files of a process; returns the folder, which anybody may read and which is gone
  * after the last of them. To be called outside of tests: it would be gone after the test.
  */
 export function buildProgram(): string {
@@ -19,7 +19,7 @@ export function buildProgram(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   chmodSync(folder, 0o755);
-  execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json', '--noCheck', '--outDir', join(folder, 'dist')], { cwd: ROOT });
+  execFileSync('npm', ['run', '--silent', 'bundle', '--', `--outdir=${join(folder, 'dist')}`], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   built = folder;
   return folder;

@@ -19,7 +19,7 @@ import { continuesThread, lostThread } from './thread.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 // hot: per request
-export function decodeMessages(body: Buffer): DecodedRequest | Failure {
+export function decodeMessages(body: Buffer | string): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),

@@ -40,7 +40,7 @@ export const NATIVE: CallerDialect = {
   repliesRefusals: false,
 };
 
-function decodeRequest(body: Buffer, route: DialectRoute): DecodedRequest | Failure {
+function decodeRequest(body: Buffer | string, route: DialectRoute): DecodedRequest | Failure {
   const request = decodeChatRequest(body);
   if (request instanceof Failure) return request;
   return {

@@ -46,7 +46,7 @@ const CACHE_FIELDS = ['key', 'ttl'] satisfies readonly (keyof Wire.CacheHint)[];
 
 /** Decodes one body. Every failure is a bad_request (400). Never throws, whatever the bytes. */
 // hot: per request
-export function decodeChatRequest(body: Buffer): ChatRequest | Failure {
+export function decodeChatRequest(body: Buffer | string): ChatRequest | Failure {
   const value = parseBody(body);
   if (value instanceof Failure) return value;
   const request = problemOr(() => readRequest(new Fields(value, undefined, REQUEST_FIELDS)));

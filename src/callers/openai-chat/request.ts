@@ -31,7 +31,7 @@ import { Places } from '../places.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-export function decodeChatCompletions(body: Buffer): DecodedRequest | Failure {
+export function decodeChatCompletions(body: Buffer | string): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),

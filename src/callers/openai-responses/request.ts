@@ -22,7 +22,7 @@ import { readConversation } from './items.ts';
 import { readTools } from './tools.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-export function decodeResponses(body: Buffer): DecodedRequest | Failure {
+export function decodeResponses(body: Buffer | string): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),
