@@ -45,6 +45,7 @@ async function run(words: readonly string[]): Promise<void> {
   const { runCommand } = await import('./operate/commands.ts');
   const outcome = await runCommand(words, {
     load,
+    readFile: readText,
     print: (text) => process.stdout.write(text),
     complain: (line) => process.stderr.write(`${line}\n`),
   });
@@ -53,7 +54,11 @@ async function run(words: readonly string[]): Promise<void> {
 }
 
 function load(): LoadedConfig {
-  return loadConfig(process.env, PROVIDER_ROWS, compatRow, (path) => readFileSync(path, 'utf8'));
+  return loadConfig(process.env, PROVIDER_ROWS, compatRow, readText);
+}
+
+function readText(path: string): string {
+  return readFileSync(path, 'utf8');
 }
 
 /** Validates and says so; an unknown variable counts as a problem here. */
@@ -82,7 +87,7 @@ function start(loaded: LoadedConfig): void {
     write: (line) => writer.write(line),
   });
   for (const warning of [...loaded.warnings, ...loaded.unknownVariables]) log.warn(warning);
-  const app = createApp(config, { log, version: VERSION, fetch: undefined, logLinesDropped: () => writer.dropped });
+  const app = createApp(config, { log, version: VERSION, fetch: undefined, readFile: readText, logLinesDropped: () => writer.dropped });
   const exit = (code: number): void => {
     // A listening Unix socket leaves no file behind.
     app.close();

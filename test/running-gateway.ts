@@ -70,11 +70,19 @@ export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
 }
 
 /** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
-export async function startGateway(t: { after(close: () => Promise<void>): void }, environment: Record<string, string> = {}): Promise<RunningGateway> {
+export async function startGateway(
+  t: { after(close: () => Promise<void>): void },
+  environment: Record<string, string> | ((sandbox: Sandbox) => Record<string, string>) = {},
+  files: Readonly<Record<string, string>> = {},
+): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
-  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
-    throw new Error('no files in this test');
-  });
+  const own = typeof environment === 'function' ? environment(sandbox) : environment;
+  const readFile = (path: string): string => {
+    const text = files[path];
+    if (text === undefined) throw new Error('no such file in this test');
+    return text;
+  };
+  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...own }, PROVIDER_ROWS, compatRow, readFile);
   if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
   const logLines: Record<string, unknown>[] = [];
   const log = createLog({
@@ -83,7 +91,7 @@ export async function startGateway(t: { after(close: () => Promise<void>): void 
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
-  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
+  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, readFile, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {

@@ -8,11 +8,12 @@
 import { LOG_LEVELS } from '../base/log.ts';
 import { nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
-import type { AdapterSettings, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
+import type { AdapterSettings, CloudName, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
+import { CLOUD_VARIABLES, CLOUDS, readCloud } from './clouds.ts';
 import { BASE_URL, Environment, PROVIDER_NAME, quoted, SECRET } from './environment.ts';
 import type { SettingType } from './environment.ts';
-import { configFrom, loadConfig, placeOf, providerFrom, readSettings, SETTINGS, STRUCTURED_OUTPUT, warnIfShort } from './settings.ts';
+import { cloudFrom, configFrom, loadConfig, placeOf, providerFrom, readSettings, SETTINGS, STRUCTURED_OUTPUT, warnIfShort } from './settings.ts';
 import type { Config, Setting } from './settings.ts';
 import type { Source } from './source.ts';
 
@@ -25,12 +26,13 @@ export const OF_A_PROCESS = {
   GATEWAY_COMPAT_NAME: 'see providers',
   GATEWAY_COMPAT_API_KEY: 'see providers',
   GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'see providers',
+  GATEWAY_CLOUDS: 'see providers',
   GATEWAY_LOG_FORMAT: 'see log',
 } as const;
 
 /** What is no setting. The functions among these are nobody's business here. */
 const OTHER_OPTIONS = ['providers', 'callers', 'fetch', 'log', 'authenticate'];
-const PROVIDER_OPTIONS = ['key', 'baseUrl', 'like', 'structuredOutput'];
+const PROVIDER_OPTIONS = ['key', 'baseUrl', 'like', 'structuredOutput', 'environment'];
 /** The provider of the operator's own host, which has no name of its own. */
 const COMPAT = 'compat';
 
@@ -68,7 +70,7 @@ export function loadOptions(
   checkFunctions(source, options);
   const settings = readSettings(source);
   const callers = callersFrom(source, options['callers']);
-  const providers = providersFrom(source, options['providers'], rows, compatRow, { openAiApi: settings.openAiApi });
+  const providers = providersFrom(source, options['providers'], rows, compatRow, { openAiApi: settings.openAiApi }, readFile);
   const config = configFrom(source, settings, callers, providers, readFile);
   return { config: source.problems.length === 0 ? config : undefined, problems: source.problems, warnings: source.warnings };
 }
@@ -226,6 +228,7 @@ function providersFrom(
   rows: readonly ProviderRow[],
   compatRow: (name: string) => ProviderRow,
   settings: AdapterSettings,
+  readFile: (path: string) => string,
 ): readonly Provider[] {
   const entries = entriesOf(source, 'providers', value, '{ key, baseUrl } by each name');
   if (entries.length === 0 && (value === undefined || isRecord(value))) {
@@ -243,7 +246,8 @@ function providersFrom(
     }
     refuseUnknown(source, `${path}.`, given, PROVIDER_OPTIONS);
     const row = rowOf(source, path, name, given['like'], rows, compatRow);
-    const provider = row === undefined ? undefined : providerOf(source, path, row, given, settings);
+    const read = given['environment'] === undefined ? providerOf : cloudOf;
+    const provider = row === undefined ? undefined : read(source, path, row, given, settings, readFile);
     return provider === undefined ? [] : [provider];
   });
   return providers.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -284,6 +288,27 @@ function providerOf(source: OptionSource, path: string, row: ProviderRow, given:
   if (root === undefined || source.problems.length > problemsBefore) return undefined;
   const own = held === undefined ? settings : { ...settings, structuredOutput: held };
   return providerFrom(source, row, { keys: key === undefined ? [] : [key], root, place: `${path}.baseUrl` }, own);
+}
+
+/** A cloud, by variables as the makers' own SDKs read them. */
+function cloudOf(source: OptionSource, path: string, row: ProviderRow, given: Options, settings: AdapterSettings, readFile: (path: string) => string): Provider | undefined {
+  const variables = given['environment'];
+  const problemsBefore = source.problems.length;
+  if (row.cloud === undefined) source.problems.push(`${path}.environment: only of ${CLOUDS.join(', ')}`);
+  if (given['baseUrl'] !== undefined) source.problems.push(`${path}.baseUrl: is said by ${path}.environment`);
+  if (!isRecord(variables)) source.problems.push(`${path}.environment: expected an object of variables, got ${described(variables)}`);
+  if (row.cloud === undefined || !isRecord(variables)) return undefined;
+  const texts = Object.entries(variables).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const environment = new Environment(Object.fromEntries(texts), readFile);
+  const keyVariable = row.keyVariables.find((variable) => environment.isSet(variable, SECRET));
+  const key = given['key'] === undefined ? keyVariable && environment.read(keyVariable, SECRET) : source.parse(`${path}.key`, given['key'], SECRET);
+  const cloud = readCloud(environment, row, row.cloud, given['key'] !== undefined || keyVariable !== undefined, readFile);
+  const held = structuredOutputOf(source, path, row, given['structuredOutput']);
+  for (const problem of environment.problems) source.problems.push(`${path}.environment.${problem}`);
+  for (const warning of environment.warnings) source.warnings.push(`${path}.environment.${warning}`);
+  if (cloud === undefined || source.problems.length > problemsBefore) return undefined;
+  const own = held === undefined ? settings : { ...settings, structuredOutput: held };
+  return cloudFrom(source, row, { ...cloud, place: `${path}.environment.${cloud.place}` }, key instanceof Secret ? [key] : [], own);
 }
 
 /** What the embedder says of the answers of a host, of which it is the operator that knows. */
@@ -334,13 +359,20 @@ export function loadEnvironmentOptions(
     const row = rows.find((candidate) => candidate.name === name);
     const variable = (row ?? compatRow(name)).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
-    const given = { key: key?.secret.reveal(), baseUrl: baseUrl.href, like: row === undefined ? COMPAT : undefined, structuredOutput: held };
+    const cloud = row?.cloud === undefined ? undefined : environmentOf(variables, row.cloud);
+    const like = row === undefined ? COMPAT : undefined;
+    const given = { key: key?.secret.reveal(), baseUrl: cloud === undefined ? baseUrl.href : undefined, like, structuredOutput: held, environment: cloud };
     return [name, veiled(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))];
   }));
   return { options: veiled(options), problems: environment.problems };
 }
 
-const SECRET_OPTIONS = ['key', 'metricsToken', 'httpsProxy', 'httpProxy'];
+/** What of an environment concerns a cloud. */
+function environmentOf(variables: Readonly<Record<string, string | undefined>>, cloud: CloudName): Options {
+  return Object.fromEntries(Object.entries(variables).filter(([name, value]) => value !== undefined && CLOUD_VARIABLES[cloud].test(name)));
+}
+
+const SECRET_OPTIONS = ['environment', 'key', 'metricsToken', 'httpsProxy', 'httpProxy'];
 
 /** The options, whose secrets do not show where Node prints them, nor where they were spread into others. */
 function veiled(options: Options, isSecret = (name: string): boolean => SECRET_OPTIONS.includes(name)): Options {

@@ -18,6 +18,8 @@ import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../cor
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import { NO_ROUTING } from '../core/route.ts';
 import type { Routing } from '../core/route.ts';
+import { CLOUDS, readCloud } from './clouds.ts';
+import type { Cloud } from './clouds.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
@@ -60,6 +62,8 @@ export const SETTINGS = [
     meaning: 'The key of that host, where it needs one.' },
   { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
     meaning: 'What that host holds answers to when asked: a JSON schema (and calls to the parameters of strict tools), any JSON, nothing. What it does not is `unsupported`.' },
+  { variable: 'GATEWAY_CLOUDS', field: 'clouds', type: someOf(...CLOUDS), default: 'none',
+    meaning: 'Clouds that are called by other credentials than keys: roles, identities, files of accounts. Such variables lie about on many machines, so nothing is registered by them alone.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
     meaning: 'A whole answer that is not streamed, or a model list, retries and waits included.' },
   { variable: 'GATEWAY_CONNECT_TIMEOUT', field: 'connectTimeoutMs', type: DURATION, default: '10s',
@@ -152,6 +156,7 @@ type Ingredient =
   | 'authToken'
   | 'authTokens'
   | 'defaultProvider'
+  | 'clouds'
   | 'compatName'
   | 'openAiApi'
   | 'tlsCertFile'
@@ -209,7 +214,7 @@ export function loadConfig(
   const environment = new Environment(variables, readFile);
   const settings = readSettings(environment);
   const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? []);
-  const providers = readProviders(environment, [...rows, compatRow(settings.compatName)], { openAiApi: settings.openAiApi });
+  const providers = readProviders(environment, [...rows, compatRow(settings.compatName)], { openAiApi: settings.openAiApi }, settings.clouds, readFile);
   const config = configFrom(environment, settings, callers, providers, readFile);
   checkVerification(environment, variables);
   return {
@@ -230,7 +235,7 @@ export function configFrom(
   readFile: (path: string) => string,
 ): Config {
   const {
-    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
+    authToken, authTokens, clouds, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
   } = settings;
   const config: Config = {
     ...fields,
@@ -302,11 +307,17 @@ export function warnIfShort(source: Source, place: string, token: Secret): void 
 }
 
 /** The providers that the environment registers, by name. */
-function readProviders(environment: Environment, rows: readonly ProviderRow[], settings: AdapterSettings): readonly Provider[] {
+function readProviders(
+  environment: Environment,
+  rows: readonly ProviderRow[],
+  settings: AdapterSettings,
+  clouds: readonly string[],
+  readFile: (path: string) => string,
+): readonly Provider[] {
   const problemsBefore = environment.problems.length;
   const providers = new Map<string, Provider>();
   for (const row of rows) {
-    const provider = readProvider(environment, row, settings);
+    const provider = readProvider(environment, row, settings, clouds.includes(row.name), readFile);
     if (provider === undefined) continue;
     // Only the operator's own host has a name that can be chosen.
     if (providers.has(row.name)) environment.problems.push(`GATEWAY_COMPAT_NAME: ${row.name} is configured already; choose another name`);
@@ -319,11 +330,17 @@ function readProviders(environment: Environment, rows: readonly ProviderRow[], s
   return [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Undefined when neither key nor base URL registers it, or when one of them is bad. */
-function readProvider(environment: Environment, row: ProviderRow, settings: AdapterSettings): Provider | undefined {
+/** Undefined when neither key nor base URL nor the list of clouds registers it, or when something about it is bad. */
+function readProvider(
+  environment: Environment,
+  row: ProviderRow,
+  settings: AdapterSettings,
+  isListed: boolean,
+  readFile: (path: string) => string,
+): Provider | undefined {
   const [keyVariable, ...ignored] = row.keyVariables.filter((variable) => environment.isSet(variable, SECRET));
   const isBaseUrlSet = environment.isSet(row.baseUrlVariable, BASE_URL);
-  if (keyVariable === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
+  if (keyVariable === undefined && !isListed && (row.isKeyRequired || !isBaseUrlSet)) {
     const needed = row.isKeyRequired ? row.keyVariables.join(' or ') : row.baseUrlVariable;
     for (const variable of [row.baseUrlVariable, row.structuredOutputVariable]) {
       if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${needed}`);
@@ -331,15 +348,26 @@ function readProvider(environment: Environment, row: ProviderRow, settings: Adap
     return undefined;
   }
   for (const variable of ignored) environment.warnings.push(`${variable}: ignored, because ${keyVariable} is set`);
-  if (!isBaseUrlSet && row.defaultBaseUrl === undefined) {
+  if (keyVariable !== undefined && isListed) environment.warnings.push(`GATEWAY_CLOUDS: ${row.name} is called by the key in ${keyVariable}, not by other credentials`);
+  const cloud = row.cloud === undefined ? undefined : readCloud(environment, row, row.cloud, keyVariable !== undefined, readFile);
+  if (row.cloud !== undefined && cloud === undefined) return undefined;
+  if (cloud === undefined && !isBaseUrlSet && row.defaultBaseUrl === undefined) {
     environment.problems.push(`${row.baseUrlVariable}: required, because ${keyVariable} is set`);
     return undefined;
   }
   const key = keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
   const keys = key === undefined ? [] : [key];
-  const root = isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
+  const root = cloud !== undefined ? cloud.root : isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
   if (root === undefined || (keyVariable !== undefined && key === undefined)) return undefined;
-  return providerFrom(environment, row, { keys, root, place: row.baseUrlVariable }, withStructuredOutput(environment, row, settings));
+  const known = withStructuredOutput(environment, row, settings);
+  if (cloud === undefined) return providerFrom(environment, row, { keys, root, place: row.baseUrlVariable }, known);
+  return cloudFrom(environment, row, cloud, keys, known);
+}
+
+/** What a row makes of a cloud. */
+export function cloudFrom(source: Source, row: ProviderRow, cloud: Cloud, keys: readonly Secret[], settings: AdapterSettings): Provider {
+  const { root, place, credentials, headers } = cloud;
+  return { ...providerFrom(source, row, { keys, root, place }, { ...settings, ...cloud.settings }), credentials, headers };
 }
 
 /** What a row makes of keys and a base URL, which stands at `place`. */

@@ -17,9 +17,8 @@ import { recordCall } from './calls.ts';
 import type { Call, ProtocolName, RecordedCall } from './calls.ts';
 import type { CloudIdentity } from './cloud-identity.ts';
 import { askEndpoint } from './clouds/endpoints.ts';
-import { guardAws, guardAzure } from './clouds/guards.ts';
-import type { Guard } from './clouds/guards.ts';
 import { Ledger } from './clouds/ledger.ts';
+import { cloudRowOf } from './clouds/rows.ts';
 import { control } from './control.ts';
 import { FAULTS } from './faults.ts';
 import type { Fault } from './faults.ts';
@@ -27,7 +26,7 @@ import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
 import { RESPONSES } from './openai-responses/protocol.ts';
 import { Complaint, digest, jsonReply } from './protocol.ts';
-import type { Ask, Incoming, Memory, Protocol } from './protocol.ts';
+import type { Ask, Incoming, Memory, Protocol, Reply } from './protocol.ts';
 import { Replies } from './replies.ts';
 import type { Order } from './replies.ts';
 import { matchName, writeScript } from './script.ts';
@@ -72,17 +71,12 @@ export type Sandbox = {
   [Symbol.asyncDispose](): Promise<void>;
 };
 
-/** Where each format is spoken, and in a cloud by whom. */
-const PROTOCOLS: readonly { readonly prefix: string; readonly name: ProtocolName; readonly protocol: Protocol; readonly guard?: Guard }[] = [
+const PROTOCOLS: readonly { readonly prefix: string; readonly name: ProtocolName; readonly protocol: Protocol }[] = [
   { prefix: '/anthropic', name: 'anthropic', protocol: ANTHROPIC },
   { prefix: '/openai/v1/responses', name: 'openai-responses', protocol: RESPONSES },
   { prefix: '/openai/v1', name: 'openai-chat', protocol: OPENAI },
   { prefix: '/gemini', name: 'gemini', protocol: GEMINI },
   { prefix: '/compat/v1', name: 'compat', protocol: COMPATIBLE },
-  { prefix: '/azure/openai/v1/responses', name: 'openai-responses', protocol: RESPONSES, guard: guardAzure('api-key') },
-  { prefix: '/azure/openai/v1', name: 'openai-chat', protocol: OPENAI, guard: guardAzure('api-key') },
-  { prefix: '/foundry/anthropic', name: 'anthropic', protocol: ANTHROPIC, guard: guardAzure('x-api-key', 'api-key') },
-  { prefix: '/claude-aws', name: 'anthropic', protocol: ANTHROPIC, guard: guardAws('aws-external-anthropic', 'x-api-key') },
 ];
 
 /** As much as the strictest of the real ones takes. */
@@ -205,21 +199,12 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 
 async function answer(state: State, wire: Wire, call: Call, port: number): Promise<void> {
   const url = urlOf(call.path);
-  const row = PROTOCOLS.find(({ prefix }) => `${url.pathname}/`.startsWith(`${prefix}/`));
-  if (row === undefined) {
-    const { method, headers, body } = call;
-    const told = askEndpoint({ method, headers, body, path: decodedPath(url.pathname), query: url.searchParams }, state.ledger);
-    return sendReply(wire, told ?? jsonReply(404, '{"error":"no such path"}'), 0);
-  }
-  const { prefix, protocol, guard } = row;
-  call.protocol = row.name;
-  const incoming: Incoming = {
-    method: call.method, headers: call.headers, body: call.body, path: decodedPath(url.pathname.slice(prefix.length)), query: url.searchParams,
-  };
-  const refused = guard?.({ request: { ...incoming, url: call.path }, ledger: state.ledger, isKey: (text) => state.key === undefined || state.key === text });
-  if (refused !== undefined) return sendReply(wire, refused, 0);
+  const entered = enter(state, call, url);
+  if (!('protocol' in entered)) return sendReply(wire, entered, 0);
+  const { prefix, protocol, incoming, isGuarded } = entered;
+  wire.isBinary = false;
   const key = protocol.keyOf(incoming);
-  const decoded = (guard === undefined ? checkKey(state, protocol, key) : undefined) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming, state.memory);
+  const decoded = (isGuarded ? undefined : checkKey(state, protocol, key)) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming, state.memory);
   if (decoded instanceof Complaint) return sendReply(wire, protocol.renderComplaint(decoded), 0);
   if (typeof decoded === 'string') return sendReply(wire, jsonReply(200, decoded), 0);
   call.model = decoded.model;
@@ -229,6 +214,7 @@ async function answer(state: State, wire: Wire, call: Call, port: number): Promi
   const answered = withCacheFigures(state.cache, decoded);
   const script = writeScript(answered, order?.blocks);
   const good = protocol.render(answered, script);
+  wire.isBinary = good.isBinary ?? false;
   const fault = faultOf(answered, order);
   if (fault === undefined) {
     protocol.keep?.(answered, script, state.memory);
@@ -240,6 +226,30 @@ async function answer(state: State, wire: Wire, call: Call, port: number): Promi
     askedCount: () => countUp(state.flakyCounts, digest(JSON.stringify([prefix, answered.model, answered.facts.userText]))),
   };
   await fault.row.act(exchange, fault.n);
+}
+
+/** A request at the protocol that it is for. */
+type Entered = { readonly prefix: string; readonly protocol: Protocol; readonly incoming: Incoming; readonly isGuarded: boolean };
+
+/** Finds the protocol, or the answer where there is none: in a cloud also that of whoever keeps its doors. */
+function enter(state: State, call: Call, url: URL): Entered | Reply {
+  const { method, headers, body } = call;
+  const atPath = (path: string): Incoming => ({ method, headers, body, path: decodedPath(path), query: url.searchParams });
+  const own = PROTOCOLS.find(({ prefix }) => `${url.pathname}/`.startsWith(`${prefix}/`));
+  if (own !== undefined) {
+    call.protocol = own.name;
+    return { prefix: own.prefix, protocol: own.protocol, incoming: atPath(url.pathname.slice(own.prefix.length)), isGuarded: false };
+  }
+  const cloud = cloudRowOf(url.pathname);
+  if (cloud === undefined) return askEndpoint(atPath(url.pathname), state.ledger) ?? jsonReply(404, '{"error":"no such path"}');
+  const { row: { name, protocol, guard, enter: adapt }, found } = cloud;
+  call.protocol = name;
+  const isKey = (text: string): boolean => state.key === undefined || state.key === text;
+  const refused = guard({ request: { method, headers, body, url: call.path }, ledger: state.ledger, isKey });
+  if (refused !== undefined) return refused;
+  const plain = atPath(url.pathname.slice(found[0].length));
+  const incoming = adapt === undefined ? plain : adapt(plain, found);
+  return incoming instanceof Complaint ? protocol.renderComplaint(incoming) : { prefix: found[0], protocol, incoming, isGuarded: true };
 }
 
 /** The way in which an answer is to fail: as it was written, or else by the model's name. */

@@ -35,7 +35,8 @@ async function sendAuthorized(
 ): Promise<UpstreamResponse | Failure> {
   if (scope.ended !== undefined) return endedFailure(scope.ended);
   const startedAtMs = performance.now();
-  const outgoing = { method: call.method, host: provider.baseUrl.host, path: outboundPath(provider, call), headers: call.headers, body: call.body };
+  const headers = provider.headers === undefined ? call.headers : { ...call.headers, ...provider.headers };
+  const outgoing = { method: call.method, host: provider.baseUrl.host, path: outboundPath(provider, call), headers, body: call.body };
   const given = authorization.grant(outgoing);
   const grant = given instanceof Promise ? await within(provider, scope, limits, given) : given;
   if (grant instanceof Failure) return grant;

@@ -10,7 +10,7 @@ import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 
 /** Where an attempt goes. */
-export type Destination = Pick<Provider, 'name' | 'baseUrl' | 'keys' | 'keyHeader'>;
+export type Destination = Pick<Provider, 'name' | 'baseUrl' | 'keys' | 'keyHeader' | 'headers'>;
 
 /** What goes there. Of those who are called, only metadata servers are called by PUT. */
 export type OutboundCall = Omit<UpstreamCall, 'method'> & { readonly method: UpstreamCall['method'] | 'PUT' };

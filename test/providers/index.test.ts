@@ -12,12 +12,16 @@ function noFile(): string {
   throw new Error('no files in this test');
 }
 
+/** What clouds have to be told besides. */
+const FURTHER: Readonly<Record<string, readonly string[]>> = { bedrock: ['AWS_REGION'], 'claude-aws': ['AWS_REGION', 'ANTHROPIC_AWS_WORKSPACE_ID'] };
+
 function register(row: ProviderRow) {
   const variables: Record<string, string> = { GATEWAY_AUTH_TOKEN: 'a-token-of-callers' };
   if (row.isKeyRequired) variables[row.keyVariables[0] ?? ''] = 'provider-key';
   if (!row.isKeyRequired || row.defaultBaseUrl === undefined) {
     variables[row.baseUrlVariable] = row.defaultBaseUrl ?? 'https://own.example/v1';
   }
+  for (const variable of FURTHER[row.name] ?? []) variables[variable] = 'us-east-1';
   return loadConfig(variables, PROVIDER_ROWS, compatRow, noFile);
 }
 

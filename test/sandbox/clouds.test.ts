@@ -53,7 +53,7 @@ test('metadata servers want their header, and no proxy on the way', async (t) =>
 /** The headers of a message that is signed well, but for what is given. */
 function signedHeaders(sandbox: Sandbox, given: { readonly atMs?: number; readonly path?: string; readonly body?: string; readonly service?: string; readonly secret?: string } = {}): Record<string, string> {
   const { clouds } = sandbox;
-  const own = { host: new URL(sandbox.url).host, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+  const own = { host: new URL(sandbox.url).host, 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01' };
   const credentials = { accessKeyId: clouds.accessKeyId, secretAccessKey: new Secret(given.secret ?? clouds.secretAccessKey), sessionToken: undefined };
   const request = { method: 'POST', path: given.path ?? '/claude-aws/v1/messages', headers: own, body: given.body ?? BODY };
   return { ...own, ...signatureHeaders(request, credentials, { region: clouds.region, service: given.service ?? 'aws-external-anthropic' }, given.atMs ?? NOW_MS) };
@@ -78,15 +78,15 @@ test('a key of the sandbox, and a short-term key while it lives, enter where key
   const { clouds } = sandbox;
   const credentials = { accessKeyId: clouds.accessKeyId, secretAccessKey: new Secret(clouds.secretAccessKey), sessionToken: undefined };
   const send = (path: string, headers: Record<string, string>): Promise<number> =>
-    statusOf(sandbox, 'POST', path, { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...headers }, BODY);
+    statusOf(sandbox, 'POST', path, { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01', ...headers }, path.startsWith('/bedrock') ? BODY.replace('fake', 'anthropic.fake') : BODY);
   const bearer = (key: Secret): Record<string, string> => ({ authorization: `Bearer ${key.reveal()}` });
   assert.equal(await send('/claude-aws/v1/messages', { 'x-api-key': 'the-key' }), 200);
   assert.equal(await send('/claude-aws/v1/messages', { 'x-api-key': 'other' }), 403);
   assert.equal(await send('/foundry/anthropic/v1/messages', { 'x-api-key': 'the-key' }), 200);
   assert.equal(await send('/foundry/anthropic/v1/messages', { 'x-api-key': 'other' }), 401);
   assert.equal(await send('/foundry/anthropic/v1/messages', { authorization: 'Bearer the-key' }), 401);
-  assert.equal(await send('/claude-aws/v1/messages', bearer(shortTermKey(credentials, clouds.region, NOW_MS, 60))), 200);
-  assert.equal(await send('/claude-aws/v1/messages', bearer(shortTermKey(credentials, clouds.region, NOW_MS - 60_000, 60))), 403);
-  assert.equal(await send('/claude-aws/v1/messages', bearer(shortTermKey(credentials, 'eu-west-1', NOW_MS, 60))), 403);
-  assert.equal(await send('/claude-aws/v1/messages', bearer(shortTermKey({ ...credentials, secretAccessKey: new Secret('x') }, clouds.region, NOW_MS, 60))), 403);
+  assert.equal(await send('/bedrock/anthropic/v1/messages', bearer(shortTermKey(credentials, clouds.region, NOW_MS, 60))), 200);
+  assert.equal(await send('/bedrock/anthropic/v1/messages', bearer(shortTermKey(credentials, clouds.region, NOW_MS - 60_000, 60))), 403);
+  assert.equal(await send('/bedrock/anthropic/v1/messages', bearer(shortTermKey(credentials, 'eu-west-1', NOW_MS, 60))), 403);
+  assert.equal(await send('/bedrock/anthropic/v1/messages', bearer(shortTermKey({ ...credentials, secretAccessKey: new Secret('x') }, clouds.region, NOW_MS, 60))), 403);
 });

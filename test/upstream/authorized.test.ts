@@ -26,7 +26,7 @@ const CHAT: UpstreamCall = {
 const MESSAGE: UpstreamCall = {
   method: 'POST',
   path: '/v1/messages',
-  headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+  headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01' },
   body: '{"model":"fake-chat","max_tokens":64,"messages":[{"role":"user","content":"Grüße"}]}',
 };
 
@@ -160,10 +160,10 @@ test('a signature covers what goes over the wire: path and query below a base UR
   const [plan] = awsPlans(world);
   assert.ok(plan !== undefined);
   const authorization = world.authorize(signed(plan, 'aws-external-anthropic'));
-  const list: UpstreamCall = { method: 'GET', path: '/v1/models?limit=2&after_id=fake%2Fchat', headers: { 'anthropic-version': '2023-06-01', traceparent: '00-1-2-03' }, body: undefined };
+  const list: UpstreamCall = { method: 'GET', path: '/v1/models?limit=2&after_id=fake%2Fchat', headers: { 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01', traceparent: '00-1-2-03' }, body: undefined };
   assert.equal(await sender(world, '/claude-aws', list, authorization)(), '200');
   const [call] = world.sandbox.calls;
-  assert.match(String(call?.headers['authorization']), /SignedHeaders=anthropic-version;host;x-amz-date,/);
+  assert.match(String(call?.headers['authorization']), /SignedHeaders=anthropic-version;anthropic-workspace-id;host;x-amz-date,/);
 });
 
 test('a signature for another service, another region, or over another path is refused for good', async (t) => {

@@ -35,13 +35,14 @@ export function guardAzure(...keyHeaders: readonly string[]): Guard {
   };
 }
 
-/** A service of AWS: signed, or by a key in the header named, or as a bearer. */
+/** A service of AWS: signed, or by a key in the header named, or as a bearer; Bedrock's may be short-term. */
 export function guardAws(service: string, ...keyHeaders: readonly string[]): Guard {
   return ({ request, ledger, isKey }) => {
     const bearer = bearerOf(request);
     const key = keyHeaders.map((name) => textOf(request, name)).find((value) => value !== undefined) ?? bearer;
-    if (key !== undefined && isKey(key) && !key.startsWith(SHORT_TERM_PREFIX)) return undefined;
-    const complaint = key?.startsWith(SHORT_TERM_PREFIX) === true
+    const isShortTerm = service === 'bedrock' && key?.startsWith(SHORT_TERM_PREFIX) === true;
+    if (key !== undefined && !isShortTerm && isKey(key)) return undefined;
+    const complaint = isShortTerm
       ? shortTermComplaint(key, ledger.region, ledger)
       : signatureComplaint(request, { region: ledger.region, service }, ledger);
     return complaint === undefined ? undefined : awsRefusal(complaint, ledger);

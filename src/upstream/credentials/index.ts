@@ -1,11 +1,15 @@
-/** From a plan to an authorization: which source is asked, and how its credential is used. */
+/** From plans to authorizations: which source is asked, how its credential is used, and by which provider. */
 
 import { unreachable } from '../../core/chat.ts';
+import type { Provider } from '../../core/adapter.ts';
 import type { CredentialPlan, TokenPlan } from '../../core/credential-plan.ts';
 import type { Failure } from '../../core/failure.ts';
-import type { Authorization } from './authorization.ts';
+import { createHttpTransport } from '../http.ts';
+import type { Transport } from '../transport.ts';
+import type { Authorization, Clock } from './authorization.ts';
 import { askAws } from './aws.ts';
 import { BearerAuthorization } from './bearer.ts';
+import { createEndpoints } from './endpoint.ts';
 import { askAppService, askEntraBySecret, askEntraByWorkload, askManagedIdentity } from './entra.ts';
 import { askByCredentialFile, askMetadataServer } from './google.ts';
 import { Renewed } from './renewed.ts';
@@ -19,6 +23,46 @@ export type CredentialSettings = Surroundings & {
   /** Told of each credential that could not be had. */
   readonly onFailure: (failure: Failure) => void;
 };
+
+/** Of each provider that has credentials of this kind. */
+export type Authorizations = {
+  /** Undefined for a provider that has none. */
+  of(provider: string): Authorization | undefined;
+  /** Takes over what the providers say; what was had by then is forgotten. */
+  replace(providers: readonly Pick<Provider, 'name' | 'credentials'>[]): void;
+  /** Ends what is being asked. */
+  close(): void;
+};
+
+export type AuthorizationSettings = {
+  /** On the way to token endpoints on the internet. */
+  readonly internet: Transport;
+  readonly readFile: (path: string) => string;
+  readonly clock: Clock;
+  /** Told of each credential that could not be had. */
+  readonly onFailure: (provider: string, failure: Failure) => void;
+};
+
+export function createAuthorizations({ internet, readFile, clock, onFailure }: AuthorizationSettings): Authorizations {
+  // Without a proxy, whatever the other one has.
+  const direct = createHttpTransport();
+  const endpoints = createEndpoints(internet, direct);
+  let byName: ReadonlyMap<string, Authorization> = new Map();
+  return {
+    of: (provider) => byName.get(provider),
+    replace(providers) {
+      byName = new Map(providers.flatMap(({ name, credentials }) => {
+        if (credentials === undefined) return [];
+        const tell = (failure: Failure): void => onFailure(name, failure);
+        return [[name, createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell })] as const];
+      }));
+    },
+    close() {
+      endpoints.close();
+      direct.close();
+    },
+  };
+}
 
 export function createAuthorization(credentials: CredentialPlan, settings: CredentialSettings): Authorization {
   const { clock, random, onFailure } = settings;
