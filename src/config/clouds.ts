@@ -67,10 +67,14 @@ const MODEL_NAMES: SettingType<ModelNames> = {
 const FLAG: SettingType<boolean> = { name: 'boolean', expects: 'true or false', parse: (given) => /^(true|1)$/i.test(given), shown: 'always' };
 
 /** What reading one cloud takes. */
-type Reading = {
+export type Reading = {
   readonly environment: Environment;
   readonly row: ProviderRow;
   readonly hasKey: boolean;
+  /** Where it is, where that is said elsewhere than by variables. */
+  readonly root: { readonly root: URL; readonly place: string } | undefined;
+  /** Where that would be said, where the cloud is configured elsewhere than by variables. */
+  readonly rootPlace: string | undefined;
   /** A file's text; throws where there is none. */
   readonly readFile: (path: string) => string;
 };
@@ -79,10 +83,11 @@ type Reading = {
  * The cloud of a row, once it is known to be registered: by a key, or by the operator's list. Undefined where something is wrong,
  * which is then among the problems.
  */
-export function readCloud(environment: Environment, row: ProviderRow, cloud: CloudName, hasKey: boolean, readFile: (path: string) => string): Cloud | undefined {
-  const problems = environment.problems.length;
-  const found = READERS[cloud]({ environment, row, hasKey, readFile });
-  return environment.problems.length > problems ? undefined : found;
+export function readCloud(cloud: CloudName, reading: Reading): Cloud | undefined {
+  const { problems } = reading.environment;
+  const problemsBefore = problems.length;
+  const found = READERS[cloud](reading);
+  return problems.length > problemsBefore ? undefined : found;
 }
 
 /** The variables that concern a cloud. */
@@ -121,10 +126,10 @@ function firstSet(environment: Environment, type: SettingType<unknown>, ...varia
 }
 
 /** The one of two variables that is set: both would contradict each other, and neither says nothing. */
-function eitherOf({ environment, row }: Reading, one: string, other: string, type: SettingType<unknown>): string | undefined {
+function eitherOf({ environment, row, rootPlace }: Reading, one: string, other: string, type: SettingType<unknown>): string | undefined {
   const [isOne, isOther] = [environment.isSet(one, type), environment.isSet(other, type)];
   if (isOne && isOther) environment.problems.push(`${one}, ${other}: both are set, expected only one of them`);
-  else if (!isOne && !isOther) environment.problems.push(`${one} or ${other}: required, because ${row.name} is configured`);
+  else if (!isOne && !isOther) environment.problems.push(rootPlace === undefined ? `${one} or ${other}: required, because ${row.name} is configured` : `${rootPlace}: required`);
   return isOne === isOther ? undefined : isOne ? one : other;
 }
 
@@ -134,26 +139,47 @@ function withPath(root: URL, path: string): URL {
   return url;
 }
 
+/** Where it is, as its base URL says. */
+type Place = NonNullable<Reading['root']>;
+
+/** The base URL, where it is given. */
+function placeOf({ environment, row, root }: Reading): Place | undefined {
+  const url = root === undefined ? optional(environment, row.baseUrlVariable, BASE_URL) : undefined;
+  return url === undefined ? root : { root: url, place: row.baseUrlVariable };
+}
+
 function readAzure(reading: Reading): Cloud | undefined {
-  const { environment, row, hasKey } = reading;
-  const place = eitherOf(reading, row.baseUrlVariable, 'AZURE_OPENAI_ENDPOINT', BASE_URL);
-  const given = place === undefined ? undefined : environment.read(place, BASE_URL);
+  const { environment, hasKey } = reading;
+  const place = azurePlace(reading);
   const models = optional(environment, 'AZURE_MODELS', MODEL_NAMES);
   const credentials = hasKey ? undefined : entraPlan(reading);
-  if (place === undefined || given === undefined) return undefined;
-  const root = place === 'AZURE_OPENAI_ENDPOINT' ? withPath(given, '/openai/v1') : given;
-  return { credentials, root, place, headers: undefined, settings: { models } };
+  return place && { ...place, credentials, headers: undefined, settings: { models } };
+}
+
+function azurePlace(reading: Reading): Place | undefined {
+  const { environment, row } = reading;
+  const endpoint = 'AZURE_OPENAI_ENDPOINT';
+  const place = reading.root === undefined ? eitherOf(reading, row.baseUrlVariable, endpoint, BASE_URL) : undefined;
+  if (place !== endpoint) return placeOf(reading);
+  const given = environment.read(endpoint, BASE_URL);
+  return given && { root: withPath(given, '/openai/v1'), place: endpoint };
 }
 
 function readFoundry(reading: Reading): Cloud | undefined {
-  const { environment, row, hasKey } = reading;
-  const resource = 'ANTHROPIC_FOUNDRY_RESOURCE';
-  const place = eitherOf(reading, resource, row.baseUrlVariable, PATH);
-  const name = place === resource ? environment.read(resource, NAME) : undefined;
-  const root = name === undefined ? optional(environment, row.baseUrlVariable, BASE_URL) : new URL(`https://${name}.services.ai.azure.com/anthropic`);
+  const { environment, hasKey } = reading;
+  const place = foundryPlace(reading);
   const models = optional(environment, 'FOUNDRY_MODELS', MODEL_NAMES);
   const credentials = hasKey ? undefined : entraPlan(reading);
-  return place === undefined || root === undefined ? undefined : { credentials, root, place, headers: undefined, settings: { models } };
+  return place && { ...place, credentials, headers: undefined, settings: { models } };
+}
+
+function foundryPlace(reading: Reading): Place | undefined {
+  const { environment, row } = reading;
+  const resource = 'ANTHROPIC_FOUNDRY_RESOURCE';
+  const place = reading.root === undefined ? eitherOf(reading, resource, row.baseUrlVariable, PATH) : undefined;
+  if (place !== resource) return placeOf(reading);
+  const name = environment.read(resource, NAME);
+  return name === undefined ? undefined : { root: new URL(`https://${name}.services.ai.azure.com/anthropic`), place: resource };
 }
 
 const AZURE_RESOURCE = 'https://ai.azure.com';
@@ -215,23 +241,23 @@ function readRegion(reading: Reading): string | undefined {
 function readBedrock(reading: Reading): Cloud | undefined {
   const { environment, row, hasKey } = reading;
   const region = readRegion(reading);
-  const given = optional(environment, row.baseUrlVariable, BASE_URL);
+  const given = placeOf(reading);
   const models = optional(environment, 'BEDROCK_MODELS', MODEL_NAMES);
   if (region === undefined) return undefined;
   const credentials = hasKey ? undefined : signaturePlan(reading, region, 'bedrock');
-  const root = given ?? new URL(`https://bedrock-runtime.${region}.${awsSuffix(region)}`);
-  return { credentials, root, place: row.baseUrlVariable, headers: undefined, settings: { models } };
+  const place = given ?? { root: new URL(`https://bedrock-runtime.${region}.${awsSuffix(region)}`), place: row.baseUrlVariable };
+  return { ...place, credentials, headers: undefined, settings: { models } };
 }
 
 function readClaudeAws(reading: Reading): Cloud | undefined {
-  const { environment, row, hasKey } = reading;
+  const { row, hasKey } = reading;
   const region = readRegion(reading);
   const workspace = required(reading, 'ANTHROPIC_AWS_WORKSPACE_ID', ID);
-  const given = optional(environment, row.baseUrlVariable, BASE_URL);
+  const given = placeOf(reading);
   if (region === undefined || workspace === undefined) return undefined;
   const credentials = hasKey ? undefined : signaturePlan(reading, region, 'aws-external-anthropic');
-  const root = given ?? new URL(`https://aws-external-anthropic.${region}.api.aws`);
-  return { credentials, root, place: row.baseUrlVariable, headers: { 'anthropic-workspace-id': workspace }, settings: {} };
+  const place = given ?? { root: new URL(`https://aws-external-anthropic.${region}.api.aws`), place: row.baseUrlVariable };
+  return { ...place, credentials, headers: { 'anthropic-workspace-id': workspace }, settings: {} };
 }
 
 function signaturePlan(reading: Reading, region: string, service: string): CredentialPlan | undefined {
@@ -301,7 +327,7 @@ function textOf(readFile: (path: string) => string, path: string): string | unde
 
 function containerPlan(reading: Reading): AwsPlan | undefined {
   const { environment } = reading;
-  const place = eitherOf(reading, 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI', 'AWS_CONTAINER_CREDENTIALS_FULL_URI', PATH);
+  const place = eitherOf({ ...reading, rootPlace: undefined }, 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI', 'AWS_CONTAINER_CREDENTIALS_FULL_URI', PATH);
   if (place === undefined) return undefined;
   const relative = place.endsWith('RELATIVE_URI') ? environment.read(place, RELATIVE_URI) : undefined;
   const url = relative === undefined ? optional(environment, 'AWS_CONTAINER_CREDENTIALS_FULL_URI', ENDPOINT_URL) : new URL(`http://169.254.170.2${relative}`);
@@ -317,16 +343,17 @@ function containerPlan(reading: Reading): AwsPlan | undefined {
 
 function readVertex(reading: Reading): Cloud | undefined {
   const { environment, row, hasKey, readFile } = reading;
-  const given = vertexRoot(reading);
+  const given = reading.root ?? vertexPlace(reading);
   if (hasKey) {
-    return { credentials: undefined, root: given?.root ?? new URL(row.defaultBaseUrl ?? ''), place: given?.place ?? row.baseUrlVariable, headers: undefined, settings: {} };
+    const place = given ?? { root: new URL(row.defaultBaseUrl ?? ''), place: row.baseUrlVariable };
+    return { ...place, credentials: undefined, headers: undefined, settings: {} };
   }
   const id = required(reading, 'GOOGLE_CLOUD_PROJECT', NAME);
   const location = required(reading, 'GOOGLE_CLOUD_LOCATION', NAME);
   const plan = googlePlan(environment, readFile, row);
   if (id === undefined || location === undefined || plan === undefined) return undefined;
-  const root = given?.root ?? new URL(`https://${vertexHost(location)}`);
-  return { credentials: tokenPlan(plan), root, place: given?.place ?? row.baseUrlVariable, headers: undefined, settings: { project: { id, location } } };
+  const place = given ?? { root: new URL(`https://${vertexHost(location)}`), place: row.baseUrlVariable };
+  return { ...place, credentials: tokenPlan(plan), headers: undefined, settings: { project: { id, location } } };
 }
 
 function vertexHost(location: string): string {
@@ -335,7 +362,7 @@ function vertexHost(location: string): string {
 }
 
 /** The variables of several SDKs for one host. That of Anthropic's has the version in its path. */
-function vertexRoot({ environment, row }: Reading): { readonly root: URL; readonly place: string } | undefined {
+function vertexPlace({ environment, row }: Reading): Place | undefined {
   const set = [row.baseUrlVariable, 'VERTEX_BASE_URL', 'ANTHROPIC_VERTEX_BASE_URL'].filter((variable) => environment.isSet(variable, BASE_URL));
   const found = set.flatMap((place) => {
     const url = environment.read(place, BASE_URL);

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
-import { secretsOf, withSecretsOf } from '../../src/config/secrets.ts';
+import { withReloaded } from '../../src/config/reload.ts';
+import { secretsOf } from '../../src/config/secrets.ts';
 import { loadConfig } from '../../src/config/settings.ts';
 import type { LoadedConfig } from '../../src/config/settings.ts';
 import type { Provider } from '../../src/core/adapter.ts';
@@ -177,7 +178,7 @@ test('the secrets of a cloud are known to be secrets, and swapped with the other
   const [before, after] = [load(variables).config, load({ ...variables, AZURE_CLIENT_SECRET: 'canary-two' }).config];
   assert.ok(before !== undefined && after !== undefined);
   assert.equal(secretsOf(before).get('credentials of azure')?.reveal(), 'canary-one');
-  assert.equal(secretsOf(withSecretsOf(before, after)).get('credentials of azure')?.reveal(), 'canary-two');
+  assert.equal(secretsOf(withReloaded(before, after)).get('credentials of azure')?.reveal(), 'canary-two');
   assert.doesNotMatch(inspect(load(variables), { depth: 12 }), /canary/);
 });
 
