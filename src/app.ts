@@ -28,6 +28,7 @@ import { createServer } from './http/server.ts';
 import { createMetrics } from './metrics.ts';
 import { RoutingState } from './routing/state.ts';
 import { createAuthorizedTransport } from './upstream/authorized.ts';
+import type { Clock } from './upstream/credentials/authorization.ts';
 import { createAuthorizations } from './upstream/credentials/index.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
@@ -51,6 +52,8 @@ export type AppSurroundings = {
   readonly fetch: typeof fetch | undefined;
   /** A file's text, now; throws an error with a `code`. For what configuration names and others renew: tokens. */
   readonly readFile: (path: string) => string;
+  /** By which credentials expire and signatures are dated; this machine's where absent. */
+  readonly clock?: Clock;
   /** How long a page of metrics is used again; a second where absent. */
   readonly metricsPageMs?: number;
   /** Whether chats are refused while the event loop or memory of this process cannot keep up: true where absent. */
@@ -92,7 +95,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const authorizations = createAuthorizations({
     internet: plainTransport,
     readFile: surroundings.readFile,
-    clock: { now: () => performance.now(), wall: Date.now },
+    clock: surroundings.clock ?? { now: () => performance.now(), wall: Date.now },
     onFailure: (provider, failure) => log.warn('the credentials of a provider cannot be had', { provider, kind: failure.kind, error: parts.sentence(failure) }),
   });
   authorizations.replace(config.providers);

@@ -9,6 +9,7 @@ import { loadConfig } from '../src/config/settings.ts';
 import type { CallerRules, Route, Target } from '../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { startSandbox } from '../src/sandbox/index.ts';
+import type { Clock } from '../src/upstream/credentials/authorization.ts';
 import type { Sandbox } from '../src/sandbox/index.ts';
 
 export const TOKEN = 'a-caller-token-for-tests';
@@ -84,9 +85,9 @@ export function routeOf(name: string, ...targets: readonly (string | (Partial<Ta
 export async function startGateway(
   t: { after(close: () => Promise<void>): void },
   environment: Record<string, string> | ((sandbox: Sandbox) => Record<string, string>) = {},
-  { routes = [], callers = {} }: { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>> } = {},
+  { routes = [], callers = {}, clock }: { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>>; readonly clock?: Clock } = {},
 ): Promise<RunningGateway> {
-  const sandbox = await startSandbox({});
+  const sandbox = await startSandbox(clock === undefined ? {} : { now: clock.wall });
   const own = typeof environment === 'function' ? environment(sandbox) : environment;
   const readFile = (): string => {
     throw new Error('no files in this test');
@@ -102,7 +103,7 @@ export async function startGateway(
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
-  const app = createApp(config, { log, version: 'test', fetch: undefined, readFile, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
+  const app = createApp(config, { log, version: 'test', fetch: undefined, readFile, ...(clock === undefined ? {} : { clock }), logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {

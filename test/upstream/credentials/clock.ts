@@ -9,14 +9,13 @@ export const START_MS = Date.UTC(2026, 10, 21, 10, 30);
 /** `isAheadByMs`: what this machine's date is wrong by. */
 export function createFakeClock(): FakeClock {
   let passedMs = 0;
-  return {
+  const clock: FakeClock = {
     isAheadByMs: 0,
     now: () => 5000 + passedMs,
-    wall() {
-      return START_MS + passedMs + this.isAheadByMs;
-    },
+    wall: () => START_MS + passedMs + clock.isAheadByMs,
     pass(ms) {
       passedMs += ms;
     },
   };
+  return clock;
 }
