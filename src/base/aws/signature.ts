@@ -5,7 +5,8 @@
  * only S3 has) and to botocore.
  */
 
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { sha256 } from '../secret.ts';
 import type { Secret } from '../secret.ts';
 
 export type AwsCredentials = {
@@ -79,8 +80,16 @@ function credentialScope({ region, service }: SigningScope, date: string): strin
   return `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
 }
 
+/** The key that a secret comes to for a day, a region and a service: half of what a signature costs. The last of each is kept. */
+const SIGNING_KEYS = new WeakMap<Secret, { readonly of: string; readonly key: Buffer }>();
+
 function signingKey(secret: Secret, { region, service }: SigningScope, day: string): Buffer {
-  return hmac(hmac(hmac(hmac(`AWS4${secret.reveal()}`, day), region), service), 'aws4_request');
+  const of = `${day}/${region}/${service}`;
+  const kept = SIGNING_KEYS.get(secret);
+  if (kept?.of === of) return kept.key;
+  const key = hmac(hmac(hmac(hmac(`AWS4${secret.reveal()}`, day), region), service), 'aws4_request');
+  SIGNING_KEYS.set(secret, { of, key });
+  return key;
 }
 
 /**
@@ -136,8 +145,8 @@ export function amzDate(atMs: number): string {
   return new Date(atMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 }
 
-export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function sha256Hex(text: string): string {
+  return sha256(text).toString('hex');
 }
 
 function hmac(key: string | Buffer, text: string): Buffer {

@@ -31,7 +31,8 @@ export const AZURE_ROW: ProviderRow = {
     const { structuredOutput: said, models } = settings ?? {};
     const chat = createOpenAiAdapter(name, said === undefined ? AZURE : withOutput(AZURE, said), models);
     const responses = createResponsesAdapter(name, { userField: 'user', hasCacheLife: false, models });
-    return createRoutedAdapter(chat, responses, models);
+    // Nothing says that it counts tokens.
+    return { ...createRoutedAdapter(chat, responses, models), counting: undefined };
   },
 };
 

@@ -100,6 +100,14 @@ test('a signature differs with the method, the path, a header, the body, the day
   assert.equal(new Set([signatureOf(request), ...others]).size, others.length + 1);
 });
 
+test('a secret signs for several regions, services and days in turn', () => {
+  const eu = { ...SCOPE, region: 'eu-west-1' };
+  const [first, second] = [signatureOf(get('/a')), signatureOf(get('/a'), eu)];
+  assert.deepEqual([signatureOf(get('/a')), signatureOf(get('/a'), eu)], [first, second]);
+  const tomorrow = signatureHeaders(get('/a'), CREDENTIALS, SCOPE, AT_MS + 86_400_000);
+  assert.deepEqual(tomorrow, signatureHeaders(get('/a'), { ...CREDENTIALS, secretAccessKey: new Secret(CREDENTIALS.secretAccessKey.reveal()) }, SCOPE, AT_MS + 86_400_000));
+});
+
 test('a time is written as signatures have it', () => {
   assert.equal(amzDate(Date.UTC(2026, 10, 21, 10, 30, 0, 999)), '20261121T103000Z');
 });
