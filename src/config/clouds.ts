@@ -9,6 +9,7 @@
 import { parseSharedFiles } from '../base/aws/shared-files.ts';
 import { parseGoogleCredentials } from '../base/google/credential-file.ts';
 import { isLinkLocal } from '../base/link-local.ts';
+import { isLoopback } from '../base/loopback.ts';
 import { CLOUD_NAMES } from '../core/adapter.ts';
 import type { AdapterSettings, CloudName, ProviderRow } from '../core/adapter.ts';
 import type { AwsPlan, CredentialPlan, TokenPlan } from '../core/credential-plan.ts';
@@ -42,8 +43,15 @@ const PROFILE = text('the name of a profile', /^[^\r\n\]]{1,256}$/);
 const WORD = text('a word', /^[\w-]{1,64}$/);
 const RELATIVE_URI = text('a path', /^\/[\x21-\x7e]{0,2048}$/);
 
-/** Where a cloud's own services are. A bare host stands for https. */
-const HOST_URL: SettingType<URL> = { ...BASE_URL, parse: (given) => BASE_URL.parse(/^https?:\/\//i.test(given) ? given : `https://${given}`) };
+/** Where secrets go to be exchanged, so https, unless that is this machine. A bare host stands for https. */
+const EXCHANGE_URL: SettingType<URL> = {
+  ...BASE_URL,
+  expects: 'an https URL without user name, password, query or fragment',
+  parse(given) {
+    const url = BASE_URL.parse(/^https?:\/\//i.test(given) ? given : `https://${given}`);
+    return url?.protocol === 'https:' || (url !== undefined && isLoopback(url.hostname)) ? url : undefined;
+  },
+};
 /** Where a metadata server is. A bare host stands for http. */
 const METADATA_URL: SettingType<URL> = { ...BASE_URL, parse: (given) => BASE_URL.parse(/^https?:\/\//i.test(given) ? given : `http://${given}`) };
 /** May have a query. */
@@ -191,7 +199,7 @@ function entraPlan(reading: Reading): CredentialPlan | undefined {
   if (!hasSecret && !environment.isSet('AZURE_FEDERATED_TOKEN_FILE', PATH)) return tokenPlan(identityPlan(reading));
   const tenantId = required(reading, 'AZURE_TENANT_ID', ID);
   const clientId = required(reading, 'AZURE_CLIENT_ID', ID);
-  const authority = optional(environment, 'AZURE_AUTHORITY_HOST', HOST_URL) ?? new URL('https://login.microsoftonline.com');
+  const authority = optional(environment, 'AZURE_AUTHORITY_HOST', EXCHANGE_URL) ?? new URL('https://login.microsoftonline.com');
   if (tenantId === undefined || clientId === undefined) return undefined;
   const common = { tokenUrl: new URL(`/${tenantId}/oauth2/v2.0/token`, authority), clientId, scope: `${AZURE_RESOURCE}/.default` };
   if (hasSecret) {
@@ -293,7 +301,7 @@ function webIdentityPlan(reading: Reading, region: string): AwsPlan | undefined 
   const tokenFile = environment.read('AWS_WEB_IDENTITY_TOKEN_FILE', PATH);
   const roleArn = required(reading, 'AWS_ROLE_ARN', ARN);
   const sessionName = optional(environment, 'AWS_ROLE_SESSION_NAME', SESSION_NAME) ?? 'chat-completion-gateway';
-  const stsUrl = optional(environment, 'AWS_ENDPOINT_URL_STS', BASE_URL) ?? new URL(`https://sts.${region}.${awsSuffix(region)}/`);
+  const stsUrl = optional(environment, 'AWS_ENDPOINT_URL_STS', EXCHANGE_URL) ?? new URL(`https://sts.${region}.${awsSuffix(region)}/`);
   return tokenFile === undefined || roleArn === undefined ? undefined : { source: 'web identity', stsUrl, roleArn, sessionName, tokenFile };
 }
 

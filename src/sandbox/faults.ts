@@ -231,13 +231,13 @@ function misshapen(good: Reply, { ask }: Exchange): Reply {
 }
 
 function withCrlf(good: Reply, { ask }: Exchange): Reply {
-  if (!ask.isStream) return good;
+  if (!ask.isStream || good.isBinary === true) return good;
   const [first, ...others] = good.pieces.map((piece) => ({ ...piece, bytes: piece.bytes.replaceAll(/\r?\n/g, '\r\n') }));
   return { ...good, pieces: [{ isText: false, bytes: `\uFEFF${first?.bytes ?? ''}` }, ...others] };
 }
 
 function withComments(good: Reply, { ask }: Exchange): Reply {
-  if (!ask.isStream) return good;
+  if (!ask.isStream || good.isBinary === true) return good;
   const respell = (bytes: string): string => `: a comment\nid: 1\nretry: 10\n${bytes.replace('data: ', 'data:')}`;
   return { ...good, pieces: good.pieces.map((piece) => ({ ...piece, bytes: respell(piece.bytes) })) };
 }

@@ -111,8 +111,10 @@ function effortSupport(): Pick<SupportTable, `thinking.effort ${Effort}`> {
 }
 
 function encodeChat(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
+  const path = host.path(request.model, isStream);
+  if (path === undefined) return new Failure('bad_request', 'model: not a model name that can be part of a URL');
   const payload = encodePayload(provider, host, request, isStream);
-  return payload instanceof Failure ? payload : post(host, host.path(request.model, isStream), payload);
+  return payload instanceof Failure ? payload : post(host, path, payload);
 }
 
 function encodeCount(provider: string, host: MessagesHost, path: string, request: ChatRequest): UpstreamCall | Failure {

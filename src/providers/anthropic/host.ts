@@ -5,8 +5,8 @@ import { VERSION_HEADER } from './version.ts';
 export type MessagesHost = {
   /** The model that a name stands for, where the name of a deployment or a profile hides it: rules depend on the model. */
   readonly modelOf: (name: string) => string;
-  /** Of an answer, below the provider's base URL. */
-  readonly path: (model: string, isStream: boolean) => string;
+  /** Of an answer, below the provider's base URL; undefined for a name that no path can have. */
+  readonly path: (model: string, isStream: boolean) => string | undefined;
   /** Of a count of tokens; undefined where it is not counted. */
   readonly countPath: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,4 +36,10 @@ export const MAKER: MessagesHost = {
 export function claudeOf(name: string, models: ReadonlyMap<string, string> | undefined): string {
   const meant = models?.get(name) ?? name;
   return /claude/i.test(meant) ? meant : 'claude-latest';
+}
+
+/** A model's name as one segment of a path, everything encoded that AWS encodes too; undefined for one that cannot be. */
+export function modelSegment(model: string): string | undefined {
+  if (/\p{Surrogate}/u.test(model)) return undefined;
+  return encodeURIComponent(model).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }

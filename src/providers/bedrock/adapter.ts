@@ -14,7 +14,7 @@ import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } 
 import type { Failure } from '../../core/failure.ts';
 import type { ModelNames } from '../../core/model-name.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
-import { claudeOf, MAKER } from '../anthropic/host.ts';
+import { claudeOf, MAKER, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
@@ -78,16 +78,14 @@ function messagesHost(models: ModelNames | undefined): MessagesHost {
 function createInvokeAdapter(name: string, models: ModelNames | undefined): Adapter {
   const host: MessagesHost = {
     ...messagesHost(models),
-    path: (model, isStream) => `/model/${segment(model)}/${isStream ? 'invoke-with-response-stream' : 'invoke'}`,
+    path(model, isStream) {
+      const segment = modelSegment(model);
+      return segment && `/model/${segment}/${isStream ? 'invoke-with-response-stream' : 'invoke'}`;
+    },
     headers: {},
     body: { has: 'version', version: 'bedrock-2023-05-31', hasStream: false },
   };
   return createAnthropicAdapter(name, host);
-}
-
-/** Everything is encoded that AWS encodes before it signs. */
-function segment(model: string): string {
-  return encodeURIComponent(model).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 function withBedrockFailures(name: string, adapter: Adapter): Adapter['decodeFailure'] {

@@ -12,7 +12,7 @@ import type { ModelInfo } from '../../core/chat.ts';
 import { unreadableReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
-import { MAKER } from '../anthropic/host.ts';
+import { MAKER, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
 import { createGeminiAdapter } from '../gemini/adapter.ts';
@@ -54,15 +54,14 @@ function geminiBelow(name: string, prefix: string): Adapter {
 }
 
 function claudeHost(prefix: string): MessagesHost {
-  const path = (model: string, isStream: boolean): string => `${prefix}/publishers/anthropic/models/${segment(model)}:${isStream ? 'streamRawPredict' : 'rawPredict'}`;
+  const path = (model: string, isStream: boolean): string | undefined => {
+    // A revision stands behind an `@` as it is.
+    const segment = modelSegment(model)?.replaceAll('%40', '@');
+    return segment && `${prefix}/publishers/anthropic/models/${segment}:${isStream ? 'streamRawPredict' : 'rawPredict'}`;
+  };
   const body = { has: 'version', version: 'vertex-2023-10-16', hasStream: true } as const;
   // No header: those of the maker's that it does not know are refused.
   return { ...MAKER, path, countPath: undefined, headers: {}, body, fetchesUrls: false, cacheMark: 'block' };
-}
-
-/** A model as one segment of a path, where its revision stands behind an `@` as it is. */
-function segment(model: string): string {
-  return encodeURIComponent(model).replaceAll('%40', '@');
 }
 
 function isClaude(model: string): boolean {
