@@ -3,13 +3,12 @@
 import { Agent, request as sendRequest } from 'node:http';
 import { Readable } from 'node:stream';
 import { createApp } from '../src/app.ts';
-import type { App } from '../src/app.ts';
+import type { App, AppSurroundings } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
 import { loadConfig } from '../src/config/settings.ts';
 import type { CallerRules, Route, Target } from '../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { startSandbox } from '../src/sandbox/index.ts';
-import type { Clock } from '../src/upstream/credentials/authorization.ts';
 import type { Sandbox } from '../src/sandbox/index.ts';
 
 export const TOKEN = 'a-caller-token-for-tests';
@@ -81,13 +80,16 @@ export function routeOf(name: string, ...targets: readonly (string | (Partial<Ta
   return { name, targets: targets.map((target) => (typeof target === 'string' ? targetOf(target) : { ...usual, ...target })), isSpread: false, hedgeAfterMs: undefined };
 }
 
-/** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
+/** Routes, and callers' rules by label. */
+type Ruled = { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>> };
+
+/** Starts sandbox and gateway; `environment` adds to or replaces the settings above, `surroundings` what the app is given besides. */
 export async function startGateway(
   t: { after(close: () => Promise<void>): void },
   environment: Record<string, string> | ((sandbox: Sandbox) => Record<string, string>) = {},
-  { routes = [], callers = {}, clock }: { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>>; readonly clock?: Clock } = {},
+  { routes = [], callers = {}, ...surroundings }: Partial<AppSurroundings> & Ruled = {},
 ): Promise<RunningGateway> {
-  const sandbox = await startSandbox(clock === undefined ? {} : { now: clock.wall });
+  const sandbox = await startSandbox(surroundings.clock === undefined ? {} : { now: surroundings.clock.wall });
   const own = typeof environment === 'function' ? environment(sandbox) : environment;
   const readFile = (): string => {
     throw new Error('no files in this test');
@@ -103,7 +105,9 @@ export async function startGateway(
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
-  const app = createApp(config, { log, version: 'test', fetch: undefined, readFile, ...(clock === undefined ? {} : { clock }), logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
+  const app = createApp(config, {
+    log, version: 'test', fetch: undefined, readFile, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false, ...surroundings,
+  });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {

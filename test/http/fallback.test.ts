@@ -218,6 +218,46 @@ test('a request goes on by the route it began with when that is changed, the nex
   assert.equal((await gateway.chat({ ...hello, model: 'ailing' })).body.provider, 'anthropic');
 });
 
+test('with several keys and no route an answer says only how many calls it took, and none where one was enough', async (t) => {
+  const gateway = await startGateway(t, { OPENAI_API_KEY: '', OPENAI_API_KEYS: 'one-key,another-key' });
+  let limited: string | undefined;
+  gateway.sandbox.reply('limited', ({ headers: { authorization } }) => ((limited ??= String(authorization)) === authorization ? { status: 429 } : undefined));
+  const request = { provider: 'openai', model: 'limited', messages: [user('Hello')] };
+  const shown = async (): Promise<(string | null)[]> => {
+    const response = await gateway.post('/v1/chat', request);
+    await response.text();
+    return [String(response.status), ...['route', 'target', 'attempts', 'fallback'].map((name) => header(response, name))];
+  };
+  assert.deepEqual(await shown(), ['200', null, null, '2', null]);
+  assert.deepEqual([lastLine(gateway)['tried'], typeof lastLine(gateway)['key']], ['openai/limited:rate_limit openai/limited:success', 'number']);
+  assert.deepEqual(await shown(), ['200', null, null, null, null]);
+});
+
+test('the requests of one conversation are sent with one key, in every format, and conversations share the keys', async (t) => {
+  const gateway = await startGateway(t, { OPENAI_API_KEY: '', OPENAI_API_KEYS: 'one-key,another-key', GATEWAY_DEFAULT_PROVIDER: 'openai' });
+  const more = [{ role: 'assistant', content: 'Hi.' }, { role: 'user', content: 'More' }];
+  const turns: Readonly<Record<string, (text: string, later: boolean) => object>> = {
+    '/v1/chat': (text, later) => ({ model: 'fake-chat', messages: [user(text), ...(later ? [{ role: 'assistant', text: 'Hi.' }, user('More')] : [])] }),
+    '/v1/chat/completions': (text, later) => ({ model: 'fake-chat', messages: [{ role: 'user', content: text }, ...(later ? more : [])] }),
+    '/v1/responses': (text, later) => ({ model: 'fake-chat', input: later ? [{ role: 'user', content: text }, ...more] : text }),
+    '/v1/messages': (text, later) => ({ model: 'openai/fake-chat', max_tokens: 50, messages: [{ role: 'user', content: text }, ...(later ? more : [])] }),
+  };
+  for (const [path, bodyOf] of Object.entries(turns)) {
+    const used = new Set<unknown>();
+    for (let conversation = 0; conversation < 12; conversation += 1) {
+      const keys = [];
+      for (const isLater of [false, true]) {
+        const response = await gateway.post(path, bodyOf(`Hello, this is number ${conversation}.`, isLater));
+        assert.equal(response.status, 200, await response.text());
+        keys.push(gateway.sandbox.calls.at(-1)?.headers.authorization);
+      }
+      assert.equal(keys[0], keys[1], path);
+      used.add(keys[0]);
+    }
+    assert.equal(used.size, 2, path);
+  }
+});
+
 test('a failure of a route is told to pages of other origins with all its headers', async (t) => {
   const origin = 'https://app.example';
   const gateway = await startGateway(t, { GATEWAY_ALLOWED_ORIGINS: origin }, { routes: [routeOf('smart', 'anthropic/fake-status-500', 'openai/fake-chat')] });
