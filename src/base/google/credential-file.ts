@@ -13,6 +13,7 @@ import { Secret } from '../secret.ts';
 
 /** Nobody's is a tenth as long. */
 const FILE_CHARS_MAX = 256 * 1024;
+const KEY_BITS_MIN = 2048;
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 
 /** Where the token that is exchanged comes from: a file, or a URL with the headers that it wants. */
@@ -63,14 +64,16 @@ function serviceAccount(json: unknown): GoogleCredentials | string {
   if (email === undefined || pem === undefined) return 'has no client_email with a private_key';
   if (tokenUrl === undefined) return BAD_TOKEN_URL;
   const key = privateKeyFrom(pem);
-  if (key === undefined) return 'has a private_key that is no RSA key in PEM';
+  if (key === undefined) return `has a private_key that is no RSA key of at least ${KEY_BITS_MIN} bits in PEM`;
   return { type: 'service_account', email, keyId: textField(json, 'private_key_id'), key, tokenUrl };
 }
 
 function privateKeyFrom(pem: string): KeyObject | undefined {
   try {
     const key = createPrivateKey(pem);
-    return key.asymmetricKeyType === 'rsa' ? key : undefined;
+    const { modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+    // A key that is too short for the digest would throw where it signs.
+    return key.asymmetricKeyType === 'rsa' && modulusLength >= KEY_BITS_MIN ? key : undefined;
   } catch {
     return undefined;
   }

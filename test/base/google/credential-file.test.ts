@@ -64,12 +64,14 @@ test('parseGoogleCredentials reads a workload identity with its token in a file 
 
 test('parseGoogleCredentials says what is wrong without quoting the file', () => {
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const short = generateKeyPairSync('rsa', { modulusLength: 512 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const cases: readonly (readonly [unknown, string])[] = [
+    [{ ...SERVICE_ACCOUNT, private_key: short }, 'has a private_key that is no RSA key of at least 2048 bits in PEM'],
     ['nothing', 'is no JSON object of at most 256 KiB'],
     [{ type: 'gdch_service_account' }, 'has a type that is not supported; service_account, authorized_user and external_account are'],
     [{ ...SERVICE_ACCOUNT, client_email: undefined }, 'has no client_email with a private_key'],
-    [{ ...SERVICE_ACCOUNT, private_key: 'secret' }, 'has a private_key that is no RSA key in PEM'],
-    [{ ...SERVICE_ACCOUNT, private_key: ec }, 'has a private_key that is no RSA key in PEM'],
+    [{ ...SERVICE_ACCOUNT, private_key: 'secret' }, 'has a private_key that is no RSA key of at least 2048 bits in PEM'],
+    [{ ...SERVICE_ACCOUNT, private_key: ec }, 'has a private_key that is no RSA key of at least 2048 bits in PEM'],
     [{ ...SERVICE_ACCOUNT, token_uri: 'http://oauth2.example.com/token' }, 'has a token_uri that is no URL by https'],
     [{ ...USER, token_uri: 'ftp://x' }, 'has a token_uri that is no URL by https'],
     [{ ...USER, refresh_token: '' }, 'has no client_id, client_secret and refresh_token'],
