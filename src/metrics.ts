@@ -63,13 +63,14 @@ const CHAT_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name'];
  * Why a chat failed: the failure's kind, or how the exchange ended before it could, or `limited` where its caller may not have
  * more, or `gateway` where the failure is the gateway's own doing. Empty = it did not fail.
  */
-type ErrorType = FailureKind | 'caller_gone' | 'caller_stalled' | 'deadline' | 'shutdown' | 'limited' | 'gateway' | '';
+type ErrorType = FailureKind | 'caller_gone' | 'caller_stalled' | 'deadline' | 'shutdown' | 'outpaced' | 'limited' | 'gateway' | '';
 
 const ENDED_AS: Readonly<Record<ScopeEnd, ErrorType>> = {
   'caller-gone': 'caller_gone',
   'caller-stalled': 'caller_stalled',
   deadline: 'deadline',
   shutdown: 'shutdown',
+  outpaced: 'outpaced',
 };
 
 /** A caller that hung up or a limit of ours is not the provider's failure, whatever failure it led to. */

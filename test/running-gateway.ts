@@ -12,6 +12,7 @@ import { startSandbox } from '../src/sandbox/index.ts';
 import type { Sandbox } from '../src/sandbox/index.ts';
 
 export const TOKEN = 'a-caller-token-for-tests';
+const ROUTING_FILE = '/routing.json';
 export const PROVIDER_KEY = 'sk-provider-key-canary-0123456789';
 
 export type RunningGateway = {
@@ -81,20 +82,21 @@ export function routeOf(name: string, ...targets: readonly (string | (Partial<Ta
 }
 
 /** Routes, and callers' rules by label. */
-type Ruled = { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>> };
+type Ruled = { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>>; readonly routingFile?: (sandbox: Sandbox) => object };
 
 /** Starts sandbox and gateway; `environment` adds to or replaces the settings above, `surroundings` what the app is given besides. */
 export async function startGateway(
   t: { after(close: () => Promise<void>): void },
   environment: Record<string, string> | ((sandbox: Sandbox) => Record<string, string>) = {},
-  { routes = [], callers = {}, ...surroundings }: Partial<AppSurroundings> & Ruled = {},
+  { routes = [], callers = {}, routingFile, ...surroundings }: Partial<AppSurroundings> & Ruled = {},
 ): Promise<RunningGateway> {
   const sandbox = await startSandbox(surroundings.clock === undefined ? {} : { now: surroundings.clock.wall });
   const own = typeof environment === 'function' ? environment(sandbox) : environment;
-  const readFile = (): string => {
-    throw new Error('no files in this test');
+  const readFile = (path: string): string => {
+    if (routingFile === undefined || path !== ROUTING_FILE) throw new Error('no files in this test');
+    return JSON.stringify(routingFile(sandbox));
   };
-  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...own }, PROVIDER_ROWS, compatRow, readFile);
+  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...(routingFile && { GATEWAY_ROUTING_FILE: ROUTING_FILE }), ...own }, PROVIDER_ROWS, compatRow, readFile);
   if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
   const routing = { ...loaded.config.routing, routes: new Map(routes.map((route) => [route.name, route])), callers: new Map(Object.entries(callers)) };
   const config = routes.length + Object.keys(callers).length === 0 ? loaded.config : { ...loaded.config, routing };

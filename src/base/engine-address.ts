@@ -1,4 +1,4 @@
-/** A Redis or Valkey as URLs name it, e.g. `rediss://user:password@redis.example.com:6379/0`. */
+/** A Redis or Valkey as URLs name it: `rediss://user:password@redis.example.com:6379/0`. */
 
 import { hostnameOf } from './proxy-address.ts';
 import { Secret } from './secret.ts';

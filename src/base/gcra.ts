@@ -42,7 +42,7 @@ export function moved(tatMs: number, { limit, periodMs }: Rate, amount: number, 
 /** How much could be taken at once, in whole units; 0 also while there is a debt. */
 export function remaining(tatMs: number, { limit, periodMs }: Rate, nowMs: number): number {
   const freeMs = nowMs + periodMs - Math.max(tatMs, nowMs) + ROUNDING_MS;
-  return Math.max(0, Math.floor((freeMs * limit) / periodMs));
+  return Math.min(limit, Math.max(0, Math.floor((freeMs * limit) / periodMs)));
 }
 
 /** How long until the bucket is full. */

@@ -10,6 +10,8 @@ import { connect as connectPlain, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import type { EngineAddress } from '../base/engine-address.ts';
+import { Health } from '../base/health.ts';
+import type { AskedAs, HealthRules } from '../base/health.ts';
 import { encodeCommand, RespDecoder, RespError } from '../base/resp.ts';
 import type { RespReply } from '../base/resp.ts';
 import type { Script } from './engine-scripts.ts';
@@ -24,7 +26,8 @@ export type EngineTimings = {
   readonly outMsMax: number;
 };
 
-export const ENGINE_TIMINGS: EngineTimings = { answerMs: 50, connectMs: 1000, outMs: 1000, outMsMax: 30_000 };
+/** Times out are spread by a fifth to either side: the longest is 30 s. */
+export const ENGINE_TIMINGS: EngineTimings = { answerMs: 50, connectMs: 1000, outMs: 1000, outMsMax: 25_000 };
 
 /** What went wrong: of a closed set, for a metric. */
 export type EngineCause = 'auth' | 'connection' | 'full' | 'loading' | 'moved' | 'out_of_memory' | 'other' | 'protocol' | 'read_only' | 'timeout';
@@ -64,9 +67,8 @@ type Pending = {
 const PENDING_MAX = 4096;
 /** Scripts return a few numbers. */
 const REPLY_BOUNDS = { stringBytesMax: 1024, valuesMax: 32 };
-const FAILURES_MAX = 3;
-/** After so long without a time out, the next one is short again. */
-const FORGIVEN_AFTER_MS = 60_000;
+/** Three failures in a row, of which a decision makes none; after a good probe, one. */
+const HEALTH: Omit<HealthRules, 'outMs' | 'outMsMax'> = { failurePoints: 1, successPoints: 3, outAt: 3, inAt: 2, calmMs: 60_000 };
 /** A connection that lasted so long and was then closed was idle, rather than failed like the one before it. */
 const STABLE_AFTER_MS = 10_000;
 /** Tells a middlebox, and the kernel, that the connection is alive. */
@@ -95,13 +97,10 @@ export class EngineConnection {
   #socket: Socket | undefined;
   #isReady = false;
   #readyAtMs = 0;
-  #isOut = false;
   #isClosed = false;
-  /** In a row. Only a decision of a ready connection ends the row. */
-  #failures = 0;
-  /** Times out that grew from one another. */
-  #outs = 0;
-  #backAtMs = -Infinity;
+  readonly #health: Health;
+  /** How this connection came to be. */
+  #asked: AskedAs = 'in';
   /** In the order of their commands. */
   readonly #pending: Pending[] = [];
   /** Commands that go out together at the end of this turn of the event loop: one system call for all. */
@@ -125,6 +124,7 @@ export class EngineConnection {
     this.#timings = timings;
     this.#now = now;
     this.#ca = ca;
+    this.#health = new Health({ ...HEALTH, outMs: timings.outMs, outMsMax: timings.outMsMax }, { now, random: Math.random });
     this.#connect();
   }
 
@@ -205,6 +205,7 @@ export class EngineConnection {
   }
 
   #connect(): void {
+    this.#asked = this.#health.ask();
     const { isTls, hostname, port } = this.#address;
     const decoder = new RespDecoder((reply) => {
       if (this.#socket === socket) this.#answered(reply);
@@ -250,11 +251,12 @@ export class EngineConnection {
   }
 
   #ready(): void {
-    const wasOut = this.#isOut;
     this.#isReady = true;
-    this.#isOut = false;
     this.#readyAtMs = this.#now();
-    if (wasOut) this.#backAtMs = this.#readyAtMs;
+    const wasOut = this.#asked === 'probe';
+    // A probe proves that it may be asked, not that it decides.
+    if (wasOut) this.#health.succeeded(this.#asked);
+    this.#endProbe();
     this.#listeners.onReady(wasOut);
   }
 
@@ -270,14 +272,14 @@ export class EngineConnection {
     pending.onAnswer(reply);
     if (!wasReady) return;
     if (reply instanceof RespError) this.#countRefusal(reply);
-    else if (pending.isProof) this.#failures = 0;
+    else if (pending.isProof) this.#health.succeeded('in');
   }
 
   /** An error that a good connection answered with. It stays: an engine that loads its data, or is full, may answer the next one. */
   #countRefusal(error: RespError): void {
-    if (this.#failures + 1 >= FAILURES_MAX) return this.#failBy(error);
-    this.#failures += 1;
-    this.#listeners.onFailure(failureFrom(error));
+    const failure = failureFrom(error);
+    if (this.#health.failed('in')) this.#leave(failure, true);
+    else this.#listeners.onFailure(failure);
   }
 
   #failBy(error: RespError): void {
@@ -288,31 +290,38 @@ export class EngineConnection {
   /** The engine closed the connection, or the way to it did. */
   #lose(code: string | undefined): void {
     const isIdle = this.#isReady && this.#pending.length === 0 && this.#now() - this.#readyAtMs >= STABLE_AFTER_MS;
-    if (isIdle) this.#failures = 0;
+    if (isIdle) this.#health.succeeded('in');
     this.#fail('connection', code);
   }
 
-  /** The connection is no good. Another is made, at once or after the time out. */
+  /** The connection is no good. */
   #fail(cause: EngineCause, code: string | undefined): void {
-    const failure = { cause, code };
+    const wasOut = this.#health.isOut;
+    this.#health.failed(this.#asked);
+    this.#endProbe();
+    this.#leave({ cause, code }, !wasOut && this.#health.isOut);
+  }
+
+  #endProbe(): void {
+    this.#health.done(this.#asked);
+    this.#asked = 'in';
+  }
+
+  /** Another connection is made, at once or after the time out. */
+  #leave(failure: EngineFailure, wentOut: boolean): void {
     const unanswered = this.#drop();
-    this.#failures += 1;
     this.#listeners.onFailure(failure);
-    if (this.#failures < FAILURES_MAX && !this.#isOut) this.#connect();
-    else this.#goOut(failure);
+    if (wentOut) this.#listeners.onOut(failure);
+    this.#reconnect();
     for (const { onAnswer } of unanswered) onAnswer(undefined);
   }
 
-  #goOut(failure: EngineFailure): void {
-    const { outMs, outMsMax } = this.#timings;
-    if (!this.#isOut && this.#now() - this.#backAtMs >= FORGIVEN_AFTER_MS) this.#outs = 0;
-    // Not all replicas at one moment.
-    const waitMs = Math.min(outMs * 2 ** this.#outs, outMsMax) * (0.8 + 0.2 * Math.random());
-    this.#outs = Math.min(this.#outs + 1, 16);
-    this.#connectTimer = setTimeout(() => this.#connect(), waitMs).unref();
-    if (this.#isOut) return;
-    this.#isOut = true;
-    this.#listeners.onOut(failure);
+  #reconnect(): void {
+    if (this.#isClosed) return;
+    const { state, leftMs } = this.#health;
+    if (state !== 'out') this.#connect();
+    // Timers may be early by a part of a millisecond.
+    else this.#connectTimer = setTimeout(() => this.#reconnect(), leftMs + 1).unref();
   }
 
   /** Forgets the connection; returns whom nobody will answer. */

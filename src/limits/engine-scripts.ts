@@ -10,8 +10,8 @@
 import { createHash } from 'node:crypto';
 import { remaining } from '../base/gcra.ts';
 import type { RespReply } from '../base/resp.ts';
-import type { CallerLimits } from '../core/route.ts';
-import { BUCKET_KINDS } from './account.ts';
+import type { CallerLimits, LimitName } from '../core/route.ts';
+import { BUCKET_KINDS, bucketsOf } from './account.ts';
 import type { Charge, Decision, Standing, Standings } from './store.ts';
 
 /** A script and the digest by which an engine remembers it. */
@@ -34,8 +34,8 @@ local now = time[1] * 1000 + time[2] / 1000
 `;
 
 /**
- * In the order of BUCKET_KINDS. Of each the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own `%.14g`
- * would lose 0.1 ms a step.
+ * In the order of BUCKET_KINDS. Of each the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own
+ * `%.14g` would lose 0.1 ms a step.
  */
 const BUCKETS_HEAD = `local names, stored = {'r', 'm', 'd'}, redis.call('HMGET', KEYS[1], 'r', 'm', 'd')
 local times, longest = {}, 1000
@@ -134,8 +134,13 @@ export function renewWords(caller: string, leases: readonly string[]): readonly 
 }
 
 function bucketWords(caller: string, limits: CallerLimits, requests: number, tokens: number): string[] {
-  const words = ['2', `gw:{${caller}}`, placesKey(caller)];
-  for (const { field, of, periodMs } of BUCKET_KINDS) words.push(String(limits[field] ?? 0), String(periodMs), String(of === 'requests' ? requests : tokens));
+  const words = ['2', `gw:{${caller}}`, placesKey(caller), '0', '0', '0', '0', '0', '0', '0', '0', '0'];
+  for (const { index, limit, periodMs, of } of bucketsOf(limits)) {
+    const at = 3 + index * 3;
+    words[at] = String(limit);
+    words[at + 1] = String(periodMs);
+    words[at + 2] = String(of === 'requests' ? requests : tokens);
+  }
   return words;
 }
 
@@ -149,15 +154,13 @@ export function decisionFrom(reply: RespReply | undefined, limits: CallerLimits)
   const [which, waitMs, ...backlogs] = numbersFrom(reply);
   if (which === undefined || waitMs === undefined || backlogs.length !== BUCKET_KINDS.length) return undefined;
   const standings: Partial<Record<keyof Standings, Standing>> = {};
-  for (let index = 0; index < BUCKET_KINDS.length; index += 1) {
-    const bucket = BUCKET_KINDS[index];
-    const limit = bucket === undefined ? undefined : limits[bucket.field];
-    if (bucket === undefined || limit === undefined) continue;
-    const resetMs = (backlogs[index] ?? 0) / 1000;
-    standings[bucket.name] = { remaining: remaining(resetMs, { limit, periodMs: bucket.periodMs }, 0), resetMs };
+  let refusedBy: LimitName | undefined = which === PLACES ? 'concurrent' : undefined;
+  for (const bucket of bucketsOf(limits)) {
+    const resetMs = (backlogs[bucket.index] ?? 0) / 1000;
+    standings[bucket.name] = { remaining: remaining(resetMs, bucket, 0), resetMs };
+    if (which === bucket.index + 1) refusedBy = bucket.name;
   }
   if (which === 0) return { refusedBy: undefined, standings };
-  const refusedBy = which === PLACES ? 'concurrent' : BUCKET_KINDS[which - 1]?.name;
   return refusedBy === undefined ? undefined : { refusedBy, waitMs, standings };
 }
 

@@ -62,8 +62,9 @@ test('what the own buckets refused of what the engine admitted is not settled wi
 
 const ANSWERS: readonly (readonly [what: string, reply: RespReply | undefined, refusedBy: string | undefined])[] = [
   ['the first limit', [1, 1, 0, 0, 0], 'requests_per_minute'],
-  ['the third limit', [3, 1, 0, 0, 0], 'tokens_per_day'],
+  ['the second limit', [2, 1, 0, 0, 0], 'tokens_per_minute'],
   ['the places', [4, 1000, 0, 0, 0], 'concurrent'],
+  ['a limit that the caller has not', [3, 1, 0, 0, 0], 'none'],
   ['a limit that there is not', [5, 1, 0, 0, 0], 'none'],
   ['a negative one', [-1, 1, 0, 0, 0], 'none'],
   ['too few numbers', [0, 0, 0, 0], 'none'],
