@@ -37,6 +37,9 @@ import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { RoutingState } from './routing/state.ts';
 import type { Transition } from './routing/transition.ts';
+import { createAuthorizedTransport } from './upstream/authorized.ts';
+import type { Clock } from './upstream/credentials/authorization.ts';
+import { createAuthorizations } from './upstream/credentials/index.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
 import { proxyFor } from './upstream/proxy.ts';
@@ -57,6 +60,10 @@ export type AppSurroundings = {
   readonly logLinesDropped: () => number;
   /** Instead of the transport that the configuration names: an own `fetch`, or a mock. */
   readonly fetch: typeof fetch | undefined;
+  /** A file's text, now; throws an error with a `code`. For what configuration names and others renew: tokens. */
+  readonly readFile: (path: string) => string;
+  /** By which credentials expire and signatures are dated; this machine's where absent. */
+  readonly clock?: Clock;
   /** How long a page of metrics is used again; a second where absent. */
   readonly metricsPageMs?: number;
   /** Whether chats are refused while the event loop or memory of this process cannot keep up: true where absent. */
@@ -101,7 +108,7 @@ export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
 
 export function createApp(config: Config, surroundings: AppSurroundings): App {
   const { log } = surroundings;
-  const transport: Transport =
+  const plainTransport: Transport =
     surroundings.fetch !== undefined || config.transport === 'fetch'
       ? createFetchTransport(surroundings.fetch)
       : createHttpTransport({
@@ -110,6 +117,14 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
           // Each caller's connection has one exchange, and that one socket at a time.
           socketsMax: config.connectionsMax,
         });
+  const authorizations = createAuthorizations({
+    internet: plainTransport,
+    readFile: surroundings.readFile,
+    clock: surroundings.clock ?? { now: () => performance.now(), wall: Date.now },
+    onFailure: (provider, failure) => log.warn('the credentials of a provider cannot be had', { provider, kind: failure.kind, error: parts.sentence(failure) }),
+  });
+  authorizations.replace(config.providers);
+  const transport = createAuthorizedTransport(plainTransport, authorizations.of);
   const metrics = createMetrics({
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
@@ -195,6 +210,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   function reload(next: Config): Reloaded {
     const before = parts.config;
     parts = partsFrom(withReloaded(before, next));
+    authorizations.replace(parts.config.providers);
     if (next.tls !== undefined) server.swapCertificate(next.tls);
     return { swapped: changesBetween(before, parts.config), needsRestart: changesLeft(before, next) };
   }
@@ -227,6 +243,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     server.server.close();
     server.server.closeAllConnections();
     transport.close();
+    authorizations.close();
     limits.close();
   }
 

@@ -35,6 +35,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     logLinesDropped: linesLost,
     // Asked for by the type of the built-in one; what comes back is read as a Response.
     fetch: options.fetch as typeof fetch | undefined,
+    readFile: readText,
     authenticate: authenticate && ((request: IncomingMessage) => authenticate.call(options, request)),
   });
   const close = (): Promise<void> => app.stop();

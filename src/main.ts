@@ -55,6 +55,7 @@ async function run(words: readonly string[]): Promise<void> {
   const { runCommand } = await import('./operate/commands.ts');
   const outcome = await runCommand(words, {
     load,
+    readFile: readText,
     print: (text) => process.stdout.write(text),
     complain: (line) => process.stderr.write(`${line}\n`),
   });
@@ -67,7 +68,7 @@ type Loaded = LoadedConfig & { readonly files: Files };
 
 function load(): Loaded {
   const files: Record<string, string> = {};
-  const loaded = loadConfig(process.env, PROVIDER_ROWS, compatRow, (path) => (files[path] = readFileSync(path, 'utf8')));
+  const loaded = loadConfig(process.env, PROVIDER_ROWS, compatRow, (path) => (files[path] = readText(path)));
   return { ...loaded, files };
 }
 
@@ -79,6 +80,10 @@ function loadFrom(files: Files): LoadedConfig {
     if (text === undefined) throw new Error('the primary had no such file');
     return text;
   });
+}
+
+function readText(path: string): string {
+  return readFileSync(path, 'utf8');
 }
 
 /** Validates, says so, and prints the routing as it was understood; an unknown variable counts as a problem here. */
@@ -151,7 +156,7 @@ function openLog({ logLevel, logFormat, workers }: Config, worker?: number): { r
 }
 
 function surroundings(log: Log, writer: LineWriter): AppSurroundings {
-  return { log, version: VERSION, fetch: undefined, logLinesDropped: () => writer.dropped };
+  return { log, version: VERSION, fetch: undefined, readFile: readText, logLinesDropped: () => writer.dropped };
 }
 
 async function createPrimary(config: Config, files: Files, log: Log, writer: LineWriter): Promise<Serving> {

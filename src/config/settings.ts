@@ -15,6 +15,7 @@ import { Secret } from '../base/secret.ts';
 import type { Provider, ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import type { Routing } from '../core/route.ts';
+import { CLOUDS } from './clouds.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, WORKERS, count, quoted, size, someOf, word } from './environment.ts';
@@ -62,6 +63,8 @@ export const SETTINGS = [
     meaning: 'Several keys of one account at that host, instead.' },
   { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
     meaning: 'What that host holds answers to when asked: a JSON schema (and calls to the parameters of strict tools), any JSON, nothing. What it does not is `unsupported`.' },
+  { variable: 'GATEWAY_CLOUDS', field: 'clouds', type: someOf(...CLOUDS), default: 'none',
+    meaning: 'Clouds that are called by other credentials than keys: roles, identities, files of accounts. Such variables lie about on many machines, so nothing is registered by them alone.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
     meaning: 'A whole answer that is not streamed, or a model list, retries and waits included.' },
   { variable: 'GATEWAY_CONNECT_TIMEOUT', field: 'connectTimeoutMs', type: DURATION, default: '10s',
@@ -164,6 +167,7 @@ type Ingredient =
   | 'authToken'
   | 'authTokens'
   | 'defaultProvider'
+  | 'clouds'
   | 'compatName'
   | 'openAiApi'
   | 'routes'
@@ -230,7 +234,7 @@ export function loadConfig(
   const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? []);
   const routingFile = settings.routingFile === undefined ? undefined : readRoutingFile(environment, 'GATEWAY_ROUTING_FILE', settings.routingFile);
   const known = [...rows, compatRow(settings.compatName)];
-  const registered = readProviders(environment, known, compatRow, routingFile, { openAiApi: settings.openAiApi });
+  const registered = readProviders(environment, known, compatRow, routingFile, { openAiApi: settings.openAiApi }, { listed: settings.clouds, readFile });
   const labels = callers.map(({ label }) => label);
   const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
   const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
@@ -260,7 +264,7 @@ export type Parties = Omit<Registered, 'origins'> & {
 /** What the settings come to, once they were read; what is wrong or odd only in combination is among the source's problems. */
 export function configFrom(source: Source, settings: Settings, parties: Parties, readFile: (path: string) => string): Config {
   const {
-    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy,
+    authToken, authTokens, clouds, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy,
     routes, callerLimits, routingFile: _, ...fields
   } = settings;
   const { callers, providers, routingFile } = parties;
