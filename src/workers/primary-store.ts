@@ -1,23 +1,28 @@
 /**
  * Limits as a worker has them: the primary decides, for all workers together.
  *
- * Where it does not answer in time, the worker's own buckets decide. They are charged all the time, so that they know what
- * this worker let in; together the workers then let in as many times the limit as there are of them, at most.
+ * A primary that is slow is waited for, because a worker that decides alone lets in too many. Only where it is gone, or says
+ * nothing for a second, the worker's own buckets do. These are charged with what the primary admits, so that they know what this
+ * worker let in; together the workers then let in as many times the limit as there are of them, at most.
  */
 
 import type { Log } from '../base/log.ts';
 import type { Charge, Decision, LimitStore } from '../limits/store.ts';
 import type { ToPrimary } from './messages.ts';
 
-/** An answer takes a twentieth of a millisecond, on a busy machine a few. */
-const ANSWER_MS_MAX = 50;
+/** An answer takes a twentieth of a millisecond; on a machine with far too much to do, some tenths of a second. */
+const ANSWER_MS_MAX = 1000;
 /** Unanswered questions; beyond, the worker decides alone. */
 const ASKED_MAX = 4096;
 
-type Question = { readonly charge: Charge; readonly answer: (decision: Decision) => void };
+type Question = {
+  readonly charge: Charge;
+  /** With undefined, there is no answer. */
+  readonly answer: (decision: Decision | undefined) => void;
+};
 
 export class PrimaryStore implements LimitStore {
-  readonly #send: (message: ToPrimary) => void;
+  readonly #send: (message: ToPrimary) => boolean;
   readonly #own: LimitStore;
   readonly #log: Log;
   readonly #answerMsMax: number;
@@ -29,7 +34,8 @@ export class PrimaryStore implements LimitStore {
   /** Whether a question was not answered in time. Nothing more is asked until that answer comes: the channel loses none. */
   #isSilent = false;
 
-  constructor(send: (message: ToPrimary) => void, own: LimitStore, log: Log, answerMsMax = ANSWER_MS_MAX) {
+  /** `send` returns false where nobody is there to hear it. */
+  constructor(send: (message: ToPrimary) => boolean, own: LimitStore, log: Log, answerMsMax = ANSWER_MS_MAX) {
     this.#answerMsMax = answerMsMax;
     this.#send = send;
     this.#own = own;
@@ -37,13 +43,18 @@ export class PrimaryStore implements LimitStore {
   }
 
   async take(charge: Charge): Promise<Decision> {
-    const own = await this.#own.take(charge);
-    if (own.refusedBy === undefined) this.#atOwn.add(charge.lease);
-    if (this.#isSilent || this.#asked.size >= ASKED_MAX) return own;
-    const decision = await this.#ask(charge);
-    if (decision === undefined) return own;
-    if (decision.refusedBy !== undefined) this.#giveBackOwn(charge);
-    return decision;
+    if (this.#isSilent || this.#asked.size >= ASKED_MAX) return this.#takeOwn(charge);
+    const id = (this.#lastId += 1);
+    const decision = await this.#ask(id, charge);
+    if (decision?.refusedBy !== undefined) return decision;
+    const own = await this.#takeOwn(charge);
+    if (decision !== undefined) return decision;
+    if (own.refusedBy === undefined) return own;
+    // Let in by nobody: what the primary may have taken all the same is given back once it says so.
+    const giveBack = (): void => this.settle(charge, -charge.tokens);
+    if (this.#asked.has(id)) this.#asked.set(id, { charge, answer: giveBack });
+    else giveBack();
+    return own;
   }
 
   settle(charge: Charge, tokensMore: number): void {
@@ -52,7 +63,7 @@ export class PrimaryStore implements LimitStore {
   }
 
   close(): void {
-    this.#asked.clear();
+    this.gone();
     this.#own.close();
   }
 
@@ -67,30 +78,42 @@ export class PrimaryStore implements LimitStore {
     question.answer(decision);
   }
 
-  /** Undefined where the answer takes too long. */
-  #ask(charge: Charge): Promise<Decision | undefined> {
-    const id = (this.#lastId += 1);
-    this.#atPrimary.add(charge.lease);
-    this.#send({ type: 'take', id, charge });
+  /** The primary is gone, and answers nobody any more. */
+  gone(): void {
+    this.#isSilent = true;
+    const questions = [...this.#asked.values()];
+    this.#asked.clear();
+    for (const { answer } of questions) answer(undefined);
+  }
+
+  async #takeOwn(charge: Charge): Promise<Decision> {
+    const own = await this.#own.take(charge);
+    if (own.refusedBy === undefined) this.#atOwn.add(charge.lease);
+    return own;
+  }
+
+  /** Undefined where there is no answer, or it takes too long. */
+  #ask(id: number, charge: Charge): Promise<Decision | undefined> {
     return new Promise((resolve) => {
-      const limit = setTimeout(() => {
-        if (!this.#isSilent) this.#log.warn('limits: the primary does not answer, this worker decides alone');
-        this.#isSilent = true;
-        // Let in by nobody: what the primary may have taken all the same is given back once it says so.
-        if (!this.#atOwn.has(charge.lease)) this.#asked.set(id, { charge, answer: () => this.settle(charge, -charge.tokens) });
-        resolve(undefined);
-      }, this.#answerMsMax);
-      this.#asked.set(id, {
-        charge,
-        answer: (decision) => {
-          clearTimeout(limit);
-          resolve(decision);
-        },
-      });
+      // A process that was held up finds its timers before what has come meanwhile: that is read first.
+      const limit = setTimeout(() => setImmediate(() => this.#giveUp(id, resolve)), this.#answerMsMax);
+      const answer = (decision: Decision | undefined): void => {
+        clearTimeout(limit);
+        resolve(decision);
+      };
+      this.#atPrimary.add(charge.lease);
+      this.#asked.set(id, { charge, answer });
+      if (this.#send({ type: 'take', id, charge })) return;
+      this.#asked.delete(id);
+      this.#atPrimary.delete(charge.lease);
+      answer(undefined);
     });
   }
 
-  #giveBackOwn(charge: Charge): void {
-    if (this.#atOwn.delete(charge.lease)) this.#own.settle(charge, -charge.tokens);
+  #giveUp(id: number, resolve: (decision: undefined) => void): void {
+    if (!this.#asked.has(id)) return;
+    if (!this.#isSilent) this.#log.warn('limits: the primary does not answer, this worker decides alone');
+    this.#isSilent = true;
+    resolve(undefined);
   }
 }

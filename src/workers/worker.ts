@@ -161,6 +161,7 @@ export class PrimaryChannel {
   #primaryGone(): void {
     this.#closeListener();
     this.#page?.resolve(undefined);
+    this.#limits?.gone();
     if (this.#isLeaving || this.#serving === undefined) return;
     this.#log?.error('the primary is gone: draining, then exiting with 1');
     void this.#drain(FAILED);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
 import type { Log } from '../../src/base/log.ts';
 import type { Charge, Decision, LimitStore } from '../../src/limits/store.ts';
 import type { Transition } from '../../src/routing/transition.ts';
@@ -168,21 +169,17 @@ test('HeldLimits gives back what a worker held that is gone', async () => {
 function storeOf(own: LimitStore, answerMsMax: number) {
   const sent: ToPrimary[] = [];
   const warnings: string[] = [];
+  let isThere = true;
+  const send = (message: ToPrimary): boolean => {
+    if (isThere) sent.push(message);
+    return isThere;
+  };
   const log = { warn: (message: string) => warnings.push(message) } as unknown as Log;
-  const store = new PrimaryStore((message) => sent.push(message), own, log, answerMsMax);
-  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  /** Takes, and waits until it is asked of the primary or decided. */
-  const take = async (lease: string): Promise<{ decision: Promise<Decision> }> => {
-    const decision = store.take(chargeOf(lease));
-    await turn();
-    return { decision };
-  };
-  const answer = (decision: Decision): void => {
-    const asked = sent.filter((message) => message.type === 'take').at(-1);
-    store.decided(asked?.type === 'take' ? asked.id : 0, decision);
-  };
+  const store = new PrimaryStore(send, own, log, answerMsMax);
+  const answer = (id: number, decision: Decision): void => store.decided(id, decision);
   const summary = (): string[] => sent.map((message) => (message.type === 'settle' ? `settle ${message.charge.lease} ${message.tokensMore}` : message.type === 'take' ? `take ${message.charge.lease}` : message.type));
-  return { store, take, answer, summary, warnings, turn };
+  const leave = (): void => void (isThere = false);
+  return { store, answer, summary, warnings, leave };
 }
 
 /** Longer than any test. */
@@ -190,32 +187,32 @@ const LONG_MS = 600_000;
 const LET_IN: Decision = { refusedBy: undefined, standings: {} };
 const REFUSED: Decision = { refusedBy: 'requests_per_minute', waitMs: 500, standings: {} };
 
-test('PrimaryStore has the primary decide, and settles at both', async () => {
+test('PrimaryStore has the primary decide, charges the worker\'s own buckets the same, and settles at both', async () => {
   const own = new Places(1);
-  const { store, take, answer, summary } = storeOf(own, LONG_MS);
-  const { decision } = await take('1');
-  answer(LET_IN);
+  const { store, answer, summary } = storeOf(own, LONG_MS);
+  const decision = store.take(chargeOf('1'));
+  assert.deepEqual([summary(), own.told], [['take 1'], []]);
+  answer(1, LET_IN);
   assert.equal(await decision, LET_IN);
   store.settle(chargeOf('1'), 7);
   assert.deepEqual(summary(), ['take 1', 'settle 1 7']);
   assert.deepEqual(own.told, ['took 1', 'settled 1 7']);
 });
 
-test("PrimaryStore gives back to the worker's own buckets what the primary refused, and tells the primary nothing", async () => {
+test("PrimaryStore charges nothing to the worker's own buckets that the primary refused, and tells the primary nothing", async () => {
   const own = new Places(1);
-  const { take, answer, summary } = storeOf(own, LONG_MS);
-  const { decision } = await take('1');
-  answer(REFUSED);
+  const { store, answer, summary } = storeOf(own, LONG_MS);
+  const decision = store.take(chargeOf('1'));
+  answer(1, REFUSED);
   assert.equal(await decision, REFUSED);
-  assert.deepEqual(summary(), ['take 1']);
-  assert.deepEqual(own.told, ['took 1', 'settled 1 -10']);
+  assert.deepEqual([summary(), own.told], [['take 1'], []]);
 });
 
 test("PrimaryStore lets in whom the primary lets in, though the worker's own buckets are full", async () => {
   const own = new Places(0);
-  const { store, take, answer, summary } = storeOf(own, LONG_MS);
-  const { decision } = await take('1');
-  answer(LET_IN);
+  const { store, answer, summary } = storeOf(own, LONG_MS);
+  const decision = store.take(chargeOf('1'));
+  answer(1, LET_IN);
   assert.equal(await decision, LET_IN);
   store.settle(chargeOf('1'), 0);
   assert.deepEqual(summary(), ['take 1', 'settle 1 0']);
@@ -224,23 +221,64 @@ test("PrimaryStore lets in whom the primary lets in, though the worker's own buc
 
 test('PrimaryStore decides alone when the primary takes too long, asks nothing more until the answer, and then asks again', async () => {
   const own = new Places(1);
-  const { store, take, answer, summary, warnings } = storeOf(own, 1);
-  const { decision } = await take('1');
-  assert.equal((await decision).refusedBy, undefined);
-  assert.equal((await (await take('2')).decision).refusedBy, 'concurrent');
+  const { store, answer, summary, warnings } = storeOf(own, 1);
+  assert.equal((await store.take(chargeOf('1'))).refusedBy, undefined);
+  assert.equal((await store.take(chargeOf('2'))).refusedBy, 'concurrent');
   assert.deepEqual(summary(), ['take 1']);
-  answer(LET_IN);
+  answer(1, LET_IN);
   store.settle(chargeOf('1'), 4);
+  assert.deepEqual(own.told, ['took 1', 'refused 2', 'settled 1 4']);
   assert.deepEqual(warnings, ['limits: the primary does not answer, this worker decides alone', 'limits: the primary answers again']);
-  await take('3');
+  void store.take(chargeOf('3'));
   assert.deepEqual(summary(), ['take 1', 'settle 1 4', 'take 3']);
 });
 
+test('PrimaryStore keeps to itself what the primary refuses too late, and settles it here alone', async () => {
+  const own = new Places(1);
+  const { store, answer, summary } = storeOf(own, 1);
+  assert.equal((await store.take(chargeOf('1'))).refusedBy, undefined);
+  answer(1, REFUSED);
+  store.settle(chargeOf('1'), 4);
+  assert.deepEqual([summary(), own.told], [['take 1'], ['took 1', 'settled 1 4']]);
+});
+
 test('PrimaryStore gives back at the primary what nobody was let in for, when its answer comes too late', async () => {
-  const { take, answer, summary, turn } = storeOf(new Places(0), 1);
-  const { decision } = await take('1');
-  assert.equal((await decision).refusedBy, 'concurrent');
-  answer(LET_IN);
-  await turn();
+  const { store, answer, summary } = storeOf(new Places(0), 1);
+  assert.equal((await store.take(chargeOf('1'))).refusedBy, 'concurrent');
+  answer(1, LET_IN);
   assert.deepEqual(summary(), ['take 1', 'settle 1 -10']);
+});
+
+test('PrimaryStore takes an answer that was there before the process came to look at its clock', async () => {
+  const { store, answer, warnings } = storeOf(new Places(0), 1);
+  const decision = store.take(chargeOf('1'));
+  const { port1, port2 } = new MessageChannel();
+  port1.on('message', () => answer(1, LET_IN));
+  port2.postMessage('');
+  // Held up for longer than an answer may take.
+  const startedAtMs = performance.now();
+  while (performance.now() - startedAtMs < 20);
+  assert.equal(await decision, LET_IN);
+  assert.deepEqual(warnings, []);
+  port1.close();
+});
+
+test('PrimaryStore waits for nobody once the primary is gone: not with what it has asked, nor with what comes', async () => {
+  const own = new Places(1);
+  const { store, summary, warnings, leave } = storeOf(own, LONG_MS);
+  const decisions = ['1', '2'].map((lease) => store.take(chargeOf(lease)));
+  leave();
+  store.gone();
+  assert.deepEqual((await Promise.all(decisions)).map(({ refusedBy }) => refusedBy), [undefined, 'concurrent']);
+  assert.equal((await store.take(chargeOf('3'))).refusedBy, 'concurrent');
+  store.settle(chargeOf('1'), 1);
+  assert.deepEqual([summary(), own.told.at(-1), warnings], [['take 1', 'take 2'], 'settled 1 1', []]);
+});
+
+test('PrimaryStore decides alone what cannot be sent', async () => {
+  const own = new Places(0);
+  const { store, summary, leave } = storeOf(own, LONG_MS);
+  leave();
+  assert.equal((await store.take(chargeOf('1'))).refusedBy, 'concurrent');
+  assert.deepEqual(summary(), []);
 });
