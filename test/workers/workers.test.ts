@@ -199,7 +199,7 @@ test('a bug in a worker: what it has in flight finishes while another takes its 
   assert.equal(gateway.linesOf('chat_stream').filter((line) => line['ended'] === 'shutdown').length, 1);
 });
 
-test('limits hold for four workers as for one, and a worker that is killed gives its places back', async (t) => {
+test('limits hold for four workers as for one, and workers that are killed give their places back', async (t) => {
   const gateway = await startWorkers(t, MAIN, 4, { GATEWAY_CALLER_LIMITS: 'default:rpm=20,concurrent=6' });
   const { sandbox } = gateway;
   const startedAtMs = performance.now();
@@ -212,9 +212,9 @@ test('limits hold for four workers as for one, and a worker that is killed gives
   const held = statuses(Array.from({ length: 48 }, () => 'fake-stall'));
   await until(() => gateway.linesOf('chat').length >= 42 && sandbox.calls.length >= 6);
   assert.deepEqual([gateway.linesOf('chat').length, sandbox.calls.length], [42, 6]);
-  process.kill(gateway.oldest, 'SIGKILL');
-  await until(() => gateway.linesOf(ENDED).length === 1);
-  // One place at least is free again, and no more than there were.
+  // Nobody knows which of them have the places.
+  for (const pid of gateway.pids) process.kill(pid, 'SIGKILL');
+  await until(() => gateway.linesOf(ENDED).length === 4);
   const answers: number[] = [];
   for (let asked = 0; asked < 40; asked += 1) answers.push(...(await statuses(['fake-chat'])));
   const admitted = 6 + answers.filter((status) => status === 200).length;
