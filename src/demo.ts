@@ -128,7 +128,7 @@ async function show(): Promise<void> {
   const stop = async (): Promise<void> => {
     await app.drain();
     await sandbox.close();
-    writer.flushSync();
+    await writer.flush();
   };
   if (ONCE === '1') {
     await stop();

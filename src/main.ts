@@ -120,8 +120,7 @@ async function start(loaded: Loaded): Promise<void> {
   const exit = (code: number): void => {
     // A listening Unix socket leaves no file behind.
     serving.close();
-    writer.flushSync();
-    process.exit(code);
+    void writer.flush().then(() => process.exit(code));
   };
   stopOnSignals(serving, log, exit);
   reloadOnSignal(serving, log);
@@ -204,8 +203,7 @@ async function work(): Promise<void> {
       snapshot: () => app.snapshot(),
       exit(code) {
         app.close();
-        writer.flushSync();
-        process.exit(code);
+        void writer.flush().then(() => process.exit(code));
       },
     },
     log,

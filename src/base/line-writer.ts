@@ -35,6 +35,9 @@ export class LineWriter {
   #batch: Buffer = NOTHING;
   #batchLines = 0;
   #isWriting = false;
+  /** Where somebody waits for the end of the write under way, who then writes the rest. */
+  #onWritten: (() => void) | undefined;
+  #flushed: Promise<void> | undefined;
   #restTimer: NodeJS.Timeout | undefined;
   #isReaderGone = false;
   #dropped = 0;
@@ -67,8 +70,29 @@ export class LineWriter {
   }
 
   /**
-   * Writes what waits before returning, for the last moments of a process. Gives up on a pipe that stays full for a
-   * second. A write that the thread pool has begun is left to it.
+   * For the last moments of a process: resolves when everything is written, or lost and counted. A pipe that stays full, or a
+   * write that does not end, is given up after a second.
+   */
+  flush(): Promise<void> {
+    return (this.#flushed ??= this.#flushOnce().finally(() => (this.#flushed = undefined)));
+  }
+
+  async #flushOnce(): Promise<void> {
+    if (this.#isWriting) {
+      let limit: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.#onWritten = resolve;
+        limit = setTimeout(resolve, FLUSH_MS_MAX);
+      });
+      clearTimeout(limit);
+      this.#onWritten = undefined;
+    }
+    this.flushSync();
+  }
+
+  /**
+   * Writes what waits before returning. Gives up on a pipe that stays full for a second. A write that the thread pool has
+   * begun is left to it, and lost without being counted where the pipe is full: `flush` waits for it first.
    */
   flushSync(): void {
     clearTimeout(this.#restTimer);
@@ -92,7 +116,8 @@ export class LineWriter {
       this.#isWriting = false;
       if (error === null) this.#batch = this.#batch.subarray(written);
       else if (error.code !== 'EAGAIN') this.#dropBatch(error);
-      if (error === null && (this.#batch.length > 0 || this.#queueBytes >= this.#writeBytesMax)) this.#writeBatch();
+      if (this.#onWritten !== undefined) this.#onWritten();
+      else if (error === null && (this.#batch.length > 0 || this.#queueBytes >= this.#writeBytesMax)) this.#writeBatch();
       else this.#rest();
     });
   }

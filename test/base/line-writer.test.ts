@@ -267,6 +267,60 @@ test('LineWriter.flushSync gives up at once when nobody reads', (t) => {
   assert.equal(file.asked.length, 2);
 });
 
+test('LineWriter.flush waits for the write under way, and writes what a full pipe did not take of it before the rest', async (t) => {
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD);
+  writer.write('one');
+  writer.write('two');
+  const flushed = Promise.all([writer.flush(), writer.flush()]);
+  writer.write('three');
+  assert.equal(file.text, '');
+  file.answer('EAGAIN');
+  await flushed;
+  assert.equal(file.text, 'one\ntwo\nthree\n');
+  assert.deepEqual([writer.dropped, file.isWriting], [0, false]);
+});
+
+test('LineWriter.flush writes the rest beside a write that does not end within a second', async (t) => {
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD);
+  writer.write('one');
+  writer.write('two');
+  const flushed = writer.flush();
+  t.mock.timers.tick(1000);
+  await flushed;
+  assert.equal(file.text, 'two\n');
+  file.answer();
+  assert.equal(file.text, 'two\none\n');
+});
+
+test('LineWriter.flush counts the write under way that a pipe does not take in time', async (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => (nowMs += 400));
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD);
+  writer.write('one');
+  const flushed = writer.flush();
+  file.answer('EAGAIN');
+  file.syncAnswers.push(...Array<string>(9).fill('EAGAIN'));
+  await flushed;
+  assert.equal(writer.dropped, 1);
+});
+
+test('LineWriter goes on after a flush', async (t) => {
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD);
+  writer.write('one');
+  const flushed = writer.flush();
+  file.answer();
+  await flushed;
+  writer.write('two');
+  file.answer();
+  file.rest();
+  assert.equal(file.text, 'one\ntwo\n');
+  await writer.flush();
+});
+
 test('LineWriter.flushSync with nothing to write does nothing', (t) => {
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);
