@@ -161,7 +161,7 @@ export function createMetrics(sources: MetricsSources) {
   );
   const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
   const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; a route has `first_event_timeout`, `attempt_timeout` and `half of the time left`, and `a list of models` has one of its own.', ['limit']);
-  const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone.", ['engine'], 'max');
+  const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone. Of several workers, the one that is worst off.", ['engine'], 'min');
   const engineFailures = registry.counter(
     'gateway_limit_store_errors_total',
     'What went wrong with that engine: `auth`, `connection`, `full` (too many questions at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',

@@ -5,10 +5,10 @@ const NUMBER_BYTES = 24;
 const COUNT_BYTES = 16;
 
 /**
- * What the gauges of several processes come to: what each has a part of is summed up, of what is better the smaller the worst is
- * shown, and of what is one for all of them the first process knows it.
+ * What the gauges of several processes come to: what each has a part of is summed up, of what is better the smaller, or the larger, the
+ * worst is shown, and of what is one for all of them the first process knows it.
  */
-export type GaugeMerge = 'sum' | 'max' | 'first';
+export type GaugeMerge = 'sum' | 'max' | 'min' | 'first';
 
 export interface Series {
   /** The lines of this series; `labels` without braces, empty when there are none. */
@@ -110,6 +110,7 @@ export class GaugeSeries implements Series {
     if (!this.#isAbsorbed) this.#value = value;
     else if (this.#merge === 'sum') this.#value += value;
     else if (this.#merge === 'max') this.#value = Math.max(this.#value, value);
+    else if (this.#merge === 'min') this.#value = Math.min(this.#value, value);
     this.#isAbsorbed = true;
   }
 

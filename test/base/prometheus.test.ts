@@ -317,6 +317,17 @@ test('Registry makes a snapshot of what a scrape would show, gauges that are rea
   ]);
 });
 
+test('a merged page shows of a gauge that is better the larger the smallest, whoever comes first', () => {
+  const registry = new Registry();
+  registry.gauge('up', 'A.', ['l'], 'min');
+  const page = registry.createPage();
+  const up = (value: number): Snapshot => [{ name: 'up', series: [{ labels: ['x'], values: [value] }] }];
+  for (const [living, smallest] of [[[1, 0, 1], 0], [[0, 1], 0], [[1, 1], 1]] as const) {
+    page.merge(living.map(up), []);
+    assert.deepEqual(linesOf(page), [`up{l="x"} ${smallest}`]);
+  }
+});
+
 test('a merged page sums counters and histograms, and gauges as they declare', () => {
   const page = declared().createPage();
   page.merge([reported(1, 10, 5, 100, [1, 2, 3, 9.5]), reported(2, 20, 4, 200, [10, 20, 30, 90])], []);
