@@ -1,6 +1,6 @@
 # The targets that matter; `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build run demo test clients simulate bench bench-streams bench-check bench-parts fuzz soak release clean
+.PHONY: help setup build run demo test clients simulate bench bench-streams bench-check bench-parts fuzz soak soak-workers release clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ fuzz: node_modules ## hostile input for every parser and decoder (SECONDS=30 eac
 
 soak: node_modules ## look for leaks (CROWD=5000 streams at once, REQUESTS=200000, STREAMS=20000 aborted)
 	@node --import tsx test/soak/main.ts
+
+soak-workers: build ## kill a worker each second under load, and hold metrics and callers to it (SECONDS=30, WORKERS=4; Linux)
+	@node --import tsx test/soak/workers.ts
 
 release: clean node_modules ## pack it, with hashes and a bill of materials; the same bytes from every clone
 	@node --import tsx test/release.ts

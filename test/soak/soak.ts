@@ -74,7 +74,7 @@ export async function soak(streams: number, requests: number, crowd: number): Pr
   }
 }
 
-async function startUpstream(): Promise<Server> {
+export async function startUpstream(): Promise<Server> {
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
