@@ -5,6 +5,7 @@
  */
 
 import type { Socket } from 'node:net';
+import { acceptWaiting } from './base/accept-waiting.ts';
 import { engineName } from './base/engine-address.ts';
 import type { Log } from './base/log.ts';
 import type { Snapshot } from './base/prometheus.ts';
@@ -220,8 +221,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     exchanges.endKeepAlive();
     if (listenerClosed !== undefined) await listenerClosed;
     else if (isReachable) await delay(config.drainDelayMs);
-    // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
-    await new Promise((resolve) => setImmediate(resolve));
+    await acceptWaiting(server.server);
     server.stopListening();
     const isClean = await idle(exchanges, config.shutdownGraceMs);
     await endAll(LAST_WORDS_MS);
