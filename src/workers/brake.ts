@@ -2,15 +2,18 @@
 
 const FIRST_DELAY_MS = 100;
 const DELAY_MS_MAX = 5000;
-/** Who lived as long did not end because of how it was started. */
-const SHORT_LIFE_MS = 10_000;
+/**
+ * Who served as long did not end because of how it was started. Where it was longer, workers that something kills now and then
+ * would all be waited for at once, and nobody would serve.
+ */
+const SHORT_SERVICE_MS = 1000;
 
 export class Brake {
   #nextDelayMs = FIRST_DELAY_MS;
 
-  /** The wait after a worker that lived so long. */
-  delayAfter(lifeMs: number): number {
-    if (lifeMs >= SHORT_LIFE_MS) this.#nextDelayMs = FIRST_DELAY_MS;
+  /** The wait after a worker that served so long. */
+  delayAfter(servedMs: number): number {
+    if (servedMs >= SHORT_SERVICE_MS) this.#nextDelayMs = FIRST_DELAY_MS;
     const delayMs = this.#nextDelayMs;
     this.#nextDelayMs = Math.min(delayMs * 2, DELAY_MS_MAX);
     return delayMs;

@@ -73,7 +73,8 @@ export class Collector {
   async #askAll(): Promise<void> {
     const id = (this.#lastId += 1);
     const answered = new Promise<void>((resolve) => (this.#waiting = { id, resolve }));
-    for (const member of this.#asked()) member.send({ type: 'snapshot', id });
+    // Of one that hangs no more than one question waits in its channel.
+    for (const member of this.#asked()) if (!member.owesSnapshot) member.send({ type: 'snapshot', id });
     const limit = setTimeout(() => this.#waiting?.resolve(), ANSWER_MS_MAX);
     this.#resolveIfAnswered();
     await answered;

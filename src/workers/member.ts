@@ -21,8 +21,8 @@ export class Member implements Taker<Socket> {
   /** 1 for the first that was started, and so on; no two have the same. */
   readonly number: number;
   readonly startedAtMs = performance.now();
-  /** Whether it has begun to serve: it is asked for what it counted. */
-  isReady = false;
+  /** When it began to serve: it is asked for what it counted. */
+  readyAtMs: number | undefined;
   /** Whether its end is expected: it is given no more connections. */
   isLeaving = false;
   /** Undefined until it has said. */
@@ -61,8 +61,17 @@ export class Member implements Taker<Socket> {
     this.#child.on('close', (code, signal) => this.#gone(signal ?? `exit ${code}`));
   }
 
+  get isReady(): boolean {
+    return this.readyAtMs !== undefined;
+  }
+
   get isServing(): boolean {
     return this.isReady && !this.isLeaving;
+  }
+
+  /** Whether it has yet to answer the last snapshot that it was asked for. */
+  get owesSnapshot(): boolean {
+    return this.answered < this.#asked;
   }
 
   /** Dropped where it is gone, which is seen soon. */

@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
+import { acceptWaiting } from '../base/accept-waiting.ts';
 import type { Log } from '../base/log.ts';
 import type { LimitStore } from '../limits/store.ts';
 import type { Metrics } from '../metrics.ts';
@@ -148,11 +149,14 @@ export class Primary {
     const members = [...this.#members.keys()];
     for (const member of members) member.send({ type: 'drain' });
     await until(() => this.#members.size === 0, drainDelayMs);
-    // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
-    await new Promise((resolve) => setImmediate(resolve));
+    await acceptWaiting(this.#server);
+    this.#server.close();
+    // Who was accepted is served: workers are given one at a time, so that some may still wait.
+    const endAtMs = performance.now() + shutdownGraceMs;
+    await until(() => this.#dispatch.waitingCount === 0 || this.#members.size === 0, shutdownGraceMs);
     this.#stopListening();
     for (const member of this.#members.keys()) member.send({ type: 'closed' });
-    await until(() => this.#members.size === 0, shutdownGraceMs + LAST_MS);
+    await until(() => this.#members.size === 0, endAtMs - performance.now() + LAST_MS);
     for (const member of this.#members.keys()) {
       this.#log.error('a worker did not end within GATEWAY_SHUTDOWN_GRACE and is ended', { worker: member.number });
       member.kill();
@@ -201,16 +205,16 @@ export class Primary {
     const brake = this.#members.get(member);
     if (this.#isStopping || brake === undefined) return;
     this.#members.set(member, undefined);
-    const lifeMs = performance.now() - member.startedAtMs;
-    const delayMs = brake.delayAfter(lifeMs);
-    this.#log.error('a worker ended, another takes its place', { worker: member.number, how, lived_ms: Math.round(lifeMs), after_ms: delayMs });
+    const nowMs = performance.now();
+    const delayMs = brake.delayAfter(nowMs - (member.readyAtMs ?? nowMs));
+    this.#log.error('a worker ended, another takes its place', { worker: member.number, how, lived_ms: Math.round(nowMs - member.startedAtMs), after_ms: delayMs });
     this.#startLater(brake, delayMs);
   }
 
   #hear(member: Member, message: ToPrimary): void {
     switch (message.type) {
       case 'ready':
-        member.isReady = true;
+        member.readyAtMs = performance.now();
         this.#collector.welcome(member);
         if (!member.isLeaving) this.#dispatch.join(member);
         return;

@@ -72,11 +72,11 @@ test('Dispatch gives nobody two for saying twice that it is free', () => {
   assert.deepEqual(taker.given, [1]);
 });
 
-test('Brake doubles the wait while workers end at once, up to five seconds, and forgets it after one that lived', () => {
+test('Brake doubles the wait while workers end at once, up to five seconds, and forgets it after one that served', () => {
   const brake = new Brake();
-  const delays = (lives: readonly number[]): number[] => lives.map((lifeMs) => brake.delayAfter(lifeMs));
-  assert.deepEqual(delays([0, 9999, 5, 5, 5, 5, 5, 5]), [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
-  assert.deepEqual(delays([10_000, 3, 60_000]), [100, 200, 100]);
+  const delays = (served: readonly number[]): number[] => served.map((servedMs) => brake.delayAfter(servedMs));
+  assert.deepEqual(delays([0, 999, 5, 5, 5, 5, 5, 5]), [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+  assert.deepEqual(delays([1000, 3, 60_000]), [100, 200, 100]);
 });
 
 function out(model: string, forMs: number): Transition {

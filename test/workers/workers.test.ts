@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, constants, existsSync, openSync, readSync, renameSync, writeFileSync } from 'node:fs';
 import { Agent, request as sendRequest } from 'node:http';
 import https from 'node:https';
@@ -166,6 +167,20 @@ test('a worker that hangs is counted as silent and given nothing; what it was gi
   assert.equal((await gateway.running.exited).code, 0);
   assert.ok(!isAlive(next));
   assert.equal(gateway.linesOf('a worker did not end within GATEWAY_SHUTDOWN_GRACE and is ended').length, 1);
+});
+
+test('callers that were accepted before a drain are served, however many there are for each worker', async (t) => {
+  const gateway = await startWorkers(t, MAIN, 2);
+  const { pids } = gateway;
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  t.after(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, 'SIGKILL')));
+  const callers = Array.from({ length: 10 }, () => new RawCaller(t, gateway.address).write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'));
+  await Promise.all(callers.map(({ socket }) => once(socket, 'connect')));
+  gateway.running.child.kill('SIGTERM');
+  await gateway.running.printed(/SIGTERM: draining/);
+  for (const pid of pids) process.kill(pid, 'SIGCONT');
+  await Promise.all(callers.map((caller) => caller.answered()));
+  assert.equal((await gateway.running.exited).code, 0);
 });
 
 test('a bug in a worker: what it has in flight finishes while another takes its place; a second signal ends all at once', async (t) => {
