@@ -90,17 +90,19 @@ async function callOn(agent: Agent | false): Promise<void> {
 }
 
 let before = new Map<string, number>();
-function holdToTheLast(page: string): void {
+/** No value may be below one that was seen before this page was asked for. */
+function hold(page: string, seen: ReadonlyMap<string, number>): void {
   const next = new Map<string, number>();
   for (const { type, samples } of parsePage(page).values()) {
     if (type !== 'gauge') for (const { name, labels, value } of samples) next.set(`${name} ${[...labels].join(' ')}`, value);
   }
-  for (const [series, value] of before) if ((next.get(series) ?? -1) < value) fallen.push(`${series}: ${next.get(series)} after ${value}`);
+  for (const [series, value] of seen) if ((next.get(series) ?? -1) < value) fallen.push(`${series}: ${next.get(series)} after ${value}`);
   before = next;
 }
 
 async function scrape(): Promise<string | undefined> {
   const beganAtMs = performance.now();
+  const seen = before;
   const page = await ask('GET', '/metrics', false).catch(() => undefined);
   if (page?.status !== 200) {
     // Of a worker that was killed while it was asked.
@@ -108,15 +110,14 @@ async function scrape(): Promise<string | undefined> {
     return undefined;
   }
   pageMs.push(performance.now() - beganAtMs);
-  holdToTheLast(page.text);
+  hold(page.text, seen);
   return page.text;
 }
 
 async function scrapeOn(): Promise<void> {
-  while (!isOver()) {
-    await scrape();
-    await pause(SCRAPE_MS);
-  }
+  const scrapes: Promise<unknown>[] = [];
+  for (; !isOver(); await pause(SCRAPE_MS)) scrapes.push(scrape());
+  await Promise.all(scrapes);
 }
 
 async function killOn(): Promise<void> {
