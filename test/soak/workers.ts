@@ -38,27 +38,34 @@ const gateway = spawn(process.execPath, [PROGRAM], {
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 process.on('exit', () => gateway.kill('SIGKILL'));
-/** The lines that are not of a request. */
+/** The lines that are not of a request; of those that are, which worker answered when. */
 const lines: string[] = [];
+const served: { readonly worker: number; readonly atMs: number }[] = [];
 const url = await new Promise<string>((resolve) => {
   let rest = '';
   gateway.stdout.setEncoding('utf8').on('data', (text: string) => {
     const whole = (rest + text).split('\n');
     rest = whole.pop() ?? '';
-    lines.push(...whole.filter((line) => !line.includes('"message":"chat"')));
+    for (const line of whole) {
+      if (!line.includes('"message":"chat"')) lines.push(line);
+      else if (line.includes('"status":200')) served.push(entryOf(line));
+    }
     const address = /listening on (http[^\s"]+)/.exec(lines.join('\n'))?.[1];
     if (address !== undefined) resolve(address);
   });
 });
+
+function entryOf(line: string): { readonly worker: number; readonly atMs: number } {
+  const { worker, time } = JSON.parse(line) as { worker: number; time: string };
+  return { worker, atMs: Date.parse(time) };
+}
 
 const startedAtMs = performance.now();
 const endAtMs = startedAtMs + Number(SECONDS) * 1000;
 const isOver = (): boolean => performance.now() >= endAtMs;
 /** Chats by how they ended: a status, or the code of an error. */
 const ended = new Map<string, number>();
-/** When each was answered, and when a worker was killed. */
-const answeredAtMs: number[] = [];
-const killedAtMs: number[] = [];
+let killed = 0;
 const pageMs: number[] = [];
 const fallen: string[] = [];
 let pagesCut = 0;
@@ -82,7 +89,6 @@ async function chat(agent: Agent | false): Promise<void> {
   const end = await ask('POST', '/v1/chat', agent, CHAT).then(({ status }) => String(status), (error: NodeJS.ErrnoException) => error.code ?? error.name);
   chatMsMost = Math.max(chatMsMost, performance.now() - beganAtMs);
   ended.set(end, (ended.get(end) ?? 0) + 1);
-  if (end === '200') answeredAtMs.push(performance.now());
 }
 
 async function callOn(agent: Agent | false): Promise<void> {
@@ -128,7 +134,7 @@ async function killOn(): Promise<void> {
     const [oldest] = childrenOf(gateway.pid ?? 0);
     if (oldest === undefined) continue;
     process.kill(oldest, 'SIGKILL');
-    killedAtMs.push(performance.now());
+    killed += 1;
   }
 }
 
@@ -157,18 +163,20 @@ async function counted(): Promise<number> {
   }
 }
 
-const answered = answeredAtMs.length;
-const cut = [...ended].reduce((sum, [end, count]) => (end === '200' ? sum : sum + count), 0);
-const lostMax = answeredAtMs.filter((atMs) => killedAtMs.some((killedMs) => atMs <= killedMs && atMs > killedMs - UNHEARD_MS)).length;
+const answered = ended.get('200') ?? 0;
+const cut = [...ended.values()].reduce((all, count) => all + count, 0) - answered;
 const sum = await counted();
+const gone = lines.filter((line) => line.includes('a worker ended')).map(entryOf);
+// What it had not yet written to the log went with it, too.
+const lostMax = Math.max(0, answered - served.length) + served.filter(({ worker, atMs }) => gone.some((end) => end.worker === worker && atMs > end.atMs - UNHEARD_MS)).length;
 for (let more = 0; more < 100; more += 1) await chat(false);
 const sumAfter = await counted();
 gateway.kill('SIGTERM');
 const [code] = (await once(gateway, 'exit')) as [number | null];
 
 const slowest = Math.max(...pageMs);
-const strange = [...ended].filter(([end]) => end !== '200' && !(killedAtMs.length > 0 && ['ECONNRESET', 'EPIPE'].includes(end)));
-process.stdout.write(`${WORKERS} workers, ${SECONDS} s: ${killedAtMs.length} killed, ${lines.filter((line) => line.includes('were read again')).length} reloads
+const strange = [...ended].filter(([end]) => end !== '200' && !(killed > 0 && ['ECONNRESET', 'EPIPE'].includes(end)));
+process.stdout.write(`${WORKERS} workers, ${SECONDS} s: ${killed} killed, ${lines.filter((line) => line.includes('were read again')).length} reloads
 chats             ${[...ended].map(([end, count]) => `${end}: ${count}`).join(', ')}; the slowest ${chatMsMost.toFixed(0)} ms
 pages             ${pageMs.length}, ${pagesCut} cut; the slowest ${slowest.toFixed(0)} ms
 counted           ${sum} of ${answered} answered (at most ${lostMax} could die with their workers), then ${sumAfter - sum} of 100
