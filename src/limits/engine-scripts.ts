@@ -34,14 +34,20 @@ local now = time[1] * 1000 + time[2] / 1000
 `;
 
 /**
+ * No debt is longer: 28 years. In microseconds it still has the 15 digits that an answer's number may have; one more and a
+ * single caller's debt would cost every caller the connection.
+ */
+const BACKLOG_MS_MAX = 900_000_000_000;
+
+/**
  * In the order of BUCKET_KINDS. Of each the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own
  * `%.14g` would lose 0.1 ms a step.
  */
 const BUCKETS_HEAD = `local names, stored = {'r', 'm', 'd'}, redis.call('HMGET', KEYS[1], 'r', 'm', 'd')
 local times, longest = {}, 1000
 local function keep(i, at)
-  times[i] = at
-  longest = math.max(longest, at - now)
+  times[i] = math.min(at, now + ${BACKLOG_MS_MAX})
+  longest = math.max(longest, times[i] - now)
 end
 local function save(i) redis.call('HSET', KEYS[1], names[i], string.format('%.3f', times[i])) end
 local function bucket(i) return tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3]) end
