@@ -55,6 +55,7 @@ type AnswerReceiver = (reply: RespReply | undefined) => void;
 
 type Pending = {
   readonly onAnswer: AnswerReceiver;
+  readonly isAnswer: Script['isAnswer'];
   /** What to send where the engine does not know the script's digest; undefined = it is no script, or was sent whole. */
   readonly whole: (() => string) | undefined;
   /** Whether the engine is good if it answers this well: it may still settle what it can no longer decide, being full. */
@@ -158,7 +159,7 @@ export class EngineConnection {
 
   #ask(script: Script, words: readonly string[], onAnswer: AnswerReceiver): void {
     const whole = (): string => encodeCommand(['EVAL', script.text, ...words]);
-    this.#send(encodeCommand(['EVALSHA', script.digest, ...words]), { onAnswer, whole, isProof: script === this.#probe.script });
+    this.#send(encodeCommand(['EVALSHA', script.digest, ...words]), { onAnswer, isAnswer: script.isAnswer, whole, isProof: script === this.#probe.script });
   }
 
   #send(command: string, pending: Omit<Pending, 'sentAtMs'>): void {
@@ -247,7 +248,7 @@ export class EngineConnection {
     const onAnswer = (reply: RespReply | undefined): void => {
       if (reply instanceof RespError) this.#failBy(reply);
     };
-    this.#send(encodeCommand(words), { onAnswer, whole: undefined, isProof: false });
+    this.#send(encodeCommand(words), { onAnswer, isAnswer: isGreeted, whole: undefined, isProof: false });
   }
 
   #ready(): void {
@@ -266,6 +267,11 @@ export class EngineConnection {
     if (pending === undefined) return this.#fail('protocol', undefined);
     if (reply instanceof RespError && reply.code === 'NOSCRIPT' && pending.whole !== undefined) {
       return this.#send(pending.whole(), { ...pending, whole: undefined });
+    }
+    if (!(reply instanceof RespError) && !pending.isAnswer(reply)) {
+      // Nobody knows what became of it.
+      this.#pending.unshift(pending);
+      return this.#fail('protocol', undefined);
     }
     if (this.#pending.length === 0) this.#socket?.unref();
     const wasReady = this.#isReady;
@@ -336,6 +342,11 @@ export class EngineConnection {
     if (!this.#isClosed) socket?.destroy();
     return this.#pending.splice(0);
   }
+}
+
+/** What AUTH and SELECT answer. */
+function isGreeted(reply: RespReply): boolean {
+  return reply === 'OK';
 }
 
 function failureFrom({ code, text }: RespError): EngineFailure {

@@ -280,12 +280,22 @@ for (const [what, answer] of [
   });
 }
 
-test('an answer of another shape has the own buckets decide', async (t) => {
-  const engine = await startScriptedEngine(t, takesAnswered('+OK\r\n'));
-  const { store, local, up } = createStore(t, engine.address);
-  await up();
-  await store.take(charge('a'));
-  assert.deepEqual(local.taken, ['a']);
+for (const answer of ['+OK\r\n', '$-1\r\n', '*0\r\n', ':0\r\n', '*5\r\n:5\r\n:0\r\n:0\r\n:0\r\n:0\r\n', '*5\r\n:1\r\n:-5\r\n:0\r\n:0\r\n:0\r\n', '*5\r\n:0\r\n:0\r\n$1\r\n0\r\n:0\r\n:0\r\n']) {
+  test(`${JSON.stringify(answer)} is no decision: the own buckets decide, and what answers so is no engine`, async (t) => {
+    const engine = await startScriptedEngine(t, takesAnswered(answer));
+    const { store, local, failures, up } = createStore(t, engine.address);
+    await up();
+    await store.take(charge('a'));
+    assert.deepEqual([local.taken, failures.all], [['a'], ['protocol']]);
+  });
+}
+
+test('what answers the probe with anything but a decision is never asked', async (t) => {
+  const engine = await startScriptedEngine(t, () => '+PONG\r\n');
+  const { store, lines } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
+  await lines.until((all) => all.length === 1);
+  assert.match(lines.all[0] ?? '', /"cause":"protocol"/);
+  atOnce(store.take(charge('a')));
 });
 
 test('what is settled while the engine is away is told it when it is back, with the places of all that run', async (t) => {
