@@ -197,7 +197,7 @@ function decodeTarget(findings: Findings, item: JsonValue, path: Path, isSpread:
   const defaults = decodeDefaults(findings, fields);
   if (!isSpread && fields.has('weight')) findings.problem(fields.at('weight'), 'has no effect without spread');
   return {
-    provider: findings.try(() => fields.string('provider')) ?? '',
+    provider: findings.try(() => (fields.has('provider') ? fields.requiredText('provider') : undefined)) ?? '',
     model: findings.text(fields, 'model', TARGET_MODEL) ?? '',
     defaults,
     omit: decodeOmit(findings, fields),

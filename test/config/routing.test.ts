@@ -165,6 +165,10 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'routes.smart.targets[0].model: required',
     'routes.smart.targets[1]: expected an object, got a string',
   ]],
+  [routeOf(target('', 'm'), target('openai', '')), [
+    'routes.smart.targets[0].provider: must not be empty',
+    'routes.smart.targets[1].model: expected a model of 1 to 256 printable ASCII characters without a space, got ""',
+  ]],
   [routeOf(target('openai', 'two words')), ['routes.smart.targets[0].model: expected a model of 1 to 256 printable ASCII characters without a space, got "two words"']],
   [routeOf(target('openai', 'm', { weight: 2 })), ['routes.smart.targets[0].weight: has no effect without spread']],
   [{ routes: { smart: { spread: true, targets: [target('openai', 'm', { weight: 0 }), target('gemini', 'm', { weight: 1.5 })] } } }, [
