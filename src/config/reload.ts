@@ -17,7 +17,7 @@ export function withReloaded(config: Config, next: Config): Config {
   // another place is nobody's to see.
   const kept = config.providers.map((provider) => {
     const after = nextOf.get(provider.name);
-    return after === undefined || isElsewhere(provider, after) || after.keys.length === 0 ? provider : { ...provider, keys: after.keys };
+    return after === undefined || isElsewhere(provider, after) ? provider : { ...provider, keys: after.keys };
   });
   const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
   return {
