@@ -7,7 +7,7 @@
  */
 
 import { connect as connectPlain, isIP } from 'node:net';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import type { EngineAddress } from '../base/engine-address.ts';
 import { Health } from '../base/health.ts';
@@ -45,6 +45,14 @@ export type EngineListeners = {
   onOut(failure: EngineFailure): void;
   /** Every failure, also those that others follow. */
   onFailure(failure: EngineFailure): void;
+};
+
+export type EngineSurroundings = {
+  readonly timings: EngineTimings;
+  readonly now: () => number;
+  /** How its name is looked up; undefined = as the platform does. */
+  readonly lookup: LookupFunction | undefined;
+  readonly ca: string | undefined;
 };
 
 /** A script, and words that say first how many of them are keys. */
@@ -93,6 +101,7 @@ export class EngineConnection {
   readonly #probe: Run;
   readonly #timings: EngineTimings;
   readonly #now: () => number;
+  readonly #lookup: LookupFunction | undefined;
   /** Certificates in PEM that are trusted instead of Node's own. */
   readonly #ca: string | undefined;
   #socket: Socket | undefined;
@@ -117,13 +126,14 @@ export class EngineConnection {
     address: EngineAddress,
     probe: Run,
     listeners: EngineListeners,
-    { timings, now, ca }: { readonly timings: EngineTimings; readonly now: () => number; readonly ca: string | undefined },
+    { timings, now, lookup, ca }: EngineSurroundings,
   ) {
     this.#address = address;
     this.#probe = probe;
     this.#listeners = listeners;
     this.#timings = timings;
     this.#now = now;
+    this.#lookup = lookup;
     this.#ca = ca;
     this.#health = new Health({ ...HEALTH, outMs: timings.outMs, outMsMax: timings.outMsMax }, { now, random: Math.random });
     this.#connect();
@@ -211,7 +221,7 @@ export class EngineConnection {
     const decoder = new RespDecoder((reply) => {
       if (this.#socket === socket) this.#answered(reply);
     }, REPLY_BOUNDS);
-    const target = { host: hostname, port };
+    const target = { host: hostname, port, ...(this.#lookup && { lookup: this.#lookup }) };
     // An address is no server name (RFC 6066, section 3). Verification is said, because what is not said is what
     // NODE_TLS_REJECT_UNAUTHORIZED says.
     const servername = isIP(hostname) === 0 ? hostname : '';

@@ -449,6 +449,19 @@ test('an engine that closes idle connections is connected to again without a wor
   assert.deepEqual(lines.all, []);
 });
 
+test("an engine's name is looked up as those of providers are", async (t) => {
+  const engine = await startScriptedEngine(t);
+  const asked: string[] = [];
+  const { up } = createStore(t, { ...engine.address, hostname: 'engine.test' }, {
+    lookup(hostname, _options, callback) {
+      asked.push(hostname);
+      setImmediate(callback, null, [{ address: '127.0.0.1', family: 4 }]);
+    },
+  });
+  await up();
+  assert.deepEqual(asked, ['engine.test']);
+});
+
 test('an engine that closes each connection as soon as it is ready is out after the third', async (t) => {
   const engine = await startScriptedEngine(t, (_words, socket) => {
     socket.end(ADMITTED);
