@@ -289,6 +289,15 @@ test('of very many problems the first fifty are told', () => {
   }
 });
 
+test('lists are looked at as far as they may go', () => {
+  const keys = Array.from({ length: 60_000 }, (_, index) => `KEY_${index}`);
+  const { problems } = loadFile({ providers: { openai: { keys } } });
+  assert.deepEqual([problems.length, problems[0]], [101, 'GATEWAY_ROUTING_FILE: providers.openai.keys: expected 1 to 100 names of variables, got 60000']);
+  const routes = Object.fromEntries(Array.from({ length: 4000 }, (_, index) => [`r${index}`, { targets: [target()] }]));
+  const allow = Array.from({ length: 60_000 }, () => 'r3999');
+  assert.deepEqual(complaints(loadFile({ routes, callers: { batch: { allow } } }).problems), ['callers.batch.allow: expected at most 1000 entries, got 60000']);
+});
+
 test('the file stands alone: what it replaces may not be set beside it', () => {
   const variables = { GATEWAY_ROUTES: 'a=openai/m', GATEWAY_CALLER_LIMITS: 'batch:rpm=1', GATEWAY_MODEL_PREFIXES: 'true' };
   const problems = Object.keys(variables).map((name) => `${name}: is set together with GATEWAY_ROUTING_FILE; keep one`);
