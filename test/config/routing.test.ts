@@ -269,6 +269,16 @@ test('what a file says that has no effect is a warning', () => {
   ]);
 });
 
+test('a token in the place of a label is not shown, whole or in part', () => {
+  const token = 'Plain-token-of-a-caller-that-is-longer-than-any-name-that-a-sentence-repeats';
+  const asked = { GATEWAY_AUTH_TOKENS: `batch:${token}` };
+  const { problems } = loadFile({ callers: { [token.slice(0, 64)]: {}, [token]: {} }, providers: { eu: { like: token }, gemini: { keys: [token] } } }, asked);
+  const limits = load({ ...asked, GATEWAY_CALLER_LIMITS: `${token.slice(0, 40)}:rpm=1` }).problems;
+  assert.ok(problems.length >= 3 && limits.length === 1);
+  for (const problem of [...problems, ...limits]) assert.ok(!problem.includes('Plain-token'), problem);
+  assert.equal(limits[0], 'GATEWAY_CALLER_LIMITS: [key]: no caller has this label (default, batch)');
+});
+
 test('a hostile file is a sentence', () => {
   const cases: readonly (readonly [text: string, problem: string])[] = [
     [' '.repeat(10_000_000), 'expected at most 1MiB'],
