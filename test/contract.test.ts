@@ -3,5 +3,5 @@
 import { providerContract } from './contract.ts';
 
 for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) providerContract(provider, 'http');
-for (const provider of ['anthropic', 'openai', 'gemini']) providerContract(provider, 'fetch');
+for (const provider of ['anthropic', 'openai', 'gemini']) for (const transport of ['wire', 'fetch'] as const) providerContract(provider, transport);
 providerContract('openai', 'http', 'responses');

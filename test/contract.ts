@@ -17,7 +17,7 @@ const CLOTHES = { name: 'clothes', parameters: { type: 'object', properties: { w
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** `openAiApi` names the API of OpenAI, which has two. */
-export function providerContract(provider: string, transport: 'http' | 'fetch', openAiApi: 'chat' | 'responses' = 'chat'): void {
+export function providerContract(provider: string, transport: 'http' | 'wire' | 'fetch', openAiApi: 'chat' | 'responses' = 'chat'): void {
   const environment = { GATEWAY_TRANSPORT: transport, OPENAI_API: openAiApi };
   const name = provider === 'openai' ? `openai by ${openAiApi}` : provider;
 
