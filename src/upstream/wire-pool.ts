@@ -15,7 +15,7 @@ import { ConnectionError, WireConnection } from './wire-connection.ts';
 import type { ConnectionHome } from './wire-connection.ts';
 
 /** How often idle connections are looked at; one that is due is never used, however late that is. */
-const SWEEP_MS = 5000;
+const SWEEP_MS = 1000;
 
 /** After so much silence the kernel asks whether the other end is still there. */
 const KEEP_ALIVE_MS = 1000;

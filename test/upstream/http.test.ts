@@ -346,6 +346,14 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       assert.equal(server.connections(), 2);
     });
 
+    test('are closed when they were idle for as long as the provider lets them be', async (t) => {
+      const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}', 'keep-alive: timeout=2\r\n')) });
+      const { transport } = openTransport(t);
+      await bodyText(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+      await server.closed(1);
+      await noSockets(transport);
+    });
+
     test('are not kept after connection: close', async (t) => {
       const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}', 'connection: close\r\n')) });
       const { transport } = openTransport(t);
