@@ -58,7 +58,7 @@ clients: node_modules ## run the real SDKs through the gateway; installs them ou
 bench: build ## what the gateway costs beside proxies that do nothing else (PEER=http://..., JSON=file; see test/bench/main.ts; Linux)
 	@node --import tsx test/bench/main.ts
 
-bench-streams: build ## memory of idle and stalled streams, latency of hang-ups (STREAMS=5000; Linux, minds ulimit -n)
+bench-streams: build ## memory of idle and stalled streams, latency of tokens and hang-ups (STREAMS=5000, TOKENS=20 a second in all; Linux, minds ulimit -n)
 	node --import tsx test/bench/streams.ts
 
 bench-check: build ## fail where a chat or a token became a quarter dearer than kept in test/bench/ratios.json (SHORT=1 only reports; UPDATE=1)

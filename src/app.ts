@@ -6,13 +6,15 @@
 
 import type { Log } from './base/log.ts';
 import { DIALECTS } from './callers/index.ts';
-import { changedProxies, changedSecrets, secretsOf, withSecretsOf } from './config/secrets.ts';
+import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
+import { secretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import { DEFAULT_CALLER } from './core/caller.ts';
 import { createCalls } from './embedded/calls.ts';
 import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
+import { reportTransitions, watchStanding } from './gateway/standing.ts';
 import { Admission, LoopHealth, watchEventLoop } from './http/admission.ts';
 import { Exchanges } from './http/exchanges.ts';
 import { createHandler } from './http/handler.ts';
@@ -24,6 +26,7 @@ import { createMountedHandler } from './http/mounted.ts';
 import { createSentences } from './http/sentences.ts';
 import { createServer } from './http/server.ts';
 import { createMetrics } from './metrics.ts';
+import { RoutingState } from './routing/state.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
 import { proxyFor } from './upstream/proxy.ts';
@@ -64,8 +67,8 @@ export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
   /** Ends everything, also a drain, within 200 ms: open streams get their `error` event, every exchange its log line. */
   stop(): Promise<void>;
   /**
-   * Takes over the tokens, keys and certificate of a configuration that was read again. Requests in flight keep those they
-   * began with.
+   * Takes over the tokens, keys, certificate, routes, callers' rules and new providers of a configuration that was read again,
+   * at once. Requests in flight keep those they began with.
    */
   reload(next: Config): Reloaded;
   /** Ends everything now. */
@@ -90,6 +93,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     upstreamSockets: () => transport.openSockets?.() ?? 0,
     pageMs: surroundings.metricsPageMs,
   });
+  const routing = new RoutingState({ now: () => performance.now(), random: Math.random }, config.retryAfterCapMs, reportTransitions(metrics, log));
+  watchStanding(metrics, routing);
   const gateway = createGateway(
     {
       connectTimeoutMs: config.connectTimeoutMs,
@@ -110,6 +115,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       const error = failure === undefined ? undefined : parts.sentence(failure);
       log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
+    { routing, concurrentMax: (provider) => parts.config.routing.concurrentMax.get(provider), isDraining: () => isDraining },
   );
   const loopHealth = new LoopHealth();
   const memoryHealth = new MemoryHealth();
@@ -127,9 +133,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   let isReachable = false;
   let drained: Promise<boolean> | undefined;
 
-  /** Everything that holds a secret, made at once, so that an exchange sees either the old ones or the new ones. */
+  /** Everything that a reload swaps, made at once, so that an exchange sees either the old or the new. */
   function partsFrom(current: Config): ServerParts {
-    const labels = new Set(current.callers.map(({ label }) => label)).add(DEFAULT_CALLER);
+    const labels = new Set([...current.callers.map(({ label }) => label), ...current.routing.callers.keys()]).add(DEFAULT_CALLER);
     const sentences = createSentences([...secretsOf(current).values()], config.forwardsErrorMessages);
     return {
       config: current,
@@ -156,9 +162,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
   function reload(next: Config): Reloaded {
     const before = parts.config;
-    parts = partsFrom(withSecretsOf(before, next));
+    parts = partsFrom(withReloaded(before, next));
     if (next.tls !== undefined) server.swapCertificate(next.tls);
-    return { swapped: changedSecrets(before, parts.config), needsRestart: changedProxies(config, next) };
+    return { swapped: changesBetween(before, parts.config), needsRestart: changesLeft(before, next) };
   }
 
   async function drainOnce(): Promise<boolean> {

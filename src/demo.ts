@@ -12,11 +12,15 @@ import { createLog } from './base/log.ts';
 import { loadConfig } from './config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { startSandbox } from './sandbox/index.ts';
+import type { Sandbox } from './sandbox/index.ts';
 import { VERSION } from './version.ts';
 
 /** A pause between pieces, so that a stream can be seen arriving. */
 const TOKEN_DELAY_MS = 40;
 const ROUNDS_MAX = 5;
+/** Between requests while a target is out, and most of them: three times as long as it may be out. */
+const PROBE_PAUSE_MS = 250;
+const PROBES_MAX = 72;
 /** Of a terminal as it opens on most machines. */
 const COLUMNS = 80;
 
@@ -32,6 +36,9 @@ const CLOTHES_TOOL = {
 };
 
 const PROVIDERS = ['anthropic', 'openai', 'gemini', 'compat'];
+const FIRST = 'anthropic/fake-first';
+const ROUTES = `smart=${FIRST},openai/fake-second`;
+const ROUTED = { model: 'smart', messages: [{ role: 'user', text: 'Hello?' }] };
 const FORECAST = {
   type: 'json',
   schema: {
@@ -69,6 +76,7 @@ async function show(): Promise<void> {
       GATEWAY_LOG_LEVEL: 'error',
       GATEWAY_LOG_FORMAT: 'text',
       GATEWAY_HEARTBEAT_INTERVAL: '5s',
+      GATEWAY_ROUTES: ROUTES,
       ANTHROPIC_API_KEY: 'sandbox-key',
       ANTHROPIC_BASE_URL: sandbox.baseUrls.anthropic,
       // Responses, because Chat Completions has no reasoning to carry; the compatible host shows that protocol.
@@ -115,6 +123,7 @@ async function show(): Promise<void> {
   await showSdks(client);
   await showCutStream(client, sandbox.baseUrls.openai);
   await showRefusal(client);
+  await showRoute(client, sandbox);
 
   const stop = async (): Promise<void> => {
     await app.drain();
@@ -290,6 +299,34 @@ async function showRefusal(client: Client): Promise<void> {
   const response = await post(client, '/v1/chat/stream', { model: 'fake-refusal', messages: [{ role: 'user', text: 'No?' }] });
   say(`← HTTP ${response.status}`);
   sayJson('  ', await response.json());
+}
+
+/** An outage as the callers of a route see it: in the headers. */
+async function showRoute(client: Client, sandbox: Sandbox): Promise<void> {
+  title('A route: its first target fails, the second answers');
+  let isDown = true;
+  sandbox.reply('fake-first', () => (isDown ? { status: 503 } : undefined));
+  say(`  GATEWAY_ROUTES=${ROUTES}`);
+  sayJson('→ ', ROUTED);
+  for (let request = 1; request <= 9; request += 1) say(`← ${request}: ${await askRoute(client)}`);
+  say('  It failed eight times in a row and is out: nobody waits for it any more.');
+  say('  From here on it works. Once its seconds are over, one request is its probe:');
+  isDown = false;
+  for (let probes = 0; probes < PROBES_MAX; probes += 1) {
+    const served = await askRoute(client);
+    if (served === `target ${FIRST}`) return say(`← then: ${served}`);
+    await new Promise((resolve) => setTimeout(resolve, PROBE_PAUSE_MS));
+  }
+  throw new Error('the first target did not come back');
+}
+
+/** Who served, and for whom, in the words of the answer's headers. */
+async function askRoute(client: Client): Promise<string> {
+  const response = await post(client, '/v1/chat', ROUTED);
+  if (!response.ok) throw new Error(`the gateway answered ${response.status}: ${await response.text()}`);
+  await response.text();
+  const values = ['target', 'attempts', 'fallback'].map((name) => [name, response.headers.get(`x-gateway-${name}`)]);
+  return values.filter(([, value]) => value !== null).map((pair) => pair.join(' ')).join(', ');
 }
 
 /** The frames of an event stream: lines are buffered across chunks, comments skipped. */

@@ -28,6 +28,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   for (const warning of warnings) log.warn(warning);
   const { authenticate } = options;
   const fixed = fixedOptions(options);
+  let providers = config.providers.map(({ name }) => name);
   const app = createApp(config, {
     log,
     version: VERSION,
@@ -41,12 +42,16 @@ export function createGateway(options: GatewayOptions): Gateway {
     chat: app.chat,
     stream: app.stream,
     models: app.models,
-    providers: config.providers.map(({ name }) => name),
+    get providers() {
+      return providers;
+    },
     handler: app.handler,
     listen: async (address) => app.listen(addressFrom(address)),
     metricsText: app.metricsText,
     reload(next) {
-      const { swapped } = app.reload(load(next).config);
+      const { config: nextConfig } = load(next);
+      const { swapped } = app.reload(nextConfig);
+      providers = [...new Set([...providers, ...nextConfig.providers.map(({ name }) => name)])].sort();
       return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next)) };
     },
     drain: app.drain,

@@ -9,6 +9,8 @@ import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
 import type { EffectiveValue } from './config/environment.ts';
+import { problemFields } from './config/reload.ts';
+import { renderRouting } from './config/routing-table.ts';
 import { renderHelp } from './config/settings-page.ts';
 import { loadConfig } from './config/settings.ts';
 import type { LoadedConfig } from './config/settings.ts';
@@ -56,13 +58,14 @@ function load(): LoadedConfig {
   return loadConfig(process.env, PROVIDER_ROWS, compatRow, (path) => readFileSync(path, 'utf8'));
 }
 
-/** Validates and says so; an unknown variable counts as a problem here. */
+/** Validates, says so, and prints the routing as it was understood; an unknown variable counts as a problem here. */
 function check(loaded: LoadedConfig): number {
   const problems = [...loaded.problems, ...loaded.unknownVariables];
   for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`);
   for (const problem of problems) process.stderr.write(`${problem}\n`);
   if (problems.length > 0) return FAILED;
-  process.stdout.write('The configuration is good.\n');
+  const table = loaded.config === undefined ? '' : renderRouting(loaded.config);
+  process.stdout.write(`The configuration is good.\n${table}`);
   return 0;
 }
 
@@ -112,17 +115,17 @@ function logSettings({ effective }: LoadedConfig, log: Log): void {
   log.debug('defaults', Object.fromEntries(effective.filter(isDefault).map(({ variable, value }) => [variable, value])));
 }
 
-/** SIGHUP: the files of secrets and certificates are read again. Either all of it is good, or everything stays as it is. */
+/** SIGHUP: the files of secrets, certificates and routing are read again. Either all of it is good, or everything stays as it is. */
 function reloadOnSignal(app: App, log: Log): void {
   process.on('SIGHUP', () => {
     const { config, problems, warnings } = load();
     if (config === undefined) {
-      log.error('SIGHUP: the old secrets and certificates stay', { problems: problems.join('; ') });
+      log.error('SIGHUP: the old secrets, certificates and routing stay', problemFields(problems));
       return;
     }
     for (const warning of warnings) log.warn(warning);
     const { swapped, needsRestart } = app.reload(config);
-    log.info('SIGHUP: secrets and certificates were read again', { changed: swapped.join(', ') || 'nothing' });
+    log.info('SIGHUP: secrets, certificates and routing were read again', { changed: swapped.join(', ') || 'nothing' });
     if (needsRestart.length > 0) log.warn('SIGHUP: something changed that takes a restart', { changed: needsRestart.join(', ') });
   });
 }

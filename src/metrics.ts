@@ -37,6 +37,7 @@ const TOKENS_BYTES = 32 * 1024;
 const CHATS_BYTES = 16 * 1024;
 const ATTEMPTS_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 12 * 1024;
+const FALLBACKS_BYTES = 8 * 1024;
 
 const DURATION_BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_TOKEN_BOUNDS_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -107,7 +108,7 @@ export function createMetrics(sources: MetricsSources) {
   const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once: beyond `GATEWAY_MAX_CONNECTIONS`.', []).labels();
   const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats, counts of tokens and model lists being served, until their answer was taken.', []).labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', []).labels();
-  const refused = registry.counter('gateway_requests_refused_total', 'Chats, counts of tokens and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up).', ['reason']);
+  const refused = registry.counter('gateway_requests_refused_total', 'Chats, counts of tokens and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up), `target_concurrency` (all who could serve are at their `concurrent`).', ['reason']);
   const ignoredFields = registry.counter('gateway_request_fields_ignored_total', 'Fields of requests in formats of other makers that were left out; `field` is one of its table, or `other`.', ['dialect', 'field']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
   const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of chat requests read.', []).labels();
@@ -140,16 +141,28 @@ export function createMetrics(sources: MetricsSources) {
   const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of failure before.', ['provider', 'kind']);
   const retryRefusals = registry.counter(
     'gateway_upstream_retry_refusals_total',
-    'Retries not made: `exhausted` (all used), `budget`, `deadline`, `retry_after_too_long`.',
+    'Retries not made: `exhausted` (all used), `budget`, `deadline`, `retry_after_too_long`, `out` (nobody left who is not out).',
     ['provider', 'reason'],
   );
   const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
-  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; `a list of models` has one of its own.', ['limit']);
+  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; a route has `first_event_timeout`, `attempt_timeout` and `half of the time left`, and `a list of models` has one of its own.', ['limit']);
   const staleSockets = registry.counter(
     'gateway_upstream_stale_sockets_total',
     'Requests sent again because the provider had closed the idle connection.',
     ['provider'],
   );
+  const targetOut = registry.gauge('gateway_target_out', 'Whether a target of a route is out: asked only where nobody else is left, or as a probe.', ['provider', 'model']);
+  const ejections = registry.counter('gateway_target_ejections_total', 'Times a target went out: `failures` (too many), `probe` (it failed), `not_found` (no such model).', ['provider', 'model', 'cause']);
+  const probes = registry.counter('gateway_probes_total', 'Requests let through to a target that was out: `success`, `failure`, `neutral` (it says nothing).', ['provider', 'model', 'outcome']);
+  const fallbacks = registry.counter(
+    'gateway_fallbacks_total',
+    'Calls to a target after another, or in place of another: the kind of its failure, or `out`, `cooling`, `full`, `unsupported`.',
+    ['route', 'from', 'to', 'kind'],
+    { bytesMax: FALLBACKS_BYTES },
+  );
+  const keysCooling = registry.gauge('gateway_keys_cooling', 'Whether a key, by its number, is not used for a while, for one model or all.', ['provider', 'key']);
+  const keyCooldowns = registry.counter('gateway_key_cooldowns_total', 'Times a key began to rest: `rate_limit`, `quota` (used up), `rejected`.', ['provider', 'key', 'cause']);
+  const hedges = registry.counter('gateway_hedges_total', 'Second targets asked beside a slow first: `won`, `lost`, `refused` (no budget, or nobody to ask).', ['route', 'outcome']);
   const duration = registry.histogram(
     'gen_ai_client_operation_duration_seconds',
     'Duration of a chat from having read the request to having handed over the answer, attempts and waits included.',
@@ -216,6 +229,15 @@ export function createMetrics(sources: MetricsSources) {
     limit: (limit: string) => limits.labels(limit).add(),
     streamCut: (provider: string, failure: Failure, ended: ScopeEnd | undefined) =>
       cutStreams.labels(provider, errorTypeFrom(failure, ended)).add(),
+    /** Called before each scrape, for what is set rather than counted. */
+    onScrape: (callback: () => void) => registry.onScrape(callback),
+    setTargetOut: (provider: string, model: string, isOut: boolean) => targetOut.labels(provider, model).set(isOut ? 1 : 0),
+    ejection: (provider: string, model: string, cause: string) => ejections.labels(provider, model, cause).add(),
+    probe: (provider: string, model: string, outcome: 'success' | 'failure' | 'neutral') => probes.labels(provider, model, outcome).add(),
+    fallback: (route: string, from: string, to: string, kind: string) => fallbacks.labels(route, from, to, kind).add(),
+    setKeyCooling: (provider: string, key: number, isCooling: boolean) => keysCooling.labels(provider, String(key)).set(isCooling ? 1 : 0),
+    keyCooldown: (provider: string, key: number, cause: string) => keyCooldowns.labels(provider, String(key), cause).add(),
+    hedge: (route: string, outcome: 'won' | 'lost' | 'refused') => hedges.labels(route, outcome).add(),
     disconnect: (route: string) => disconnects.labels(route).add(),
 
     /** Counts one chat, whether or not a provider was asked (else its name is empty). */

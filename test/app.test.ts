@@ -7,15 +7,16 @@ import { createLog } from '../src/base/log.ts';
 import { loadConfig } from '../src/config/settings.ts';
 import type { Config } from '../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
-import { sandboxEnvironment, startGateway, TOKEN, user } from './running-gateway.ts';
+import { holdReplies, sandboxEnvironment, startGateway, TOKEN, user } from './running-gateway.ts';
 import type { RunningGateway } from './running-gateway.ts';
+import { until } from './streams/wires.ts';
 
 const OTHER_TOKEN = 'another-token-of-callers';
 const HELLO = { provider: 'openai', model: 'fake-chat', messages: [user('Hello')] };
 
 /** The configuration of the running gateway, read again with these variables. */
-function configWith(gateway: RunningGateway, variables: Readonly<Record<string, string | undefined>>): Config {
-  const { config, problems } = loadConfig({ ...sandboxEnvironment(gateway.sandbox), ...variables }, PROVIDER_ROWS, compatRow, () => '');
+function configWith(gateway: RunningGateway, variables: Readonly<Record<string, string | undefined>>, file: unknown = {}): Config {
+  const { config, problems } = loadConfig({ ...sandboxEnvironment(gateway.sandbox), ...variables }, PROVIDER_ROWS, compatRow, () => JSON.stringify(file));
   if (config === undefined) throw new Error(problems.join('\n'));
   return config;
 }
@@ -40,9 +41,33 @@ test('reload swaps tokens and keys, and says which by name', async (t) => {
 test('reload takes nothing else over, and names a proxy that differs', async (t) => {
   const gateway = await startGateway(t);
   const next = configWith(gateway, { GATEWAY_INCLUDE_RAW: 'true', ANTHROPIC_API_KEY: undefined, HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' });
-  assert.deepEqual(gateway.app.reload(next), { swapped: [], needsRestart: ['HTTPS_PROXY', 'HTTP_PROXY'] });
+  assert.deepEqual(gateway.app.reload(next), { swapped: [], needsRestart: ['HTTPS_PROXY', 'HTTP_PROXY', 'provider anthropic', 'default provider'] });
   const { status, body } = await gateway.chat({ ...HELLO, provider: 'anthropic' });
   assert.deepEqual([status, body.raw], [200, undefined]);
+});
+
+test('reload swaps routes, rules, keys and new providers at once, and 200 streams in flight keep what they began with', async (t) => {
+  const gateway = await startGateway(t);
+  const release = holdReplies(gateway.sandbox);
+  const streams = Array.from({ length: 200 }, () => gateway.stream({ ...HELLO, model: 'held' }));
+  await until(() => gateway.sandbox.calls.length === 200);
+  const file = {
+    providers: { openai: { keys: ['NEW_KEY', 'NEW_KEY_2'] }, second: { like: 'openai', keys: ['NEW_KEY_3'] }, gemini: { concurrent: 7 } },
+    routes: { smart: { targets: [{ provider: 'second', model: 'fake-chat' }, { provider: 'openai', model: 'fake-chat' }] } },
+    callers: { default: { requests_per_minute: 600, allow: ['*'] } },
+  };
+  const variables = { GATEWAY_ROUTING_FILE: '/routing.json', NEW_KEY: 'new-key', NEW_KEY_2: 'new-key-2', NEW_KEY_3: 'new-key-3' };
+  const { swapped, needsRestart } = gateway.app.reload(configWith(gateway, variables, file));
+  assert.deepEqual(swapped, [
+    'key 1 of openai', 'key 2 of openai', 'key of second', 'provider second', 'concurrency of gemini', 'route smart', 'limits of default', 'allow of default',
+  ]);
+  assert.deepEqual(needsRestart, []);
+  const { status, body } = await gateway.chat({ ...HELLO, provider: 'second' });
+  assert.deepEqual([status, body.provider, gateway.sandbox.calls.at(-1)?.headers.authorization], [200, 'second', 'Bearer new-key-3']);
+  release();
+  for (const frames of await Promise.all(streams)) assert.equal(frames.at(-1)?.type, 'done');
+  assert.deepEqual(gateway.app.reload(configWith(gateway, variables, file)), { swapped: [], needsRestart: [] });
+  assert.deepEqual(gateway.app.reload(configWith(gateway, {})).needsRestart, ['provider second']);
 });
 
 test('the credentials of a proxy are masked in whatever a provider says', async (t) => {

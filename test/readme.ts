@@ -20,6 +20,7 @@ import type { FailureKind } from '../src/core/failure.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { renderQuestions } from '../src/operate/questions.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
+import { MOVES } from '../src/routing/moves.ts';
 import { FAULTS, MODELS } from '../src/sandbox/index.ts';
 import { CLIENTS, reasonsOf } from './clients/sdks/clients.ts';
 import type { Case, Client } from './clients/sdks/clients.ts';
@@ -43,6 +44,7 @@ const TABLES = {
   models: () => namesTable(MODELS),
   faults: () => namesTable(FAULTS),
   matrix: matrixTable,
+  moves: movesTable,
   hosts: hostsTable,
   settings: () => renderSettingsTable(PROVIDER_ROWS),
   metrics: metricsTable,
@@ -63,6 +65,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'src/embedded/README.md': [],
   'src/http/README.md': [],
   'src/providers/README.md': ['matrix', 'hosts'],
+  'src/routing/README.md': ['moves'],
   'src/sandbox/README.md': ['models', 'faults'],
   'src/upstream/README.md': [],
 };
@@ -180,6 +183,13 @@ function failuresTable(): string {
     ([kind, row]) => `| \`${kind}\` | ${row.status} | ${row.isRetried ? 'yes' : 'no'} | ${row.meaning} |`,
   );
   return ['| kind | status | retried by the gateway | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** What follows each outcome of an attempt. */
+function movesTable(): string {
+  const mark = (isSo: boolean): string => (isSo ? 'yes' : '');
+  const rows = Object.entries(MOVES).map(([name, { nextKey, nextTarget, health, key }]) => `| ${name} | ${mark(nextKey)} | ${mark(nextTarget)} | ${health} | ${key ?? ''} |`);
+  return ['| outcome | next key | next target | to the target | to the key |', '|---|---|---|---|---|', ...rows].join('\n');
 }
 
 function namesTable(names: Readonly<Record<string, { readonly meaning: string }>>): string {

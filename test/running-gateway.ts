@@ -6,6 +6,7 @@ import { createApp } from '../src/app.ts';
 import type { App } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
 import { loadConfig } from '../src/config/settings.ts';
+import type { CallerRules, Route, Target } from '../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { startSandbox } from '../src/sandbox/index.ts';
 import type { Sandbox } from '../src/sandbox/index.ts';
@@ -73,13 +74,29 @@ export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
   };
 }
 
+/** A route over these targets, each as `provider/model` or with what else is said of it. */
+export function routeOf(name: string, ...targets: readonly (string | (Partial<Target> & Pick<Target, 'provider' | 'model'>))[]): Route {
+  const usual = { defaults: undefined, omit: [], weight: 1, concurrentMax: undefined, firstEventTimeoutMs: undefined, attemptTimeoutMs: undefined };
+  const targetOf = (text: string): Target => {
+    const [provider = '', ...model] = text.split('/');
+    return { ...usual, provider, model: model.join('/') };
+  };
+  return { name, targets: targets.map((target) => (typeof target === 'string' ? targetOf(target) : { ...usual, ...target })), isSpread: false, hedgeAfterMs: undefined };
+}
+
 /** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
-export async function startGateway(t: { after(close: () => Promise<void>): void }, environment: Record<string, string> = {}): Promise<RunningGateway> {
+export async function startGateway(
+  t: { after(close: () => Promise<void>): void },
+  environment: Record<string, string> = {},
+  { routes = [], callers = {} }: { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>> } = {},
+): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
   const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
     throw new Error('no files in this test');
   });
   if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
+  const routing = { ...loaded.config.routing, routes: new Map(routes.map((route) => [route.name, route])), callers: new Map(Object.entries(callers)) };
+  const config = routes.length + Object.keys(callers).length === 0 ? loaded.config : { ...loaded.config, routing };
   const logLines: Record<string, unknown>[] = [];
   const log = createLog({
     level: loaded.config.logLevel,
@@ -87,7 +104,7 @@ export async function startGateway(t: { after(close: () => Promise<void>): void 
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
-  const app = createApp(loaded.config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
+  const app = createApp(config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {

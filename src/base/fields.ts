@@ -48,7 +48,7 @@ export class FieldProblem {
 }
 
 /** The problem that a field is not among the known ones. */
-function unknownField(path: Path | undefined, key: string, known: readonly string[]): FieldProblem {
+export function unknownField(path: Path | undefined, key: string, known: readonly string[]): FieldProblem {
   const meant = nearest(key, known);
   const complaint = meant === undefined ? 'unknown field' : `unknown field; did you mean ${meant}?`;
   return new FieldProblem({ parent: path, key }, complaint, { quote: renderKey(key) });

@@ -35,7 +35,7 @@ export type LogSettings = {
 };
 
 /** Longer strings are cut, so that a line has a bounded length. */
-const STRING_CHARS_MAX = 1024;
+export const STRING_CHARS_MAX = 1024;
 
 /** Whether lines of a level are written where `least` is the least that is. */
 export function isAtLeast(level: LogLevel, least: LogLevel): boolean {

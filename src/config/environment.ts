@@ -131,8 +131,8 @@ export class Environment {
   }
 }
 
-/** Masks what looks like a provider's key, in case one was pasted into the wrong variable. */
-const maskKeys = createRedactor([]);
+/** Masks what looks like a provider's key, in case one was pasted into the wrong place. */
+export const maskKeys = createRedactor([]);
 
 /** A value for a sentence: in quotes, so that stray ones and spaces show, on one line, not endless. */
 export function quoted(text: string): string {
@@ -239,6 +239,29 @@ export const SECRET_LIST: SettingType<readonly string[]> = {
   },
   shown: 'never',
 };
+
+/** Most keys of one provider: each has a number in metrics, and state of its own. */
+export const KEYS_MAX = 100;
+
+/** Keys of one account, in the operator's order. */
+export const KEY_LIST: SettingType<readonly Secret[]> = {
+  name: 'secret',
+  expects: `1 to ${KEYS_MAX} keys separated by commas, each of ${SECRET.expects}`,
+  parse: (text) => {
+    const keys = words(text).map(SECRET.parse);
+    return keys.length >= 1 && keys.length <= KEYS_MAX && keys.every((key) => key !== undefined) ? keys : undefined;
+  },
+  shown: 'never',
+};
+
+/** Entries between semicolons, at least one; what they say is not looked at. */
+export function entriesOf(expects: string): SettingType<readonly string[]> {
+  const parse = (text: string): readonly string[] | undefined => {
+    const entries = text.split(';').map((entry) => entry.trim()).filter((entry) => entry !== '');
+    return entries.length > 0 ? entries : undefined;
+  };
+  return { name: 'list', expects, parse, shown: 'always' };
+}
 
 /** Names and addresses of hosts, and domains, in lower case. */
 export const HOSTS: SettingType<readonly string[]> = {

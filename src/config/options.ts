@@ -10,9 +10,13 @@ import { nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
-import { BASE_URL, Environment, PROVIDER_NAME, quoted, SECRET } from './environment.ts';
+import { BASE_URL, Environment, KEYS_MAX, PROVIDER_NAME, quoted, SECRET } from './environment.ts';
 import type { SettingType } from './environment.ts';
-import { configFrom, loadConfig, placeOf, providerFrom, readSettings, SETTINGS, STRUCTURED_OUTPUT, warnIfShort } from './settings.ts';
+import { samePair } from './provider-keys.ts';
+import { COMPAT, providerFrom, STRUCTURED_OUTPUT } from './providers.ts';
+import { readRoutingOption } from './routing-file.ts';
+import type { RoutingFile } from './routing-file.ts';
+import { configFrom, loadConfig, placeOf, readSettings, SETTINGS, warnIfShort } from './settings.ts';
 import type { Config, Setting } from './settings.ts';
 import type { Source } from './source.ts';
 
@@ -24,15 +28,15 @@ export const OF_A_PROCESS = {
   GATEWAY_COMPAT_BASE_URL: 'see providers',
   GATEWAY_COMPAT_NAME: 'see providers',
   GATEWAY_COMPAT_API_KEY: 'see providers',
+  GATEWAY_COMPAT_API_KEYS: 'see providers',
   GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'see providers',
   GATEWAY_LOG_FORMAT: 'see log',
+  GATEWAY_ROUTING_FILE: 'see routing',
 } as const;
 
 /** What is no setting. The functions among these are nobody's business here. */
-const OTHER_OPTIONS = ['providers', 'callers', 'fetch', 'log', 'authenticate'];
-const PROVIDER_OPTIONS = ['key', 'baseUrl', 'like', 'structuredOutput'];
-/** The provider of the operator's own host, which has no name of its own. */
-const COMPAT = 'compat';
+const OTHER_OPTIONS = ['providers', 'callers', 'routing', 'fetch', 'log', 'authenticate'];
+const PROVIDER_OPTIONS = ['key', 'keys', 'baseUrl', 'like', 'structuredOutput'];
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -69,29 +73,40 @@ export function loadOptions(
   const settings = readSettings(source);
   const callers = callersFrom(source, options['callers']);
   const providers = providersFrom(source, options['providers'], rows, compatRow, { openAiApi: settings.openAiApi });
-  const config = configFrom(source, settings, callers, providers, readFile);
+  const { routing } = options;
+  const routingFile = routing === undefined ? undefined : readRoutingOption(source, 'routing', routing);
+  const providerNames = isRecord(options['providers']) ? Object.keys(options['providers']) : [];
+  for (const name of routingFile?.providers.keys() ?? []) {
+    if (!providerNames.includes(name)) routingFile?.complaints.problemAt(['providers', name], `is not among providers${routingFile.complaints.hint(name, providerNames)}`);
+  }
+  const routingFileName = routing === undefined ? undefined : 'routing';
+  // Who calls is for `authenticate` to say, and for each call.
+  const config = configFrom(source, settings, { callers, labels: undefined, providers, providerNames, routingFileName, routingFile }, readFile);
   return { config: source.problems.length === 0 ? config : undefined, problems: source.problems, warnings: source.warnings };
 }
 
+const PROVIDER_PATH = 'providers.';
+
 /** Options that a reload takes over. */
-const RELOADED: readonly string[] = ['metricsToken', 'tlsCertFile', 'tlsKeyFile'];
+const RELOADED: readonly string[] = ['metricsToken', 'tlsCertFile', 'tlsKeyFile', 'routes', 'callerLimits', 'modelPrefixes'];
 
 /** What of good options a gateway that runs cannot take over, by path; as text, because their owner may change them. */
 export type FixedOptions = ReadonlyMap<string, string | undefined>;
 
 export function fixedOptions(options: Options): FixedOptions {
   const settings = [...optionRows()].map(([name, { type }]) => [name, RELOADED.includes(name) ? undefined : textOf(options[name], type)] as const);
-  const providers = entriesOfRecord(options['providers']).map(([name, given]) => [`providers.${name}`, placeOfProvider(given)] as const);
+  const providers = entriesOfRecord(options['providers']).map(([name, given]) => [`${PROVIDER_PATH}${name}`, placeOfProvider(given)] as const);
   // Whether there is a certificate decides what the server speaks.
   return new Map([...settings, ...providers, ['tlsCertFile', options['tlsCertFile'] === undefined ? undefined : 'set']]);
 }
 
-/** The paths of what differs. */
+/** The paths of what differs. A provider that was not there before is no difference: it is taken over. */
 export function fixedDifferences(before: FixedOptions, after: FixedOptions): string[] {
-  return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path));
+  const paths = [...before.keys(), ...[...after.keys()].filter((path) => !path.startsWith(PROVIDER_PATH))];
+  return [...new Set(paths)].filter((path) => before.get(path) !== after.get(path));
 }
 
-/** All of a provider's options but its key. */
+/** All of a provider's options but its keys. */
 function placeOfProvider(given: unknown): string | undefined {
   return isRecord(given) ? JSON.stringify([given['baseUrl'], given['like'], given['structuredOutput']]) : undefined;
 }
@@ -275,15 +290,31 @@ function rowOf(
 
 function providerOf(source: OptionSource, path: string, row: ProviderRow, given: Options, settings: AdapterSettings): Provider | undefined {
   const problemsBefore = source.problems.length;
-  const { key: keyGiven, baseUrl } = given;
-  const key = keyGiven === undefined ? undefined : source.parse(`${path}.key`, keyGiven, SECRET);
-  if (keyGiven === undefined && row.isKeyRequired) source.problems.push(`${path}.key: required`);
+  const { baseUrl } = given;
+  const keys = keysOf(source, path, given, row);
   if (baseUrl === undefined && row.defaultBaseUrl === undefined) source.problems.push(`${path}.baseUrl: required`);
   const root = baseUrl === undefined ? BASE_URL.parse(row.defaultBaseUrl ?? '') : source.parse(`${path}.baseUrl`, baseUrl, BASE_URL);
   const held = structuredOutputOf(source, path, row, given['structuredOutput']);
   if (root === undefined || source.problems.length > problemsBefore) return undefined;
   const own = held === undefined ? settings : { ...settings, structuredOutput: held };
-  return providerFrom(source, row, { keys: key === undefined ? [] : [key], root, place: `${path}.baseUrl` }, own);
+  return providerFrom(source, row, { keys, root, place: `${path}.baseUrl` }, own);
+}
+
+/** One key, or several of one account. */
+function keysOf(source: OptionSource, path: string, { key, keys }: Options, row: ProviderRow): readonly Secret[] {
+  if (key !== undefined && keys !== undefined) source.problems.push(`${path}.keys: is set together with ${path}.key; keep one`);
+  if (keys === undefined) {
+    if (key === undefined && row.isKeyRequired) source.problems.push(`${path}.key: required`);
+    return key === undefined ? [] : [source.parse(`${path}.key`, key, SECRET)].flatMap((secret) => secret ?? []);
+  }
+  if (!Array.isArray(keys) || keys.length === 0 || keys.length > KEYS_MAX) {
+    source.problems.push(`${path}.keys: expected an array of 1 to ${KEYS_MAX} keys${Array.isArray(keys) ? '' : `, got ${described(keys)}`}`);
+    return [];
+  }
+  const secrets = keys.map((item: unknown, index) => source.parse(`${path}.keys[${index}]`, item, SECRET));
+  const same = samePair(secrets);
+  if (same !== undefined) source.problems.push(`${path}.keys: the entries ${same[0]} and ${same[1]} hold the same key`);
+  return secrets.flatMap((secret) => secret ?? []);
 }
 
 /** What the embedder says of the answers of a host, of which it is the operator that knows. */
@@ -318,7 +349,7 @@ export function loadEnvironmentOptions(
   compatRow: (name: string) => ProviderRow,
   readFile: (path: string) => string,
 ): { readonly options: Options | undefined; readonly problems: readonly string[] } {
-  const { config, problems } = loadConfig(variables, rows, compatRow, readFile);
+  const { config, problems, routingFile } = loadConfig(variables, rows, compatRow, readFile);
   if (config === undefined) return { options: undefined, problems };
   const environment = new Environment(variables, readFile);
   const options: Record<string, unknown> = {};
@@ -330,17 +361,32 @@ export function loadEnvironmentOptions(
     options[name] = isPlain ? place.type.parse(found.text) : found.text;
   }
   options['callers'] = veiled(Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()])), () => true);
-  options['providers'] = Object.fromEntries(config.providers.map(({ name, keys: [key], baseUrl }) => {
-    const row = rows.find((candidate) => candidate.name === name);
-    const variable = (row ?? compatRow(name)).structuredOutputVariable;
+  options['providers'] = Object.fromEntries(config.providers.map(({ name, keys, baseUrl }) => {
+    const like = routingFile?.providers.get(name)?.like;
+    const row = rows.find((candidate) => candidate.name === (like ?? name));
+    // Of the compatible hosts only the one that has a variable for it says what it holds answers to.
+    const variable = like === COMPAT ? undefined : (row ?? compatRow(name)).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
-    const given = { key: key?.secret.reveal(), baseUrl: baseUrl.href, like: row === undefined ? COMPAT : undefined, structuredOutput: held };
+    const secrets = keys.map(({ secret }) => secret.reveal());
+    const given = {
+      ...(secrets.length > 1 ? { keys: secrets } : { key: secrets[0] }),
+      baseUrl: baseUrl.href,
+      like: like ?? (row === undefined ? COMPAT : undefined),
+      structuredOutput: held,
+    };
     return [name, veiled(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))];
   }));
+  if (routingFile !== undefined) options['routing'] = routingOptionOf(routingFile);
   return { options: veiled(options), problems: environment.problems };
 }
 
-const SECRET_OPTIONS = ['key', 'metricsToken', 'httpsProxy', 'httpProxy'];
+/** The file's content as an option: what it says of who the providers are stands among the providers. */
+function routingOptionOf({ text, providers }: RoutingFile): Options {
+  const bounded = [...providers].flatMap(([name, { concurrentMax }]) => (concurrentMax === undefined ? [] : [[name, { concurrent: concurrentMax }] as const]));
+  return { ...(JSON.parse(text) as Options), providers: Object.fromEntries(bounded) };
+}
+
+const SECRET_OPTIONS = ['key', 'keys', 'metricsToken', 'httpsProxy', 'httpProxy'];
 
 /** The options, whose secrets do not show where Node prints them, nor where they were spread into others. */
 function veiled(options: Options, isSecret = (name: string): boolean => SECRET_OPTIONS.includes(name)): Options {

@@ -69,6 +69,10 @@ export type SettingOptions = {
   readonly dialects?: string | readonly string[] | undefined;
   /** Whether `provider/model` as a model asks that provider, where there is one of that name. Default: only in the formats of other makers. */
   readonly modelPrefixes?: boolean | undefined;
+  /** Names that stand for targets, in order of preference: `name=provider/model,provider/model;name=…`. The next is asked where one fails. */
+  readonly routes?: string | undefined;
+  /** What callers may use, by label: requests and tokens a minute, tokens a day, requests in flight: `label:rpm=60,tpm=100000,tpd=5000000,concurrent=8;label:…`. `*` = those without limits of their own. */
+  readonly callerLimits?: string | undefined;
   /** With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored. Default: `false`. */
   readonly relayStored?: boolean | undefined;
   /** Which API serves `openai`: Chat Completions, Responses, or by model and request. Default: `auto`. */

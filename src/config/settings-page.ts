@@ -11,6 +11,10 @@ const VALUES =
 
 const REGISTRATION = 'A provider is registered by its key, or, where the key is optional, also by its base URL alone.';
 
+const KEYS =
+  'Several keys of one account: the plural of the variable, `OPENAI_API_KEYS`, in its place (of two variables the first has one). ' +
+  'They are separated by commas, in its `_FILE` also by lines.';
+
 const STRUCTURED_OUTPUT =
   'What is known of the answers of a host that speaks Chat Completions is replaced by the variable that ends in `_STRUCTURED_OUTPUT` ' +
   'instead of `_BASE_URL` (all but `openai`): `schema` if it holds them to a JSON schema, and calls to the parameters of strict tools; ' +
@@ -18,7 +22,7 @@ const STRUCTURED_OUTPUT =
 
 const SIGNALS =
   'Exit codes: 0 stopped by a signal, or nothing wrong; 1 cannot start, crashed, stopped at once by a second signal, or something wrong; ' +
-  '2 unknown argument. SIGHUP reads the files of secrets and certificates again.';
+  '2 unknown argument. SIGHUP reads the files of secrets, certificates and routing again.';
 
 /** The settings and the providers as Markdown tables. */
 export function renderSettingsTable(rows: readonly ProviderRow[]): string {
@@ -39,7 +43,7 @@ export function renderSettingsTable(rows: readonly ProviderRow[]): string {
     `\n${VALUES}\n\n${REGISTRATION}\n`,
     '| provider | key | base URL | default base URL |\n|---|---|---|---|',
     ...providers,
-    `\n${STRUCTURED_OUTPUT}\n`,
+    `\n${KEYS}\n\n${STRUCTURED_OUTPUT}\n`,
   ].join('\n');
 }
 
@@ -93,6 +97,8 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
     ...providers,
     '',
     wrapped(REGISTRATION, ''),
+    '',
+    wrapped(KEYS, ''),
     '',
     wrapped(STRUCTURED_OUTPUT, ''),
     '',

@@ -9,23 +9,23 @@ import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
 import { renderDuration } from '../base/duration.ts';
 import { LOG_LEVELS } from '../base/log.ts';
-import { isLoopback } from '../base/loopback.ts';
 import { nearest } from '../base/nearest.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
-import { Secret, sha256 } from '../base/secret.ts';
-import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
-import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
+import { Secret } from '../base/secret.ts';
+import type { Provider, ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
-import { NO_ROUTING } from '../core/route.ts';
 import type { Routing } from '../core/route.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
-import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
+import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
+import { COMPAT, readProviders, STRUCTURED_OUTPUT } from './providers.ts';
+import type { Registered } from './providers.ts';
+import { readRoutingFile } from './routing-file.ts';
+import type { RoutingFile } from './routing-file.ts';
+import { CALLER_LIMITS, ROUTES } from './routing-variables.ts';
+import { routingFrom } from './routing.ts';
 import type { Source } from './source.ts';
-
-/** The type of the variables in which an operator says what the answers of a host are held to. */
-export const STRUCTURED_OUTPUT = word(...STRUCTURED_OUTPUTS);
 
 export type Setting = {
   readonly variable: string;
@@ -54,10 +54,12 @@ export const SETTINGS = [
     meaning: 'Serves the requests that name no provider; in the format of another maker only where it speaks that or the maker is not configured.' },
   { variable: 'GATEWAY_COMPAT_BASE_URL', field: 'providers', type: BASE_URL, default: undefined,
     meaning: 'Registers one more OpenAI-compatible host.' },
-  { variable: 'GATEWAY_COMPAT_NAME', field: 'compatName', type: PROVIDER_NAME, default: 'compat',
+  { variable: 'GATEWAY_COMPAT_NAME', field: 'compatName', type: PROVIDER_NAME, default: COMPAT,
     meaning: 'The name of that host in requests.' },
   { variable: 'GATEWAY_COMPAT_API_KEY', field: 'providers', type: SECRET, default: undefined,
     meaning: 'The key of that host, where it needs one.' },
+  { variable: 'GATEWAY_COMPAT_API_KEYS', field: 'providers', type: KEY_LIST, default: undefined,
+    meaning: 'Several keys of one account at that host, instead.' },
   { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
     meaning: 'What that host holds answers to when asked: a JSON schema (and calls to the parameters of strict tools), any JSON, nothing. What it does not is `unsupported`.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
@@ -133,6 +135,12 @@ export const SETTINGS = [
     meaning: "The formats of other makers that are served beside the gateway's own; `none` = none. The paths of the others are unknown." },
   { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
     meaning: 'Whether `provider/model` as a model asks that provider, where there is one of that name.' },
+  { variable: 'GATEWAY_ROUTES', field: 'routes', type: ROUTES, default: undefined,
+    meaning: 'Names that stand for targets, in order of preference: `name=provider/model,provider/model;name=…`. The next is asked where one fails.' },
+  { variable: 'GATEWAY_CALLER_LIMITS', field: 'callerLimits', type: CALLER_LIMITS, default: undefined,
+    meaning: 'What callers may use, by label: requests and tokens a minute, tokens a day, requests in flight: `label:rpm=60,tpm=100000,tpd=5000000,concurrent=8;label:…`. `*` = those without limits of their own.' },
+  { variable: 'GATEWAY_ROUTING_FILE', field: 'routingFile', type: PATH, default: undefined,
+    meaning: 'A JSON file with routes, callers\' rules and more of providers, in place of `GATEWAY_ROUTES`, `GATEWAY_CALLER_LIMITS` and `GATEWAY_MODEL_PREFIXES`. SIGHUP reads it again.' },
   { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',
     meaning: 'With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored.' },
   { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
@@ -154,6 +162,9 @@ type Ingredient =
   | 'defaultProvider'
   | 'compatName'
   | 'openAiApi'
+  | 'routes'
+  | 'callerLimits'
+  | 'routingFile'
   | 'tlsCertFile'
   | 'tlsKeyFile'
   | 'httpsProxy'
@@ -191,6 +202,10 @@ export type LoadedConfig = {
   /** `GATEWAY_` variables that mean nothing here: platforms inject some, and people mistype others. */
   readonly unknownVariables: readonly string[];
   readonly effective: readonly EffectiveValue[];
+  /** The content of the routing file, as far as it makes sense; undefined where there is none. */
+  readonly routingFile: RoutingFile | undefined;
+  /** Where the settings of the providers come from, by name. */
+  readonly origins: Registered['origins'];
 };
 
 /** Shorter tokens can be guessed. */
@@ -209,8 +224,12 @@ export function loadConfig(
   const environment = new Environment(variables, readFile);
   const settings = readSettings(environment);
   const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? []);
-  const providers = readProviders(environment, [...rows, compatRow(settings.compatName)], { openAiApi: settings.openAiApi });
-  const config = configFrom(environment, settings, callers, providers, readFile);
+  const routingFile = settings.routingFile === undefined ? undefined : readRoutingFile(environment, 'GATEWAY_ROUTING_FILE', settings.routingFile);
+  const known = [...rows, compatRow(settings.compatName)];
+  const registered = readProviders(environment, known, compatRow, routingFile, { openAiApi: settings.openAiApi });
+  const labels = callers.map(({ label }) => label);
+  const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
+  const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
   checkVerification(environment, variables);
   return {
     config: environment.problems.length === 0 ? config : undefined,
@@ -218,22 +237,32 @@ export function loadConfig(
     warnings: environment.warnings,
     unknownVariables: unknownVariables(environment),
     effective: environment.effective,
+    routingFile,
+    origins: registered.origins,
   };
 }
 
+/** What a configuration is made of beside its settings. */
+export type Parties = Omit<Registered, 'origins'> & {
+  readonly callers: Config['callers'];
+  /** Every caller there can be; undefined where a program names its callers as it likes. */
+  readonly labels: readonly string[] | undefined;
+  /** What the setting is called that has the routing file; undefined where it is not set. */
+  readonly routingFileName: string | undefined;
+  /** Undefined also where the file makes no sense. */
+  readonly routingFile: RoutingFile | undefined;
+};
+
 /** What the settings come to, once they were read; what is wrong or odd only in combination is among the source's problems. */
-export function configFrom(
-  source: Source,
-  settings: Settings,
-  callers: Config['callers'],
-  providers: readonly Provider[],
-  readFile: (path: string) => string,
-): Config {
+export function configFrom(source: Source, settings: Settings, parties: Parties, readFile: (path: string) => string): Config {
   const {
-    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy, ...fields
+    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy,
+    routes, callerLimits, routingFile: _, ...fields
   } = settings;
+  const { callers, providers, routingFile } = parties;
   const config: Config = {
     ...fields,
+    takesModelPrefixes: routingFile?.takesModelPrefixes ?? fields.takesModelPrefixes,
     connectionsMax: fields.connectionsMax ?? connectionsMaxFrom(readFile),
     callers,
     providers,
@@ -241,7 +270,14 @@ export function configFrom(
     isDefaultChosen: defaultProvider !== undefined,
     tls: tlsFrom(source, tlsCertFile, tlsKeyFile),
     proxy: { httpsProxy, httpProxy, noProxy },
-    routing: NO_ROUTING,
+    routing: routingFrom(source, { routes, callerLimits }, parties, {
+      providers: [...parties.providerNames].sort(),
+      labels: parties.labels,
+      retriesMax: fields.retriesMax,
+      retriesName: source.nameOf('GATEWAY_MAX_RETRIES'),
+      attemptTimeoutMs: fields.attemptTimeoutMs,
+      attemptTimeoutName: source.nameOf('GATEWAY_ATTEMPT_TIMEOUT'),
+    }),
   };
   checkTogether(source, config);
   return config;
@@ -299,84 +335,6 @@ export function warnIfShort(source: Source, place: string, token: Secret): void 
   if (token.reveal().length < TOKEN_CHARS_MIN) {
     source.warnings.push(`${place}: the token has fewer than ${TOKEN_CHARS_MIN} characters and can be guessed`);
   }
-}
-
-/** The providers that the environment registers, by name. */
-function readProviders(environment: Environment, rows: readonly ProviderRow[], settings: AdapterSettings): readonly Provider[] {
-  const problemsBefore = environment.problems.length;
-  const providers = new Map<string, Provider>();
-  for (const row of rows) {
-    const provider = readProvider(environment, row, settings);
-    if (provider === undefined) continue;
-    // Only the operator's own host has a name that can be chosen.
-    if (providers.has(row.name)) environment.problems.push(`GATEWAY_COMPAT_NAME: ${row.name} is configured already; choose another name`);
-    providers.set(row.name, provider);
-  }
-  if (providers.size === 0 && environment.problems.length === problemsBefore) {
-    const examples = rows.slice(0, 3).map((row) => row.keyVariables[0]);
-    environment.problems.push(`${examples.join(', ')}: no provider is configured; set one of these, or another that --help lists`);
-  }
-  return [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** Undefined when neither key nor base URL registers it, or when one of them is bad. */
-function readProvider(environment: Environment, row: ProviderRow, settings: AdapterSettings): Provider | undefined {
-  const [keyVariable, ...ignored] = row.keyVariables.filter((variable) => environment.isSet(variable, SECRET));
-  const isBaseUrlSet = environment.isSet(row.baseUrlVariable, BASE_URL);
-  if (keyVariable === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
-    const needed = row.isKeyRequired ? row.keyVariables.join(' or ') : row.baseUrlVariable;
-    for (const variable of [row.baseUrlVariable, row.structuredOutputVariable]) {
-      if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${needed}`);
-    }
-    return undefined;
-  }
-  for (const variable of ignored) environment.warnings.push(`${variable}: ignored, because ${keyVariable} is set`);
-  if (!isBaseUrlSet && row.defaultBaseUrl === undefined) {
-    environment.problems.push(`${row.baseUrlVariable}: required, because ${keyVariable} is set`);
-    return undefined;
-  }
-  const key = keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
-  const keys = key === undefined ? [] : [key];
-  const root = isBaseUrlSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? '');
-  if (root === undefined || (keyVariable !== undefined && key === undefined)) return undefined;
-  return providerFrom(environment, row, { keys, root, place: row.baseUrlVariable }, withStructuredOutput(environment, row, settings));
-}
-
-/** What a row makes of keys and a base URL, which stands at `place`. */
-export function providerFrom(
-  source: Source,
-  row: ProviderRow,
-  { keys, root, place }: { readonly keys: readonly Secret[]; readonly root: URL; readonly place: string },
-  settings: AdapterSettings,
-): Provider {
-  if (root.protocol === 'http:' && !isLoopback(root.hostname)) {
-    source.warnings.push(`${place}: keys and prompts travel to ${root.host} unencrypted; use https`);
-  }
-  const baseUrl = withVersion(root, row.versionSegment);
-  const adapter = row.createAdapter(row.name, settings);
-  return { name: row.name, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
-}
-
-/** Hexadecimal digits of a key's id: enough to tell a few keys apart, too few to try keys on. */
-const KEY_ID_DIGITS = 16;
-
-/** A key as it is known beside its value; `index` counts the keys of its provider. */
-function providerKeyFrom(secret: Secret, index: number): ProviderKey {
-  return { secret, number: index + 1, id: sha256(secret.reveal()).toString('hex').slice(0, KEY_ID_DIGITS) };
-}
-
-/** The settings, and what the operator says of the provider's answers, if anything. */
-function withStructuredOutput(environment: Environment, { structuredOutputVariable: variable }: ProviderRow, settings: AdapterSettings): AdapterSettings {
-  if (variable === undefined || !environment.isSet(variable, STRUCTURED_OUTPUT)) return settings;
-  return { ...settings, structuredOutput: environment.read(variable, STRUCTURED_OUTPUT) };
-}
-
-function withVersion(root: URL, versionSegment: string | undefined): URL {
-  const last = root.pathname.slice(root.pathname.lastIndexOf('/') + 1);
-  if (versionSegment === undefined || /^v\d+((alpha|beta)\d*)?$/.test(last)) return root;
-  const versioned = new URL(root);
-  versioned.pathname = `${root.pathname === '/' ? '' : root.pathname}/${versionSegment}`;
-  return versioned;
 }
 
 function defaultProviderFrom(source: Source, wanted: string | undefined, providers: readonly Provider[]): string {
@@ -466,7 +424,9 @@ function unknownVariables(environment: Environment): string[] {
   const known = (SETTINGS as readonly Setting[]).flatMap(({ variable, type }) =>
     type.shown === 'never' ? [variable, `${variable}_FILE`] : [variable],
   );
-  const unknown = environment.names().filter((name) => name.startsWith('GATEWAY_') && !known.includes(name));
+  // The routing file names variables of keys as it likes.
+  const read = environment.effective.flatMap(({ variable, value }) => (value === '[set]' ? [variable, `${variable}_FILE`] : []));
+  const unknown = environment.names().filter((name) => name.startsWith('GATEWAY_') && !known.includes(name) && !read.includes(name));
   return unknown.map((name) => {
     const meant = nearest(name, known);
     return `${/^\w+$/.test(name) ? name : quoted(name)}: there is no such setting${meant === undefined ? '' : `; did you mean ${meant}?`}`;

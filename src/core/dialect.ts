@@ -30,9 +30,21 @@ export type DecodedRequest = {
   readonly wantsUsage: boolean;
   /** The body as it was parsed, for a dialect that can be relayed. */
   readonly source: JsonObject | undefined;
+  /** A merge patch over the payload for the provider; undefined = none, or the dialect has no such thing. */
+  readonly providerOptions: JsonObject | undefined;
   /** What the request asks, of a provider that knows the model as `model`. Failures: bad_request, unsupported. */
   translate(model: string): Translation | Failure;
+  /** How its conversation begins: the same in each of its requests, whoever serves them. */
+  head(): ConversationHead;
+  /** Who made the state that an open tool loop carries; undefined where none is open, or it carries none. */
+  loopOwner(): LoopOwner | undefined;
 };
+
+/** Empty = nothing is said there. */
+export type ConversationHead = { readonly system: string; readonly user: string };
+
+/** A provider by its name; or, in the maker's own form, whoever was relayed to. */
+export type LoopOwner = { readonly provider: string } | 'relayed';
 
 export type Translation = {
   readonly request: ChatRequest;
@@ -122,7 +134,8 @@ export type RelayedBody = {
 export type ListedModel = {
   /** What a request has to say to reach it. */
   readonly name: string;
-  readonly provider: string;
+  /** Undefined where several may serve: the name is a route's. */
+  readonly provider: string | undefined;
   readonly info: ModelInfo;
 };
 

@@ -61,6 +61,10 @@ export type FailureFields = {
   readonly code?: string | undefined;
   /** It happened at the proxy on the way. */
   readonly isAtProxy?: boolean;
+  /** The request is more than this model, or this account's whole rate, takes: another may take it. */
+  readonly isTooLong?: boolean;
+  /** What the account may spend or use is used up, for longer than a rate's minute. */
+  readonly isQuota?: boolean;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -80,6 +84,8 @@ export class Failure {
   readonly isOwn: boolean;
   readonly code: string | undefined;
   readonly isAtProxy: boolean;
+  readonly isTooLong: boolean;
+  readonly isQuota: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -96,6 +102,8 @@ export class Failure {
     this.quotes = fields.quotes ?? NO_QUOTES;
     this.code = fields.code;
     this.isAtProxy = fields.isAtProxy ?? false;
+    this.isTooLong = fields.isTooLong ?? false;
+    this.isQuota = fields.isQuota ?? false;
   }
 
   /** The same failure but for what is given here. */
@@ -128,6 +136,8 @@ export type UpstreamReport = {
   readonly retryAfterMs?: number | undefined;
   readonly isRetried?: boolean;
   readonly retriesMax?: number | undefined;
+  readonly isTooLong?: boolean;
+  readonly isQuota?: boolean;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -162,6 +172,8 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       retryAfterMs: report.retryAfterMs,
       quotes: [code, param].filter((word) => MACHINE_WORD.test(word)),
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
+      isTooLong: report.isTooLong ?? false,
+      isQuota: report.isQuota ?? false,
     },
   );
 }

@@ -22,6 +22,11 @@ export function encodeState(dialect: string, provider: string, content: JsonOutO
   return `${dialect}.${provider}.${Buffer.from(renderJson(content)).toString('base64url')}`;
 }
 
+/** The provider that a state names as its maker; undefined for what is no state. */
+export function stateProvider(state: string): string | undefined {
+  return /^[a-z-]{1,32}\.([A-Za-z0-9_-]{1,64})\./.exec(state)?.[1];
+}
+
 /** A state that this gateway cannot have written. */
 export const DAMAGED_STATE = Symbol('damaged provider_state');
 

@@ -14,13 +14,15 @@ export type GatewayOptions = SettingOptions & {
   readonly providers: Readonly<Record<string, ProviderOptions | undefined>>;
   /** Tokens by label. Without any, and without `authenticate`, `handler` and `listen` answer everybody with 401. */
   readonly callers?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Routes and callers' rules, as the routing file has them, in place of `routes`, `callerLimits` and `modelPrefixes`. */
+  readonly routing?: RoutingOptions | undefined;
   /** Used for calls to providers in place of own connections. It has to honour `signal` and `redirect: 'manual'`. */
   readonly fetch?: FetchFunction | undefined;
   /** Takes the log; nothing is logged without one. `console` is one. */
   readonly log?: LogReceiver | undefined;
   /**
    * The label of the caller that a request comes from, where no token of `callers` says it; undefined = it is refused.
-   * Labels that are not among `callers` count as `other` in metrics.
+   * Labels that are neither among `callers` nor in `routing` count as `other` in metrics.
    */
   authenticate?(request: HandledRequest): string | undefined | PromiseLike<string | undefined>;
 };
@@ -28,12 +30,60 @@ export type GatewayOptions = SettingOptions & {
 export type ProviderOptions = {
   /** Never shown, and sent to this provider alone. */
   readonly key?: string | undefined;
+  /** Several keys of one account, in place of `key`. */
+  readonly keys?: readonly string[] | undefined;
   /** The vendor's own where absent. */
   readonly baseUrl?: string | undefined;
   /** Whose API it has, where its name does not say so: `openai`, `anthropic` …, or `compat` for any OpenAI-compatible host. */
   readonly like?: string | undefined;
   /** Of a host that speaks Chat Completions: what it holds answers to, where that is not known or other than known. */
   readonly structuredOutput?: 'schema' | 'json_object' | 'none' | undefined;
+};
+
+/** What every field means stands with the settings. */
+export type RoutingOptions = {
+  /** Whether `provider/model` as a model asks that provider. */
+  readonly model_prefixes?: boolean | undefined;
+  /** Calls in flight, by the provider's name. */
+  readonly providers?: Readonly<Record<string, { readonly concurrent?: number | undefined } | undefined>> | undefined;
+  readonly routes?: Readonly<Record<string, RouteOptions | undefined>> | undefined;
+  /** By label; `*` = everybody who has no rules of their own. */
+  readonly callers?: Readonly<Record<string, CallerOptions | undefined>> | undefined;
+};
+
+export type RouteOptions = {
+  /** 1 to 8, in order of preference. */
+  readonly targets: readonly TargetOptions[];
+  /** Whether conversations are spread over the targets by weight. */
+  readonly spread?: boolean | undefined;
+  /** After so long without a first event another target is asked beside the first. */
+  readonly hedge_after?: string | undefined;
+};
+
+export type TargetOptions = {
+  readonly provider: string;
+  readonly model: string;
+  /** What a request that does not say it is sent with. */
+  readonly defaults?: Pick<ChatRequest, 'max_tokens' | 'temperature' | 'top_p' | 'stop' | 'thinking' | 'provider_options'> | undefined;
+  /** What this target is never sent. */
+  readonly omit?: readonly ('max_tokens' | 'temperature' | 'top_p' | 'stop' | 'thinking' | 'cache' | 'user' | 'provider_options')[] | undefined;
+  /** 1 to 1000, of a route that is spread. */
+  readonly weight?: number | undefined;
+  /** Calls in flight; beyond it the next target is asked. */
+  readonly concurrent?: number | undefined;
+  /** Of a stream. */
+  readonly first_event_timeout?: string | undefined;
+  /** Of a whole answer. */
+  readonly attempt_timeout?: string | undefined;
+};
+
+export type CallerOptions = {
+  readonly requests_per_minute?: number | undefined;
+  readonly tokens_per_minute?: number | undefined;
+  readonly tokens_per_day?: number | undefined;
+  readonly concurrent?: number | undefined;
+  /** Routes and `provider/model`, each with or without a trailing `*`; absent = everything. */
+  readonly allow?: readonly string[] | undefined;
 };
 
 export type LogReceiver = {
@@ -90,7 +140,7 @@ export type Reloaded = {
 };
 
 export type Gateway = Calls & {
-  /** The names of the providers, sorted. */
+  /** The names of the providers, sorted; a reload adds to them. */
   readonly providers: readonly string[];
   /** Serves requests on a server of the embedder's, below whichever path: it reads `request.url` as it is given. */
   readonly handler: (request: HandledRequest, response: HandledResponse) => void;
@@ -98,7 +148,7 @@ export type Gateway = Calls & {
   listen(address: string | number): Promise<string>;
   /** The metrics, as Prometheus text; at most a second old. */
   metricsText(): string;
-  /** Takes over tokens, keys and certificate. Calls in flight keep those they began with. Throws a ConfigError. */
+  /** Takes over tokens, keys, the certificate, routes, callers' rules and new providers. Calls in flight keep those they began with. Throws a ConfigError. */
   reload(options: GatewayOptions): Reloaded;
   /** Ends in order: unready, then what is in flight may finish. True when all of it did within `shutdownGrace`. */
   drain(): Promise<boolean>;

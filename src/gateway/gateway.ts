@@ -1,5 +1,5 @@
 /**
- * One chat, count or list of models, from a call to a reply: the only place where attempts are made and counted.
+ * One chat, count or list of models, from a call to a reply.
  *
  * Knows providers only through their adapters and the network only through a transport; knows nothing of
  * the inbound side but the exchange's scope and a sink for deltas.
@@ -11,14 +11,16 @@ import type { Provider, UpstreamCall } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
-import { scopeFailure } from '../core/scope-failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
-import type { Scope, ScopeEnd } from '../core/scope.ts';
 import type { Metrics } from '../metrics.ts';
-import { RetryBudget, retryWaitMs } from '../upstream/retry.ts';
-import type { RetryPolicy, RetryRefusal } from '../upstream/retry.ts';
+import { RoutingState } from '../routing/state.ts';
+import type { RetryPolicy } from '../upstream/retry.ts';
 import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/transport.ts';
+import { askOne } from './ask.ts';
 import type { Ask, Candidate, Outcome } from './ask.ts';
+import type { Attempt } from './attempt.ts';
+import { Attempts, REAL_CLOCK } from './attempts.ts';
+import type { CallContext } from './attempts.ts';
 import type { CallRecord } from './call-record.ts';
 import { pipeStream } from './pipe-stream.ts';
 import type { StreamSink } from './pipe-stream.ts';
@@ -39,15 +41,7 @@ export type GatewaySettings = {
   readonly retryPolicy: RetryPolicy;
 };
 
-/** The limits of an exchange as the attempts see it. */
-export type CallContext = {
-  readonly scope: Scope;
-  /** When the whole exchange must be over, on the clock of `performance.now()`, and the setting that says so. */
-  readonly deadline: { readonly atMs: number; readonly setting: string };
-  readonly record: CallRecord;
-  /** Sent with every call besides the adapter's own: the caller's trace, where the operator passes it on. */
-  readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
-};
+export type { CallContext };
 
 export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
 
@@ -63,13 +57,22 @@ export interface Gateway {
   models(provider: Provider, context: CallContext): Promise<readonly ModelInfo[] | Failure>;
 }
 
+/** What routes need of outside; each absent where there are none. */
+export type RoutingSurroundings = {
+  /** What is remembered of targets and keys. */
+  readonly routing?: RoutingState;
+  /** Calls in flight at a provider at most, by its name. */
+  readonly concurrentMax?: (provider: string) => number | undefined;
+  readonly isDraining?: () => boolean;
+};
+
 export function createGateway(
   settings: GatewaySettings,
   transport: Transport,
   metrics: Metrics,
   logAttempt: (record: CallRecord, attempt: number, attemptMs: number, failure: Failure | undefined) => void,
+  surroundings: RoutingSurroundings = {},
 ): Gateway {
-  const budgets = new Map<string, RetryBudget>();
   const wholeLimits: AttemptLimits = {
     connectMs: settings.connectTimeoutMs,
     attemptMs: settings.attemptTimeoutMs,
@@ -77,103 +80,37 @@ export function createGateway(
   };
   const streamLimits: AttemptLimits = { ...wholeLimits, idleMs: settings.streamIdleTimeoutMs };
 
-  function budgetOf(provider: string): RetryBudget {
-    let budget = budgets.get(provider);
-    if (budget === undefined) {
-      budget = new RetryBudget(() => performance.now());
-      budgets.set(provider, budget);
-    }
-    return budget;
-  }
+  const attempts = new Attempts({
+    retryPolicy: settings.retryPolicy,
+    attemptTimeoutMs: settings.attemptTimeoutMs,
+    metrics,
+    routing: surroundings.routing ?? new RoutingState(REAL_CLOCK, settings.retryPolicy.retryAfterCapMs),
+    clock: REAL_CLOCK,
+    concurrentMax: surroundings.concurrentMax ?? (() => undefined),
+    isDraining: surroundings.isDraining ?? (() => false),
+    logAttempt,
+  });
 
-  /** Tries until something succeeds, must not be tried again, or runs out of tries, time or budget. */
-  async function withRetries<T>(
-    provider: Provider,
-    context: CallContext,
-    tryOnce: () => Promise<T | Failure>,
-    isTooLate: () => boolean,
-  ): Promise<T | Failure> {
-    const budget = budgetOf(provider.name);
-    let lastFailure: Failure | undefined;
-    for (let attempt = 1; ; attempt += 1) {
-      context.record.attempts += 1;
-      const startedAtMs = performance.now();
-      const outcome = await tryOnce();
-      const attemptMs = performance.now() - startedAtMs;
-      context.record.upstreamMs += attemptMs;
-      const failure = outcome instanceof Failure ? outcome : undefined;
-      logAttempt(context.record, attempt, attemptMs, failure);
-      const { ended } = context.scope;
-      // A caller who hangs up says nothing about the provider.
-      metrics.attempt(provider.name, failure, ended);
-      if (failure === undefined) {
-        budget.succeeded(attempt, lastFailure);
-        return outcome;
-      }
-      if (ended !== undefined) return endedEarly(ended, context);
-      if (failure.limit !== undefined) metrics.limit(failure.limit);
-      if (isTooLate()) return failure;
-      const msLeft = context.deadline.atMs - performance.now();
-      const waitMs = retryWaitMs(failure, attempt - 1, settings.retryPolicy, msLeft, Math.random);
-      if (typeof waitMs === 'string') {
-        if (failure.isRetried) refuseRetry(context.record, provider, waitMs);
-        return failure;
-      }
-      if (!budget.take(failure)) {
-        refuseRetry(context.record, provider, 'budget');
-        return failure;
-      }
-      lastFailure = failure;
-      metrics.retry(provider.name, failure.kind);
-      const waitsFromMs = performance.now();
-      await context.scope.sleep(waitMs);
-      context.record.waitedMs += performance.now() - waitsFromMs;
-      if (context.scope.ended !== undefined) return endedEarly(context.scope.ended, context);
-    }
-  }
-
-  /** Asks the candidate. */
-  async function attempts<C extends Candidate, T>(
-    { candidates: [candidate] }: Ask<C>,
-    context: CallContext,
-    tryOnce: (candidate: C, call: UpstreamCall) => Promise<T | Failure>,
-    isTooLate: () => boolean,
-  ): Promise<Outcome<C, T>> {
-    const call = candidate.call();
-    if (call instanceof Failure) return { candidate, result: call };
-    return { candidate, result: await withRetries(candidate.provider, context, () => tryOnce(candidate, call), isTooLate) };
-  }
-
-  function refuseRetry(record: CallRecord, provider: Provider, reason: RetryRefusal | 'budget'): void {
-    record.retryRefusal = reason;
-    metrics.retryRefused(provider.name, reason);
-  }
-
-  function endedEarly(reason: ScopeEnd, context: CallContext): Failure {
-    const failure = scopeFailure(reason, context.deadline.setting);
-    if (failure.limit !== undefined) metrics.limit(failure.limit);
-    return failure;
+  /** The configured limits, unless the route leaves this attempt less. */
+  function limitsFor(configured: AttemptLimits, attemptMs: number): AttemptLimits {
+    return attemptMs === configured.attemptMs ? configured : { ...configured, attemptMs };
   }
 
   async function send(
-    provider: Provider,
-    call: UpstreamCall,
-    context: CallContext,
-    limits: AttemptLimits,
+    { candidate: { provider }, call, key, scope, attemptMs }: Attempt<Candidate>,
+    { extraHeaders }: CallContext,
+    configured: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
     if (call.body !== undefined && call.body.length >= LARGE_BODY_CHARS) await new Promise((resolve) => setImmediate(resolve));
-    const response = await transport.send(provider, withHeaders(call, context.extraHeaders), context.scope, limits);
+    const response = await transport.send(provider, withHeaders(call, extraHeaders), scope, limitsFor(configured, attemptMs), key);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;
     return readFailure(provider, response);
   }
 
-  async function readWhole(
-    provider: Provider,
-    call: UpstreamCall,
-    context: CallContext,
-  ): Promise<string | Failure> {
-    const response = await send(provider, call, context, wholeLimits);
+  async function readWhole(attempt: Attempt<Candidate>, context: CallContext): Promise<string | Failure> {
+    const { provider } = attempt.candidate;
+    const response = await send(attempt, context, wholeLimits);
     if (response instanceof Failure) return response;
     const body = await response.readBody(REPLY_BYTES_MAX);
     if (body instanceof Failure) return body;
@@ -183,17 +120,21 @@ export function createGateway(
 
   return {
     complete(ask, context) {
-      return attempts(ask, context, async ({ provider }, call) => {
-        const raw = await readWhole(provider, call, context);
-        if (raw instanceof Failure) return raw;
-        const reply = provider.adapter.decodeChat(raw);
-        if (reply instanceof Failure) {
-          if (reply.kind === 'refusal') context.record.declined = raw;
-          return reply;
-        }
-        noteReply(context.record, reply);
-        return { reply, raw };
-      }, never);
+      return attempts.run(ask, context, {
+        isStream: false,
+        isTooLate: never,
+        async tryOnce(attempt) {
+          const raw = await readWhole(attempt, context);
+          if (raw instanceof Failure) return raw;
+          const reply = attempt.candidate.provider.adapter.decodeChat(raw);
+          if (reply instanceof Failure) {
+            if (reply.kind === 'refusal') context.record.declined = raw;
+            return reply;
+          }
+          noteReply(context.record, reply);
+          return { reply, raw };
+        },
+      });
     },
 
     async stream(ask, context, sink) {
@@ -211,14 +152,18 @@ export function createGateway(
         }
         sink.push(delta);
       };
-      const outcome = await attempts(ask, context, async (candidate, call) => {
-        const { provider } = candidate;
-        const response = await send(provider, call, context, streamLimits);
-        if (response instanceof Failure) return response;
-        if (isJson(response)) return readErrorInsteadOfStream(provider, response);
-        sink.begin?.(candidate);
-        return pipeStream(provider, response, pushDelta, sink);
-      }, () => firstAtMs !== undefined);
+      const outcome = await attempts.run(ask, context, {
+        isStream: true,
+        isTooLate: () => firstAtMs !== undefined,
+        async tryOnce(attempt) {
+          const { candidate } = attempt;
+          const response = await send(attempt, context, streamLimits);
+          if (response instanceof Failure) return response;
+          if (isJson(response)) return readErrorInsteadOfStream(candidate.provider, response);
+          sink.begin?.(candidate);
+          return pipeStream(candidate.provider, response, pushDelta, sink);
+        },
+      });
       const { candidate, result } = outcome;
       const { ended } = context.scope;
       if (result instanceof Failure && firstAtMs !== undefined && ended !== 'caller-gone') metrics.streamCut(candidate.provider.name, result, ended);
@@ -226,25 +171,34 @@ export function createGateway(
     },
 
     count(ask, context) {
-      return attempts(ask, context, async ({ provider }, call) => {
-        const { counting } = provider.adapter;
-        if (counting === undefined) return new Failure('unsupported', `${provider.name} counts no tokens`);
-        const raw = await readWhole(provider, call, context);
-        if (raw instanceof Failure) return raw;
-        const inputTokens = counting.decode(raw);
-        return inputTokens instanceof Failure ? inputTokens : { inputTokens, raw };
-      }, never);
+      return attempts.run(ask, context, {
+        isStream: false,
+        isTooLate: never,
+        async tryOnce(attempt) {
+          const { provider } = attempt.candidate;
+          const { counting } = provider.adapter;
+          if (counting === undefined) return new Failure('unsupported', `${provider.name} counts no tokens`);
+          const raw = await readWhole(attempt, context);
+          if (raw instanceof Failure) return raw;
+          const inputTokens = counting.decode(raw);
+          return inputTokens instanceof Failure ? inputTokens : { inputTokens, raw };
+        },
+      });
     },
 
     async models(provider, context) {
       const models: ModelInfo[] = [];
       let cursor: string | undefined;
       for (let pages = 0; pages < MODEL_PAGES_MAX; pages += 1) {
-        const call = provider.adapter.encodeModels(cursor);
-        const page = await withRetries(provider, context, async () => {
-          const body = await readWhole(provider, call, context);
-          return body instanceof Failure ? body : provider.adapter.decodeModels(body);
-        }, never);
+        const ask = askOne(provider, '', provider.adapter.encodeModels(cursor));
+        const { result: page } = await attempts.run(ask, context, {
+          isStream: false,
+          isTooLate: never,
+          async tryOnce(attempt) {
+            const body = await readWhole(attempt, context);
+            return body instanceof Failure ? body : provider.adapter.decodeModels(body);
+          },
+        });
         if (page instanceof Failure) return page;
         for (const model of page.models) models.push(model);
         if (page.nextCursor === undefined || page.nextCursor === cursor) return models;

@@ -2,19 +2,21 @@
 
 import { parseLenient } from '../base/json/parse.ts';
 import { field, isObject } from '../base/loose.ts';
-import type { UpstreamCall } from '../core/adapter.ts';
 import type { ChatReply } from '../core/chat.ts';
-import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRelay, DialectRoute, RelayedFrames, StreamFrames } from '../core/dialect.ts';
+import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRoute } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
-import type { Ask, Candidate } from '../gateway/ask.ts';
+import type { Ask } from '../gateway/ask.ts';
 import type { CallContext } from '../gateway/gateway.ts';
-import { contextOf, endedWhileSending, receive, relayedCall, relayTo, translatedCall } from './asked.ts';
+import { contextOf, endedWhileSending, receive } from './asked.ts';
+import type { CallerCandidate } from './caller-candidate.ts';
+import { askOf } from './candidates.ts';
 import { Deadline } from './deadline.ts';
 import { EventStream } from './event-stream.ts';
+import type { EventStreamSource } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
-import type { Target } from './target.ts';
+import { showFailed, showServer } from './served.ts';
 
 /** Answers a chat on one of its dialect's paths. */
 export async function answerChat(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<void> {
@@ -41,6 +43,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
   const { dialect } = exchange;
   const { candidate, result } = await parts.gateway.complete(asked.ask, context);
   const { relay } = candidate;
+  showServer(exchange, asked.ask, candidate);
   const facts = factsOf(exchange, asked);
   if (!(result instanceof Failure)) {
     const raw = parts.config.includesRaw ? result.raw : undefined;
@@ -51,6 +54,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
     const relayed = declined === undefined ? undefined : relay?.renderReply(declined, facts);
     exchange.sendJson(200, relayed ?? dialect.renderReply(refusalReply(exchange), facts, undefined));
   } else {
+    showFailed(exchange, asked.ask, result);
     exchange.sendFailure(parts.presentable(result));
   }
   observeChat(exchange, parts);
@@ -58,16 +62,22 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
 
 async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
   const { dialect } = exchange;
-  const onOpen = (): void => {
-    parts.metrics.openStreams.add(1);
-    void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
+  const { ask } = asked;
+  const source: EventStreamSource<CallerCandidate> = {
+    createFrames: () => dialect.createFrames(factsOf(exchange, asked)),
+    relayedFrom: ({ relay }) => relay && (() => relay.createFrames(factsOf(exchange, asked))),
+    onOpen(candidate) {
+      if (candidate !== undefined) showServer(exchange, ask, candidate);
+      parts.metrics.openStreams.add(1);
+      void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
+    },
   };
-  const createFrames = (): StreamFrames => dialect.createFrames(factsOf(exchange, asked));
-  const relayedFrom = ({ relay }: ChatCandidate): (() => RelayedFrames) | undefined => relay && (() => relay.createFrames(factsOf(exchange, asked)));
-  const stream = new EventStream(exchange, createFrames, parts.config, onOpen, relayedFrom);
+  const stream = new EventStream(exchange, source, parts.config);
   exchange.failStream = (failure) => stream.fail(failure);
   try {
-    const { result } = await parts.gateway.stream(asked.ask, context, stream);
+    const { candidate, result } = await parts.gateway.stream(ask, context, stream);
+    showServer(exchange, ask, candidate);
+    if (result instanceof Failure) showFailed(exchange, ask, result);
     if (result instanceof Failure && isRefusalReplied(result, dialect)) stream.refuse(result, refusalReply(exchange));
     else if (result instanceof Failure) stream.fail(parts.presentable(result));
     observeChat(exchange, parts);
@@ -94,36 +104,23 @@ function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded }: Asked
   return { request: decoded, requestId, provider: record.provider ?? '', servedModel: record.servedModel, createdAtS: arrivedAtS };
 }
 
-/** Somebody who may serve a chat. */
-type ChatCandidate = Candidate & {
-  /** Undefined where the request is translated. */
-  readonly relay: DialectRelay | undefined;
-};
-
 /** A chat that providers can be asked for. */
 type Asked = {
   readonly decoded: DecodedRequest;
   readonly isStream: boolean;
-  readonly ask: Ask<ChatCandidate>;
+  readonly ask: Ask<CallerCandidate>;
 };
 
 /** What the caller asks, once everything about it was checked; undefined when the exchange ended while it was sending. */
 async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Asked | Failure | undefined> {
   const received = await receive(exchange, parts, route);
   if (received === undefined || received instanceof Failure) return received;
-  const { decoded, target } = received;
-  const candidate = candidateOf(exchange, parts, decoded, target);
-  return { decoded, isStream: decoded.isStream, ask: { route: undefined, candidates: [candidate], conversation: () => 0, loopProvider: undefined } };
-}
-
-/** The request as this provider takes it: relayed where both speak one dialect, else translated. */
-function candidateOf(exchange: Exchange, parts: ServerParts, decoded: DecodedRequest, { provider, model }: Target): ChatCandidate {
-  const relay = relayTo(provider, exchange);
-  const call = (): UpstreamCall | Failure =>
-    relay === undefined
-      ? translatedCall(exchange, parts, decoded, model, (request) => provider.adapter.encodeChat(request, decoded.isStream))
-      : relayedCall(exchange, parts, relay, relay.path, decoded, model);
-  return { provider, model, target: undefined, relay, call };
+  const { decoded } = received;
+  const ask = askOf(exchange, parts, received, {
+    relayPath: ({ path }) => path,
+    encode: ({ adapter }, request) => adapter.encodeChat(request, decoded.isStream),
+  });
+  return ask instanceof Failure ? ask : { decoded, isStream: decoded.isStream, ask };
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

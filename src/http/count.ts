@@ -1,15 +1,17 @@
 /** Counts of tokens, in the dialects that have them: always the provider's own, never an estimate. */
 
-import type { UpstreamCall } from '../core/adapter.ts';
-import type { DialectCounting, DialectRelay } from '../core/dialect.ts';
+import type { DialectCounting } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
-import type { Ask, Candidate } from '../gateway/ask.ts';
-import { contextOf, endedWhileSending, receive, relayedCall, relayTo, translatedCall } from './asked.ts';
+import type { Ask } from '../gateway/ask.ts';
+import { contextOf, endedWhileSending, receive } from './asked.ts';
 import type { Received } from './asked.ts';
+import type { CallerCandidate } from './caller-candidate.ts';
+import { askOf } from './candidates.ts';
 import { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
+import { showFailed, showServer } from './served.ts';
 
 /** Answers with the tokens that a request would bring, limited and tried again as a chat is. */
 export async function answerCount(exchange: Exchange, parts: ServerParts, counting: DialectCounting): Promise<void> {
@@ -25,28 +27,28 @@ export async function answerCount(exchange: Exchange, parts: ServerParts, counti
       return;
     }
     const { candidate, result } = await parts.gateway.count(asked, contextOf(exchange, parts, deadline));
-    if (result instanceof Failure) exchange.sendFailure(parts.presentable(result));
-    else exchange.sendJson(200, candidate.relay === undefined ? counting.render(result.inputTokens, { provider: candidate.provider.name, model: candidate.model }) : result.raw);
+    showServer(exchange, asked, candidate);
+    if (result instanceof Failure) {
+      showFailed(exchange, asked, result);
+      exchange.sendFailure(parts.presentable(result));
+      return;
+    }
+    const { provider, model, relay } = candidate;
+    exchange.sendJson(200, relay === undefined ? counting.render(result.inputTokens, { provider: provider.name, model }) : result.raw);
   } finally {
     deadline.clear();
   }
 }
 
-/** Somebody who may count. */
-type CountCandidate = Candidate & {
-  /** Undefined where the request is translated. */
-  readonly relay: DialectRelay | undefined;
-};
-
-function askedOf(exchange: Exchange, parts: ServerParts, dialects: DialectCounting, { decoded, target }: Received): Ask<CountCandidate> | Failure {
-  const { provider, model } = target;
-  const { counting } = provider.adapter;
-  if (counting === undefined) return new Failure(dialects.missing, `${provider.name} counts no tokens`);
-  const { relayPath } = dialects;
-  const relay = relayPath === undefined ? undefined : relayTo(provider, exchange);
-  const call = (): UpstreamCall | Failure =>
-    relay === undefined || relayPath === undefined
-      ? translatedCall(exchange, parts, decoded, model, (request) => counting.encode(request))
-      : relayedCall(exchange, parts, relay, relayPath, decoded, model);
-  return { route: undefined, candidates: [{ provider, model, target: undefined, relay, call }], conversation: () => 0, loopProvider: undefined };
+/** Of a route, those of its targets that count. */
+function askedOf(exchange: Exchange, parts: ServerParts, dialects: DialectCounting, { decoded, choice }: Received): Ask<CallerCandidate> | Failure {
+  const { route, targets: [preferred] } = choice;
+  const [first, ...others] = choice.targets.filter(({ provider }) => provider.adapter.counting !== undefined);
+  if (first === undefined) {
+    return new Failure(dialects.missing, route === undefined ? `${preferred.provider.name} counts no tokens` : `no target of route ${route.name} counts tokens`);
+  }
+  return askOf(exchange, parts, { decoded, choice: { route, targets: [first, ...others] } }, {
+    relayPath: () => dialects.relayPath,
+    encode: ({ name, adapter: { counting } }, request) => counting?.encode(request) ?? new Failure(dialects.missing, `${name} counts no tokens`),
+  });
 }

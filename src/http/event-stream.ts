@@ -15,6 +15,16 @@ import type { Exchange } from './exchange.ts';
 /** Before the first frame: a comment, which every reader of event streams skips. */
 const KEEP_ALIVE = ': keep-alive\n\n';
 
+/** What a stream is made of. */
+export type EventStreamSource<C extends Candidate> = {
+  /** The frames for deltas. Called once at most, at the first of them. */
+  createFrames(): StreamFrames;
+  /** The frames for what the candidate itself writes, to be made at the first of its events; undefined where that is not passed on. */
+  relayedFrom(candidate: C): (() => RelayedFrames) | undefined;
+  /** The status line goes out next, once: with an answer's first frame, or with a comment while nobody has begun one. */
+  onOpen(candidate: C | undefined): void;
+};
+
 export type EventStreamLimits = {
   /** 0 = no keep-alive comments. */
   readonly heartbeatIntervalMs: number;
@@ -33,10 +43,11 @@ function withoutForeignLineEnds(frames: string): string {
 
 export class EventStream<C extends Candidate> implements StreamSink<C> {
   readonly #exchange: Exchange;
-  readonly #createFrames: () => StreamFrames;
+  readonly #source: EventStreamSource<C>;
   readonly #limits: EventStreamLimits;
   readonly #heartbeat: NodeJS.Timeout | undefined;
-  readonly #onOpen: () => void;
+  /** Whose attempt is the last that began. */
+  #candidate: C | undefined;
   #frames: StreamFrames | undefined;
   #relayed: RelayedFrames | undefined;
   /** Frames that were rendered and not sent yet. */
@@ -51,25 +62,11 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
 
   /** Of an attempt that is relayed: takes the provider's own events, in place of the frames for its deltas. */
   relay: StreamSink['relay'];
-  /** The frames for what the candidate itself writes; undefined where that is not passed on. */
-  readonly #relayedFrom: (candidate: C) => (() => RelayedFrames) | undefined;
 
-  /**
-   * `createFrames` is called at the first delta, `onOpen` when the status line goes out: each at most once. What `relayedFrom`
-   * returns is called at the first event of each attempt.
-   */
-  constructor(
-    exchange: Exchange,
-    createFrames: () => StreamFrames,
-    limits: EventStreamLimits,
-    onOpen: () => void,
-    relayedFrom: (candidate: C) => (() => RelayedFrames) | undefined,
-  ) {
+  constructor(exchange: Exchange, source: EventStreamSource<C>, limits: EventStreamLimits) {
     this.#exchange = exchange;
-    this.#createFrames = createFrames;
+    this.#source = source;
     this.#limits = limits;
-    this.#onOpen = onOpen;
-    this.#relayedFrom = relayedFrom;
     if (limits.heartbeatIntervalMs > 0) {
       this.#heartbeat = setInterval(() => this.#keepAlive(), limits.heartbeatIntervalMs);
     }
@@ -79,7 +76,7 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   push(delta: Delta): void {
     this.#hasContent = true;
     if (this.relay === undefined || delta.type === 'failed' || this.#isRefused) {
-      const frames = this.#relayed ?? (this.#frames ??= this.#createFrames());
+      const frames = this.#relayed ?? (this.#frames ??= this.#source.createFrames());
       this.#text += frames.render(delta);
     }
     if (delta.type === 'done' || delta.type === 'failed') this.#isEnded = true;
@@ -88,7 +85,8 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   begin(candidate: C): void {
     this.#text = '';
     this.#relayed = undefined;
-    const createRelayed = this.#relayedFrom(candidate);
+    this.#candidate = candidate;
+    const createRelayed = this.#source.relayedFrom(candidate);
     this.relay = createRelayed && ((event, data) => {
       this.#relayed ??= createRelayed();
       this.#text += this.#relayed.relay(event, data);
@@ -154,7 +152,7 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
 
   #open(): void {
     this.#isOpen = true;
+    this.#source.onOpen(this.#candidate);
     this.#exchange.openStream();
-    this.#onOpen();
   }
 }

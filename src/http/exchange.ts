@@ -8,6 +8,7 @@
 import type { Config } from '../config/settings.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
+import type { OmittableField } from '../core/route.ts';
 import { Scope } from '../core/scope.ts';
 import { createCallRecord } from '../gateway/call-record.ts';
 import type { CallRecord } from '../gateway/call-record.ts';
@@ -39,6 +40,8 @@ export abstract class Exchange {
   failStream: ((failure: Failure) => void) | undefined;
   /** The caller's label once its token was accepted. */
   caller = '';
+  /** What was not sent to whoever serves it, by the operator's word. */
+  omitted: readonly OmittableField[] = [];
   status = 0;
   failure: Failure | undefined;
   receivedBytes = 0;
@@ -77,8 +80,8 @@ export abstract class Exchange {
   /** Where it came on a connection: the answer, unless it has begun, is the last there. */
   abstract endKeepAlive(): void;
 
-  /** A header of the answer, until that has begun. */
-  abstract setHeader(name: string, value: string): void;
+  /** A header of the answer, until that has begun; undefined takes it back. */
+  abstract setHeader(name: string, value: string | undefined): void;
 
   /** Answers with a whole body. Does nothing once an answer has begun or the caller is gone. */
   abstract sendText(status: number, contentType: string, body: string): void;

@@ -79,8 +79,9 @@ export class HttpExchange extends Exchange {
     if (!this.response.headersSent) this.response.setHeader('Connection', 'close');
   }
 
-  setHeader(name: string, value: string): void {
-    this.response.setHeader(name, value);
+  setHeader(name: string, value: string | undefined): void {
+    if (value === undefined) this.response.removeHeader(name);
+    else this.response.setHeader(name, value);
   }
 
   /** From now on answers are in this dialect. */

@@ -6,12 +6,14 @@ import type { Provider } from '../core/adapter.ts';
 import type { ModelInfo } from '../core/chat.ts';
 import type { CallerDialect, ListedModel } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
+import { targetName } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
+import { isAllowed, notAllowed } from './allowed.ts';
 import type { Exchange } from './exchange.ts';
 import type { ModelsAsker } from './model-lists.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
-import { nameOf, targetOf, unknownProvider } from './target.ts';
+import { choiceOf, nameOf, unknownProvider } from './target.ts';
 import { traceHeaders } from './trace.ts';
 
 /** What a model's name comes after. */
@@ -19,7 +21,8 @@ export const MODEL_PATH = '/v1/models/';
 
 export async function answerProviders(exchange: Exchange, parts: ServerParts): Promise<void> {
   const providers = [...parts.providers.keys()].sort();
-  exchange.sendJson(200, renderJson({ providers, default: parts.config.defaultProvider }));
+  const routes = routesFor(exchange, parts);
+  exchange.sendJson(200, renderJson({ providers, default: parts.config.defaultProvider, routes: routes.length === 0 ? undefined : routes }));
 }
 
 /**
@@ -48,14 +51,15 @@ export async function answerModels(exchange: Exchange, parts: ServerParts): Prom
     return models === undefined || models instanceof Failure ? [] : [{ provider, models }];
   });
   const [failure] = failures;
-  if (lists.length === 0 && failure !== undefined) {
+  const routes = routesFor(exchange, parts).map(listedRoute);
+  if (lists.length === 0 && routes.length === 0 && failure !== undefined) {
     exchange.sendFailure(parts.presentable(failure));
     return;
   }
   const missing = providers.filter((_, index) => outcomes[index] instanceof Failure).map(({ name }) => name);
   if (missing.length > 0) exchange.setHeader('X-Gateway-Ignored', missing.join(', '));
   sendMembers(exchange, parts, (dialect) => {
-    const models = lists.flatMap((list) => namedModels(dialect, list.provider, list.models, parts));
+    const models = [...routes, ...lists.flatMap((list) => namedModels(exchange, dialect, list.provider, list.models, parts))];
     const defaultProvider = lists.find(({ provider }) => provider.name === parts.config.defaultProvider)?.provider.name;
     return dialect.models.list({ models, defaultProvider }, new URLSearchParams(exchange.query));
   });
@@ -71,9 +75,16 @@ export async function answerModel(exchange: Exchange, parts: ServerParts): Promi
   }
   // Names are understood as a maker's clients mean them; the gateway's own format comes first and has no names but a provider's.
   const dialect = sharersOf(exchange, parts.dialects).at(-1) ?? exchange.dialect;
-  const target = targetOf(dialect, { provider: providerIn(exchange.query) ?? undefined, model }, undefined, parts.providers, parts.config);
-  if (target instanceof Failure) {
-    exchange.sendFailure(target);
+  const asked = { provider: providerIn(exchange.query) ?? undefined, model, providerOptions: undefined };
+  const chosen = choiceOf(dialect, asked, undefined, parts.providers, parts.config);
+  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, exchange.caller, asked, chosen) ?? chosen);
+  if (choice instanceof Failure) {
+    exchange.sendFailure(choice);
+    return;
+  }
+  const { route, targets: [target] } = choice;
+  if (route !== undefined) {
+    sendMembers(exchange, parts, ({ models: { one } }) => one(listedRoute(route.name)));
     return;
   }
   exchange.record.provider = target.provider.name;
@@ -111,7 +122,7 @@ async function answerLive(exchange: Exchange, parts: ServerParts, name: string):
     return;
   }
   sendMembers(exchange, parts, (dialect) => {
-    const listed = models.map((info) => ({ name: info.id, provider: name, info }));
+    const listed = allowedOf(exchange, parts, provider, models).map((info) => ({ name: info.id, provider: name, info }));
     return dialect.models.list({ models: listed, defaultProvider: name }, new URLSearchParams());
   });
 }
@@ -121,11 +132,27 @@ function askerOf({ scope, record, trace }: Exchange, { config }: ServerParts): M
 }
 
 /** A provider's models under the names by which requests in this dialect reach them. */
-function namedModels(dialect: CallerDialect, provider: Provider, models: readonly ModelInfo[], { providers, config }: ServerParts): ListedModel[] {
-  return models.flatMap((info) => {
-    const name = nameOf(dialect, { provider, model: info.id }, providers, config);
+function namedModels(exchange: Exchange, dialect: CallerDialect, provider: Provider, models: readonly ModelInfo[], parts: ServerParts): ListedModel[] {
+  return allowedOf(exchange, parts, provider, models).flatMap((info) => {
+    const name = nameOf(dialect, { provider, model: info.id }, parts.providers, parts.config);
     return name === undefined ? [] : [{ name, provider: provider.name, info }];
   });
+}
+
+/** Those that the caller may ask for. */
+function allowedOf({ caller }: Exchange, { config: { routing } }: ServerParts, { name }: Provider, models: readonly ModelInfo[]): readonly ModelInfo[] {
+  return models.filter(({ id }) => isAllowed(routing, caller, targetName({ provider: name, model: id })));
+}
+
+/** The routes that the caller may ask for. */
+function routesFor({ caller }: Exchange, { config: { routing } }: ServerParts): readonly string[] {
+  return [...routing.routes.keys()].filter((name) => isAllowed(routing, caller, name)).sort();
+}
+
+/** A route as a model: what can be said of all its targets is its name. */
+function listedRoute(name: string): ListedModel {
+  const info = { id: name, displayName: undefined, contextWindow: undefined, inputTokensMax: undefined, outputTokensMax: undefined, input: undefined, deprecatedAt: undefined };
+  return { name, provider: undefined, info };
 }
 
 /** Answers with one object that has the members of every dialect whose path it is. */

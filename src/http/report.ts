@@ -3,6 +3,7 @@
 import type { LogFields, LogLevel } from '../base/log.ts';
 import { bounded } from '../base/redact.ts';
 import type { Usage } from '../core/chat.ts';
+import type { Tried } from '../gateway/call-record.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -45,6 +46,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     total_ms: rounded(exchange.elapsedMs),
     provider: record.provider,
     model: shortened(record.requestedModel),
+    model_route: record.modelRoute,
     served_model: shortened(record.servedModel),
     kind: exchange.scope.ended === 'caller-gone' ? undefined : failure?.kind,
     error: failure === undefined ? undefined : parts.sentence(failure),
@@ -52,6 +54,11 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     limit: failure?.limit,
     ended: exchange.scope.ended,
     attempts: record.attempts || undefined,
+    tried: record.tried.length === 0 ? undefined : record.tried.map(triedText).join(' '),
+    key: record.key,
+    sticky: record.isSticky || undefined,
+    hedged: record.hedged,
+    omitted: exchange.omitted.length === 0 ? undefined : exchange.omitted.join(' '),
     retry_refused: record.retryRefusal,
     upstream_ms: record.attempts > 0 ? rounded(record.upstreamMs) : undefined,
     wait_ms: record.waitedMs > 0 ? rounded(record.waitedMs) : undefined,
@@ -66,6 +73,11 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     request_id: exchange.requestId,
     trace_id: exchange.trace?.traceId,
   };
+}
+
+/** Of a target that is not a route's, the model's name is the caller's. */
+function triedText({ provider, model, outcome }: Tried): string {
+  return `${provider}/${bounded(model, MODEL_CHARS_MAX)}:${outcome}`;
 }
 
 function tokensOf(usage: Usage | undefined): LogFields {

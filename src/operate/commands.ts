@@ -46,14 +46,15 @@ const CHAT = '--chat';
 async function runDoctor(words: readonly string[], { load, print, complain }: Desk): Promise<number | string> {
   const unknown = words.find((word) => word !== '--json' && word !== CHAT && !word.startsWith(`${CHAT}=`));
   if (unknown !== undefined) return unknown;
-  const { config, effective, problems, warnings, unknownVariables } = load();
+  const loaded = load();
+  const { config, problems, warnings, unknownVariables } = loaded;
   for (const warning of [...warnings, ...unknownVariables]) complain(`warning: ${warning}`);
   if (config === undefined) {
     for (const problem of problems) complain(problem);
     complain('Nothing was examined. --help lists every setting.');
     return FAILED;
   }
-  const report = await examineProviders(config, effective, chatWish(words, config));
+  const report = await examineProviders(config, loaded, chatWish(words, config));
   print(words.includes('--json') ? `${JSON.stringify(report)}\n` : renderReport(report));
   return report.ok ? 0 : FAILED;
 }

@@ -8,7 +8,7 @@ import { bounded, createRedactor } from '../base/redact.ts';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { decodeChatRequest } from '../callers/native/request.ts';
-import type { Config, LoadedConfig } from '../config/settings.ts';
+import type { Config } from '../config/settings.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { ModelInfo } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
@@ -23,7 +23,7 @@ import { proxyFor } from '../upstream/proxy.ts';
 import { createLookout } from './lookout.ts';
 import type { Lookout, Sight, World } from './lookout.ts';
 import { originOf, placeOf, remedyFor } from './remedy.ts';
-import type { CheckName, FailedCheckName, Origin } from './remedy.ts';
+import type { CheckName, FailedCheckName, Origin, Written } from './remedy.ts';
 
 /** Longest waits, whatever longer ones requests are allowed: somebody sits and watches. */
 const CONNECT_MS_MAX = 10_000;
@@ -60,7 +60,7 @@ export type ChatWish = ReadonlyMap<string, string> | undefined;
 /** Everything that examining one provider takes. */
 type Practice = {
   readonly config: Config;
-  readonly effective: LoadedConfig['effective'];
+  readonly written: Written;
   readonly lookout: Lookout;
   readonly gateway: Gateway;
   readonly chat: ChatWish;
@@ -70,7 +70,7 @@ type Practice = {
 type Examined<T> = { readonly outcome: T | Failure; readonly ms: number };
 
 /** Examines every provider. `world` is for tests. */
-export async function examineProviders(config: Config, effective: LoadedConfig['effective'], chat: ChatWish, world: World = {}): Promise<Report> {
+export async function examineProviders(config: Config, written: Written, chat: ChatWish, world: World = {}): Promise<Report> {
   const lookout = createLookout(config, world);
   const settings = {
     connectTimeoutMs: Math.min(config.connectTimeoutMs, CONNECT_MS_MAX),
@@ -81,7 +81,7 @@ export async function examineProviders(config: Config, effective: LoadedConfig['
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   const gateway = createGateway(settings, lookout.transport, metrics, () => undefined);
   const keys = config.providers.flatMap((provider) => provider.keys.map(({ secret }) => secret));
-  const practice = { config, effective, lookout, gateway, chat, redact: createRedactor(keys) };
+  const practice = { config, written, lookout, gateway, chat, redact: createRedactor(keys) };
   const providers = await mapBounded(config.providers, AT_ONCE_MAX, (provider) => examine(provider, practice));
   lookout.transport.close();
   return { ok: providers.every(({ ok }) => ok), providers };
@@ -256,8 +256,8 @@ function failedCheck(check: FailedCheckName, ms: number, failure: Failure, provi
   return { check, ok: false, ms, detail: shown(failure, practice), remedy: remedyFor(check, failure, origin(provider, practice)) };
 }
 
-function origin(provider: Provider, { config, effective }: Practice): Origin {
-  return originOf(provider, effective, proxyOf(provider, config) !== undefined);
+function origin(provider: Provider, { config, written }: Practice): Origin {
+  return originOf(provider, written, proxyOf(provider, config) !== undefined);
 }
 
 /** `fetch` takes no proxy. */

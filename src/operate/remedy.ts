@@ -27,8 +27,12 @@ export type Origin = {
   readonly hasProxy: boolean;
 };
 
-export function originOf(provider: Provider, effective: LoadedConfig['effective'], hasProxy: boolean): Origin {
+/** What the configuration says of where its settings come from. */
+export type Written = Pick<LoadedConfig, 'effective' | 'origins'>;
+
+export function originOf(provider: Provider, { effective, origins }: Written, hasProxy: boolean): Origin {
   const row = PROVIDER_ROWS.find(({ name }) => name === provider.name) ?? compatRow(provider.name);
+  const { keyVariables = [], baseUrlPlace } = origins.get(provider.name) ?? {};
   const setOne = (variables: readonly string[]): string | undefined => {
     const value = effective.find(({ variable, source }) => source !== 'default' && variables.includes(variable));
     return value === undefined ? undefined : value.source === 'file' ? `${value.variable}_FILE` : value.variable;
@@ -38,10 +42,10 @@ export function originOf(provider: Provider, effective: LoadedConfig['effective'
     provider: provider.name,
     host: hostnameOf(provider.baseUrl),
     hasKey: provider.keys.length > 0,
-    keyVariable: setOne(row.keyVariables) ?? row.keyVariables.join(' or '),
-    baseUrlVariable: row.baseUrlVariable,
+    keyVariable: keyVariables.map((variable) => setOne([variable]) ?? variable).join(' or ') || row.keyVariables.join(' or '),
+    baseUrlVariable: baseUrlPlace ?? row.baseUrlVariable,
     proxyVariable: setOne([proxyVariable, proxyVariable.toLowerCase()]) ?? proxyVariable,
-    isBaseUrlSet: setOne([row.baseUrlVariable]) !== undefined,
+    isBaseUrlSet: baseUrlPlace !== undefined,
     hasProxy,
   };
 }

@@ -38,7 +38,7 @@ const ASKED_JITTER_MS_MIN = 250;
  * a longer wait that the provider asked for, and a jitter on top of it, wins. `random` gives a number in [0, 1).
  */
 export function retryWaitMs(
-  failure: Failure,
+  failure: Pick<Failure, 'isRetried' | 'retriesMax' | 'retryAfterMs'>,
   retriesDone: number,
   policy: RetryPolicy,
   msUntilDeadline: number,

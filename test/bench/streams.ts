@@ -1,8 +1,9 @@
 /**
- * What streams cost that nobody is in a hurry with: the memory of idle ones and of stalled ones, and how soon a caller's
- * hang-up reaches the provider. Prints figures, and exits with 1 when one misses its target.
+ * What many streams cost: the memory of idle ones and of stalled ones, the time that a token takes on its way while many are
+ * open, and how soon a caller's hang-up reaches the provider. Prints figures, and exits with 1 when one misses its target.
  *
- * STREAMS idle streams (5,000) take twice as many file descriptors in the gateway: mind `ulimit -n`. Linux only (reads /proc).
+ * STREAMS open streams (5,000) take twice as many file descriptors, here and in the gateway: mind `ulimit -n`. TOKENS a second
+ * (20) come on all of them together. Linux only (reads /proc).
  */
 
 import { spawn } from 'node:child_process';
@@ -19,6 +20,8 @@ import { Caller } from '../streams/caller.ts';
 import { chunkFrame, GOOD_END } from '../streams/wires.ts';
 
 const STREAMS = Number(process.env['STREAMS'] ?? 5_000);
+const TOKENS = Number(process.env['TOKENS'] ?? 20);
+const PACED_MS = 10_000;
 const OPENING_AT_ONCE = 100;
 const HANG_UPS = 200;
 const STALLED = 100;
@@ -52,13 +55,15 @@ const provider = createServer((request, response) => {
 provider.listen(0, '127.0.0.1');
 await once(provider, 'listening');
 
+const providerUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+
 const gateway = spawn(process.execPath, [fileURLToPath(new URL('../../dist/main.js', import.meta.url))], {
   stdio: ['ignore', 'pipe', 'inherit'],
   env: {
     PATH: process.env['PATH'],
     GATEWAY_ADDR: '127.0.0.1:0',
     GATEWAY_AUTH_TOKEN: TOKEN,
-    GATEWAY_COMPAT_BASE_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/v1`,
+    GATEWAY_COMPAT_BASE_URL: `${providerUrl}/v1`,
     GATEWAY_HEARTBEAT_INTERVAL: '2s',
     GATEWAY_LOG_LEVEL: 'info',
   },
@@ -70,6 +75,7 @@ process.stdout.write(`node ${process.version}\n`);
 await openStreams(200);
 await finishAll();
 await measureIdle();
+await measurePaced();
 for (const model of ['mute', 'idle', 'flood'] as const) await measureHangUps(model);
 await measureStalled(1, STALLED_MB_MAX);
 await measureStalled(STALLED, ALL_STALLED_MB_MAX);
@@ -91,6 +97,46 @@ async function measureIdle(): Promise<void> {
   say(`  ${eachKb.toFixed(1)} KB of resident memory each (at most ${IDLE_KB_MAX})`, eachKb <= IDLE_KB_MAX);
 }
 
+/** A token now and then while all streams are open, through the gateway and, on as many as come in turn, past it. */
+async function measurePaced(): Promise<void> {
+  const callers = await openStreams(STREAMS);
+  const through = opened.splice(0);
+  const direct = Array.from({ length: 20 }, () => new Caller(isOver, providerUrl).ask({ model: 'idle' }));
+  for (const caller of direct) await caller.until(({ status }) => status === 200);
+  const past = opened.splice(0);
+  const took = { through: [] as number[], past: [] as number[] };
+  const watch = (caller: Caller, latencies: number[]): void => void caller.socket.on('data', (bytes: Buffer) => {
+    for (const [, sentAtMs] of bytes.toString('latin1').matchAll(/@([\d.]+)@/g)) latencies.push(performance.now() - Number(sentAtMs));
+  });
+  for (const caller of callers) watch(caller, took.through);
+  for (const caller of direct) watch(caller, took.past);
+  const [cpuBefore, startedAtMs] = [cpuMs(), performance.now()];
+  let sent = 0;
+  for (; performance.now() - startedAtMs < PACED_MS; await delay(1)) {
+    for (const due = ((performance.now() - startedAtMs) / 1000) * TOKENS; sent < due; sent += 1) {
+      through[(sent * 7919) % through.length]?.response.write(chunkFrame({ content: `@${performance.now()}@` }));
+      past[sent % past.length]?.response.write(chunkFrame({ content: `@${performance.now()}@` }));
+    }
+  }
+  const share = (cpuMs() - cpuBefore) / PACED_MS;
+  while (took.through.length < sent || took.past.length < sent) await delay(10);
+  const [throughP50, throughP99] = percentiles(took.through);
+  const [pastP50, pastP99] = percentiles(took.past);
+  say(`${TOKENS} tokens a second on ${STREAMS} open streams: a token is there after ${throughP50.toFixed(2)} ms (p50), ${throughP99.toFixed(2)} ms (p99)`, true);
+  say(`  of which the gateway adds ${(throughP50 - pastP50).toFixed(2)} ms (p50), ${(throughP99 - pastP99).toFixed(2)} ms (p99)`, true);
+  say(`  ${(residentBytes() / 1e6).toFixed(0)} MB of resident memory in all, ${(100 * share).toFixed(0)} % of a core`, true);
+  for (const { response, closed } of [...through, ...past]) {
+    response.end(GOOD_END);
+    await closed;
+  }
+  for (const caller of [...callers, ...direct]) caller.hangUp('destroy');
+}
+
+function percentiles(latencies: number[]): [p50: number, p99: number] {
+  latencies.sort((a, b) => a - b);
+  return [latencies[Math.floor(latencies.length / 2)] ?? NaN, latencies[Math.floor(latencies.length * 0.99)] ?? NaN];
+}
+
 async function measureHangUps(model: Model): Promise<void> {
   const took: number[] = [];
   for (let tries = 0; tries < HANG_UPS; tries += 1) {
@@ -104,8 +150,7 @@ async function measureHangUps(model: Model): Promise<void> {
     await opened.pop()?.closed;
     took.push(performance.now() - startedAtMs);
   }
-  took.sort((a, b) => a - b);
-  const [p50 = NaN, p99 = NaN] = [took[Math.floor(HANG_UPS / 2)], took[Math.floor(HANG_UPS * 0.99)]];
+  const [p50, p99] = percentiles(took);
   const stage = { mute: 'waiting for headers', idle: 'in mid-stream', flood: 'stalled' }[model];
   say(`${HANG_UPS} hang-ups ${stage}: the provider is let go after ${p50.toFixed(1)} ms (p50), ${p99.toFixed(1)} ms (p99, at most ${HANG_UP_P99_MS_MAX})`, p99 <= HANG_UP_P99_MS_MAX);
 }
@@ -184,4 +229,10 @@ async function addressOf(child: ChildProcess): Promise<string> {
 
 function residentBytes(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1]) * 1024;
+}
+
+/** What the gateway's process has used of the processor, in the system's ticks of 10 ms. */
+function cpuMs(): number {
+  const fields = readFileSync(`/proc/${gateway.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

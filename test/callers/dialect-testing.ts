@@ -40,7 +40,10 @@ export function refusal(dialect: CallerDialect, body: unknown): string {
 
 /** A request of which nothing is known but its model. */
 export function asked(model: string, wantsUsage = true): DecodedRequest {
-  return { provider: undefined, model, isStream: true, wantsUsage, source: undefined, translate: () => new Failure('unsupported', 'not translated here') };
+  return {
+    provider: undefined, model, isStream: true, wantsUsage, source: undefined, providerOptions: undefined,
+    translate: () => new Failure('unsupported', 'not translated here'), head: () => ({ system: '', user: '' }), loopOwner: () => undefined,
+  };
 }
 
 export const FACTS: AnswerFacts = {

@@ -5,11 +5,12 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
-import { changedSecrets, withSecretsOf } from '../../src/config/secrets.ts';
+import { changesBetween, changesLeft, problemFields, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
 import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
 import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
+import type { CallerOptions, RouteOptions, RoutingOptions, TargetOptions } from '../../src/embedded/types.ts';
 import { readPage } from '../readme.ts';
 import { createCertificate } from '../upstream/certificate.ts';
 import { OPTION_TYPES, renderOptionTypes } from './option-types.ts';
@@ -155,7 +156,11 @@ const PROBLEMS: readonly (readonly [options: object, problems: readonly string[]
   [{ providers: { mine: { like: 5, key: KEY } } }, ['providers.mine.like: expected the name of a known provider, or compat']],
   [{ providers: { 'My Host': { like: 'compat' } } }, ['providers."My Host": expected a name of up to 64 small letters, digits, "-" or "_"']],
   [{ providers: { openai: {} } }, ['providers.openai.key: required']],
-  [{ providers: { openai: { key: 'a b', keys: 1 } } }, ['providers.openai.keys: there is no such option; did you mean key?', 'providers.openai.key: expected 1 to 4000 printable ASCII characters without a space']],
+  [{ providers: { openai: { key: 'a b', kees: 1 } } }, ['providers.openai.kees: there is no such option; did you mean keys?', 'providers.openai.key: expected 1 to 4000 printable ASCII characters without a space']],
+  [{ providers: { openai: { key: KEY, keys: [KEY] } } }, ['providers.openai.keys: is set together with providers.openai.key; keep one']],
+  [{ providers: { openai: { keys: KEY } } }, ['providers.openai.keys: expected an array of 1 to 100 keys, got a string']],
+  [{ providers: { openai: { keys: [] } } }, ['providers.openai.keys: expected an array of 1 to 100 keys']],
+  [{ providers: { openai: { keys: [KEY, 'a b', KEY] } } }, ['providers.openai.keys[1]: expected 1 to 4000 printable ASCII characters without a space', 'providers.openai.keys: the entries 0 and 2 hold the same key']],
   [{ providers: { mine: { like: 'compat' } } }, ['providers.mine.baseUrl: required']],
   [{ providers: { openai: { key: KEY, baseUrl: 'https://user:password@host' } } }, ['providers.openai.baseUrl: expected an http or https URL without user name, password, query or fragment']],
   [{ providers: { openai: { key: KEY, baseUrl: 5 } } }, ['providers.openai.baseUrl: expected an http or https URL without user name, password, query or fragment, got a number']],
@@ -246,10 +251,10 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
   const secure = load(tls, (path) => (path === '/cert' ? cert : key)).config;
   const plain = configWith({});
   assert.ok(secure !== undefined);
-  assert.equal(withSecretsOf(plain, secure).tls, undefined);
-  assert.equal(withSecretsOf(secure, plain).tls, secure.tls);
-  assert.deepEqual(changedSecrets(plain, withSecretsOf(plain, secure)), []);
-  assert.deepEqual(fixedDifferences(fixedOptions({}), fixedOptions(tls)), ['tlsCertFile', 'providers.openai']);
+  assert.equal(withReloaded(plain, secure).tls, undefined);
+  assert.equal(withReloaded(secure, plain).tls, secure.tls);
+  assert.deepEqual(changesBetween(plain, withReloaded(plain, secure)), []);
+  assert.deepEqual(fixedDifferences(fixedOptions({}), fixedOptions(tls)), ['tlsCertFile']);
   assert.deepEqual(fixedDifferences(fixedOptions(tls), fixedOptions({ ...tls, tlsCertFile: '/other' })), []);
 });
 
@@ -257,4 +262,141 @@ test('an environment that cannot work has no options, and every problem by its v
   const { options, problems } = loadEnvironmentOptions({ GATEWAY_MAX_RETRIES: 'x' }, PROVIDER_ROWS, compatRow, noFile);
   assert.equal(options, undefined);
   assert.ok(problems.some((problem) => problem.startsWith('GATEWAY_MAX_RETRIES: ')) && problems.some((problem) => problem.startsWith('GATEWAY_AUTH_TOKEN: ')));
+});
+
+const ROUTING = {
+  model_prefixes: true,
+  providers: { openai: { concurrent: 5 } },
+  routes: { smart: { targets: [{ provider: 'openai', model: 'a', omit: ['temperature'] }, { provider: 'openai', model: 'b' }] } },
+  callers: { anybody: { requests_per_minute: 5, allow: ['smart'] } },
+};
+
+test('every field that TypeScript knows of routing is one', () => {
+  type All<T> = { readonly [Name in keyof T]-?: NonNullable<T[Name]> };
+  const target: All<TargetOptions> = {
+    provider: 'openai',
+    model: 'm',
+    defaults: { max_tokens: 1, temperature: 1, top_p: 1, stop: ['x'], thinking: { enabled: true }, provider_options: { seed: 1 } },
+    omit: ['cache', 'user'],
+    weight: 1,
+    concurrent: 1,
+    first_event_timeout: '2s',
+    attempt_timeout: '2s',
+  };
+  const route: All<RouteOptions> = { spread: true, hedge_after: '1s', targets: [target, { provider: 'openai', model: 'n' }] };
+  const caller: All<CallerOptions> = { requests_per_minute: 1, tokens_per_minute: 1, tokens_per_day: 1, concurrent: 1, allow: [] };
+  const routing: All<RoutingOptions> = { model_prefixes: false, providers: { openai: { concurrent: 1 } }, routes: { smart: route }, callers: { x: caller } };
+  assert.equal(configWith({ routing }).routing.routes.get('smart')?.targets.length, 2);
+});
+
+test('routing is read as the routing file is; callers are whoever a program says they are', () => {
+  const { routing, takesModelPrefixes } = configWith({ routing: ROUTING });
+  assert.deepEqual([...routing.routes.values()].map(({ name, targets }) => [name, ...targets.map(({ model, omit }) => [model, ...omit])]), [['smart', ['a', 'temperature'], ['b']]]);
+  assert.deepEqual([[...routing.concurrentMax], routing.callers.get('anybody')?.allow, takesModelPrefixes], [[['openai', 5]], ['smart'], true]);
+  const { routing: simple } = configWith({ routes: 'smart=openai/a', callerLimits: 'anybody:rpm=5' });
+  assert.deepEqual([[...simple.routes.keys()], simple.callers.get('anybody')?.limits?.requestsPerMinute], [['smart'], 5]);
+});
+
+const ROUTING_PROBLEMS: readonly (readonly [options: object, problems: readonly string[]])[] = [
+  [{ routing: 'smart' }, ['routing: expected an object, got a string']],
+  [{ routing: { route: {} } }, ['routing.route: unknown field; did you mean routes?']],
+  [{ routing: { routes: { smart: { targets: [{ provider: 'opnai', model: 'm' }] } } } }, ['routing.routes.smart.targets[0].provider: expected a configured provider (openai), got "opnai"; did you mean openai?']],
+  [{ routing: { routes: { smart: { targets: [{ provider: 'openai', model: 'm', weight: NaN }] } } } }, ['routing.routes.smart.targets[0].weight: expected a string, finite number, boolean, array, plain object or null, got NaN']],
+  [{ routing: { providers: { opnai: { concurrent: 1 }, openai: { keys: ['K'] } } } }, ['routing.providers.openai.keys: unknown field', 'routing.providers.opnai: is not among providers; did you mean openai?']],
+  [{ routing: Array.from({ length: 100_001 }, () => 0) }, ['routing: more than 100000 values']],
+  [{ routing: 'x'.repeat(2_000_000) }, ['routing: expected at most 1MiB as JSON']],
+  [{ routing: {}, routes: 'a=openai/m', modelPrefixes: true }, ['routes: is set together with routing; keep one', 'modelPrefixes: is set together with routing; keep one']],
+  [{ routes: 'a=opnai/m' }, ['routes: a, target 1: expected a configured provider (openai), got "opnai"; did you mean openai?']],
+  [{ routingFile: '/etc/routing.json' }, ['routingFile: there is no such option; see routing']],
+];
+
+test('routing that cannot work is named by path', () => {
+  for (const [options, problems] of ROUTING_PROBLEMS) assert.deepEqual(loadWith(options).problems, problems);
+});
+
+test('the options of an environment carry its routing file, its several keys and the providers that only the file names', () => {
+  const file = {
+    providers: { openai: { keys: ['OPENAI_API_KEY', 'SECOND_KEY'], concurrent: 9 }, mine: { like: 'compat', base_url: 'https://mine.example/v1' }, second: { like: 'openai', keys: ['THIRD_KEY'] } },
+    routes: { smart: { targets: [{ provider: 'second', model: 'm', defaults: { provider_options: { seed: 5 } } }, { provider: 'gemini', model: 'm' }] } },
+    callers: { '*': { tokens_per_day: 1000 } },
+  };
+  const variables = {
+    GATEWAY_AUTH_TOKEN: TOKEN,
+    OPENAI_API_KEY: KEY,
+    SECOND_KEY: `${KEY}-2`,
+    THIRD_KEY: `${KEY}-3`,
+    GEMINI_API_KEYS: `${KEY}-4,${KEY}-5`,
+    GATEWAY_COMPAT_BASE_URL: 'https://other.example',
+    GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'none',
+    GATEWAY_ROUTING_FILE: '/routing.json',
+  };
+  const readFile = (path: string): string => (path === '/routing.json' ? JSON.stringify(file) : noFile());
+  const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, readFile);
+  assert.deepEqual(problems, []);
+  const [embedded, served] = [load(options).config, loadConfig(variables, PROVIDER_ROWS, compatRow, readFile).config];
+  const { providers, routing } = served ?? {};
+  assert.deepEqual(embedded?.routing, routing);
+  const facts = (config: Config | undefined): unknown => config?.providers.map(({ name, keys, baseUrl, adapter }) => [name, keys, baseUrl.href, adapter.support.output.is]);
+  assert.deepEqual(facts(embedded), facts(served));
+  assert.deepEqual(providers?.map(({ name, keys }) => [name, keys.length]), [['compat', 0], ['gemini', 2], ['mine', 0], ['openai', 2], ['second', 1]]);
+  assert.ok(!inspect(options, { depth: 9 }).includes(KEY));
+});
+
+test('a provider that was added is no difference that takes another gateway', () => {
+  const before = fixedOptions({ providers: { openai: { key: KEY } }, routing: ROUTING });
+  const after = fixedOptions({ providers: { openai: { keys: ['a', 'b'] }, groq: { key: KEY } }, routes: 'a=groq/m', callerLimits: 'x:rpm=1' });
+  assert.deepEqual(fixedDifferences(before, after), []);
+  assert.deepEqual(fixedDifferences(after, before), ['providers.groq']);
+});
+
+/** What a reload of the options comes to, by name. */
+function reloaded(before: object, after: object): { readonly swapped: readonly string[]; readonly left: readonly string[] } {
+  const [config, next] = [configWith(before), configWith(after)];
+  return { swapped: changesBetween(config, withReloaded(config, next)), left: changesLeft(config, next) };
+}
+
+test('a reload says by name what changed', () => {
+  const openai = (...keys: readonly string[]): object => ({ openai: { keys } });
+  assert.deepEqual(reloaded({ routing: ROUTING }, { routing: structuredClone(ROUTING) }), { swapped: [], left: [] });
+  assert.deepEqual(reloaded({ providers: openai('a', 'b') }, { providers: openai('a', 'c') }).swapped, ['key 2 of openai']);
+  assert.deepEqual(reloaded({ providers: openai('a') }, { providers: openai('a', 'b') }).swapped, ['key 2 of openai']);
+  const { smart } = ROUTING.routes;
+  const changed = {
+    ...ROUTING,
+    model_prefixes: false,
+    providers: {},
+    routes: { fast: smart, smart: { targets: [...smart.targets].reverse() } },
+    callers: { anybody: { requests_per_minute: 6 } },
+  };
+  assert.deepEqual(reloaded({ routing: ROUTING }, { routing: changed }).swapped, [
+    'concurrency of openai', 'model prefixes', 'route smart', 'route fast', 'limits of anybody', 'allow of anybody',
+  ]);
+  const everybody = { '*': { requests_per_minute: 1 } };
+  assert.deepEqual(reloaded({ routing: { callers: everybody } }, { routing: { callers: { ...everybody, ops: {} } } }).swapped, ['limits of ops']);
+  const options = (seed: number): object => ({ routing: { routes: { r: { targets: [{ provider: 'openai', model: 'm', defaults: { provider_options: { seed } } }] } } } });
+  assert.deepEqual(reloaded(options(1), options(2)).swapped, ['route r']);
+});
+
+test('a reload takes over providers that were added, and says which changes of the others take a restart', () => {
+  const before = { providers: { openai: { key: KEY }, gemini: { key: KEY }, second: { like: 'openai', key: KEY } }, defaultProvider: 'openai' };
+  const after = { providers: { openai: { key: 'key-of-another-place', baseUrl: 'https://other.example' }, anthropic: { key: KEY }, second: { like: 'compat', baseUrl: 'https://api.openai.com/v1' } } };
+  assert.deepEqual(reloaded(before, after), {
+    swapped: ['key of anthropic', 'provider anthropic'],
+    left: ['provider gemini', 'base URL of openai', 'base URL of second', 'default provider'],
+  });
+  const { providers, defaultProvider } = withReloaded(configWith(before), configWith(after));
+  assert.deepEqual(providers.map(({ name, baseUrl, keys }) => [name, baseUrl.host, ...keys.map(({ secret }) => secret.reveal())]), [
+    ['anthropic', 'api.anthropic.com', KEY],
+    ['gemini', 'generativelanguage.googleapis.com', KEY],
+    // Not the key of another place.
+    ['openai', 'api.openai.com', KEY],
+    ['second', 'api.openai.com', KEY],
+  ]);
+  assert.equal(defaultProvider, 'openai');
+});
+
+test('every problem has its place in one log line, however many there are', () => {
+  assert.deepEqual(problemFields(['a: x', 'b: y']), { problems: 'a: x; b: y' });
+  const long = Array.from({ length: 5 }, (_, index) => `${index}: ${'x'.repeat(500)}`);
+  assert.deepEqual(problemFields(long), { problems: long.slice(0, 2).join('; '), problems_2: long.slice(2, 4).join('; '), problems_3: long[4] });
 });

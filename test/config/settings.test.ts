@@ -283,6 +283,8 @@ for (const [variable, { field, good, bad, expected }] of Object.entries(CASES)) 
 test('every setting is either among the good and bad values or has tests of its own', () => {
   const own = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_AUTH_TOKENS', 'GATEWAY_COMPAT_BASE_URL', 'GATEWAY_COMPAT_NAME', 'GATEWAY_COMPAT_API_KEY', 'GATEWAY_METRICS_TOKEN', 'GATEWAY_TRUSTED_PROXIES'];
   own.push('GATEWAY_COMPAT_STRUCTURED_OUTPUT', 'GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'OPENAI_API');
+  // In routing.test.ts.
+  own.push('GATEWAY_COMPAT_API_KEYS', 'GATEWAY_ROUTES', 'GATEWAY_CALLER_LIMITS', 'GATEWAY_ROUTING_FILE');
   deepEqual(rows.map(({ variable }) => variable).sort(), [...Object.keys(CASES), ...own].sort());
 });
 

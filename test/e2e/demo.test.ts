@@ -8,13 +8,15 @@ import { RunningProcess } from './running-process.ts';
 
 const DEMO = [process.execPath, join(buildProgram(), 'dist/demo.js')];
 
-test("the demonstration fits 80 columns, shows a schema kept by four providers, answers two vendors' SDKs by the other vendor and shows a cut stream from both sides", async (t) => {
+test("the demonstration fits 80 columns, shows a schema kept by four providers, answers two vendors' SDKs by the other vendor, shows a cut stream from both sides and a route whose first target goes out and comes back", async (t) => {
   const { code, out, err } = await new RunningProcess(t, DEMO, { ONCE: '1', GATEWAY_ADDR: '127.0.0.1:0' }).exited;
   assert.equal(code, 0, err);
   assert.deepEqual(out.split('\n').filter((line) => [...line].length > 80), []);
   assert.deepEqual(out.match(/^  (anthropic|openai|gemini|compat) +\{"sky":"clear","degrees":1\}$/gm)?.length, 4);
   assert.match(out, /"object":"chat\.completion"[^]*Served by anthropic\/fake-chat\n[^]*"type":"message"[^]*Served by openai\/fake-chat\n/);
   assert.match(out, /read to the end[^]*"Hello from "\n[^]*No error\.[^]*"type":"error", "kind":"server"/);
+  assert.equal(out.match(/^← \d: target openai\/fake-second, attempts 2, fallback anthropic=server$/gm)?.length, 8);
+  assert.match(out, /^← 9: target openai\/fake-second, fallback anthropic=out\n[^]*\n← then: target anthropic\/fake-first$/m);
 });
 
 test('the demonstration serves on with the token of the environment, and says goodbye at Ctrl-C', async (t) => {

@@ -1,4 +1,4 @@
-/** SIGHUP: secrets and certificates from files change under load, or stay as they are. */
+/** SIGHUP: secrets, certificates and routing from files change under load, or stay as they are. */
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -92,13 +92,37 @@ test('a bad file under SIGHUP changes nothing, and is said in one line without i
   const { volume, running, address } = await start(t);
   volume.replace({ ...NEW, key: 'two canary words' });
   running.child.kill('SIGHUP');
-  const [line] = await running.printed(/.*the old secrets and certificates stay.*/);
+  const [line] = await running.printed(/.*the old secrets, certificates and routing stay.*/);
   const { level, problems } = JSON.parse(line) as Record<string, string>;
   assert.equal(level, 'error');
   assert.equal(problems, 'OPENAI_API_KEY_FILE: expected 1 to 4000 printable ASCII characters without a space');
   assert.equal((await ask(address, '/v1/chat', OLD.token, 'fake-chat')).status, 200);
   assert.equal((await ask(address, '/v1/chat', NEW.token, 'fake-chat')).status, 401);
   assert.ok(!running.out.includes('canary'));
+});
+
+test('SIGHUP swaps the routing file, or says everything that is wrong with it in one line; no stream is cut', async (t) => {
+  const file = join(makeFolder(t), 'routing.json');
+  const write = (routing: object): void => writeFileSync(file, JSON.stringify(routing));
+  write({});
+  const { sandbox, running, address } = await start(t, { GATEWAY_ROUTING_FILE: file, SECOND_KEY: 'sk-provider-canary-3' });
+  const streams = Array.from({ length: 20 }, () => ask(address, '/v1/chat/stream', OLD.token, 'fake-late-500'));
+  await until(() => sandbox.calls.length === streams.length);
+  write({ routes: { smart: { targets: [{ provider: 'opnai', model: 'm' }] } }, callers: { bach: {} } });
+  running.child.kill('SIGHUP');
+  const [line] = await running.printed(/.*the old secrets, certificates and routing stay.*/);
+  const { level, problems } = JSON.parse(line) as Record<string, string>;
+  assert.equal(level, 'error');
+  assert.match(problems ?? '', /^GATEWAY_ROUTING_FILE: routes\.smart\.targets\[0\]\.provider: .* did you mean openai\?; GATEWAY_ROUTING_FILE: callers\.bach: no caller has this label/);
+  write({
+    providers: { second: { like: 'openai', keys: ['SECOND_KEY'] } },
+    routes: { smart: { targets: [{ provider: 'second', model: 'm' }] } },
+    callers: { default: { concurrent: 100 } },
+  });
+  running.child.kill('SIGHUP');
+  await running.printed(/"changed":"key of second, provider second, route smart, limits of default"/);
+  for (const stream of streams) assert.equal(framesOf(await (await stream).text()).at(-1)?.type, 'done');
+  assert.ok(!(running.out + running.err).includes('canary'));
 });
 
 test('SIGHUP with nothing new says so, and a changed proxy takes a restart', async (t) => {

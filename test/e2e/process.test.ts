@@ -33,7 +33,9 @@ test('with nothing configured it does not start, and names every problem on a li
 
 test('--check says whether the configuration is good, --help and --version answer, an unknown argument is refused', async (t) => {
   const good = { GATEWAY_AUTH_TOKEN: TOKEN, ANTHROPIC_API_KEY: 'k'.repeat(20) };
-  assert.deepEqual((await new RunningProcess(t, [process.execPath, MAIN, '--check'], good).exited).code, 0);
+  const { code, out } = await new RunningProcess(t, [process.execPath, MAIN, '--check'], { ...good, GATEWAY_ROUTES: 'smart=anthropic/m' }).exited;
+  assert.equal(code, 0);
+  assert.match(out, /^The configuration is good\.\n\nRoutes\n {2}smart\n {4}1 {3}anthropic\/m {3}1 key /);
   const typing = await new RunningProcess(t, [process.execPath, MAIN, '--check'], { ...good, GATEWAY_MAX_RETRYS: '1' }).exited;
   assert.equal(typing.code, 1);
   assert.match(typing.err, /GATEWAY_MAX_RETRYS.*GATEWAY_MAX_RETRIES/);

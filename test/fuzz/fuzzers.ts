@@ -21,6 +21,7 @@ import type { Random } from '../base/random.ts';
 import { randomResponse, readResponse } from '../base/random-response.ts';
 import { messagesRequests, messagesStreams } from '../callers/anthropic/fuzzers.ts';
 import { dialectRelays, dialectRequests } from '../callers/fuzzers.ts';
+import { routingFiles, routingVariables } from '../config/fuzzers.ts';
 import { decodeChunks, endOf } from '../decode-stream.ts';
 import { providerAt } from '../upstream/attempts.ts';
 import { mutateJson, mutateText, randomJson } from './mutate.ts';
@@ -34,6 +35,8 @@ export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
   dialectRequests,
   messagesRequests,
   messagesStreams,
+  routingFiles,
+  routingVariables,
 
   /** A caller's body is a request that every adapter can encode, or a bad_request that names the place. */
   requests(random) {

@@ -31,7 +31,7 @@ type Wishes = { readonly chat?: ChatWish; readonly world?: World; readonly files
 async function reportOn(environment: Readonly<Record<string, string>>, { chat, world = {}, files = {} }: Wishes = {}): Promise<Report> {
   const loaded = loadConfig(environment, PROVIDER_ROWS, compatRow, (path) => files[path] ?? '');
   if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
-  const report = await examineProviders(loaded.config, loaded.effective, chat, world);
+  const report = await examineProviders(loaded.config, loaded, chat, world);
   assert.ok(!JSON.stringify(report).includes(PROVIDER_KEY));
   return report;
 }
@@ -251,6 +251,20 @@ describe('a key', () => {
       }
     });
   }
+
+  test('of several, or that the routing file names, is named by its variables', async (t) => {
+    const sandbox = await sandboxFor(t);
+    const wrong = 'wrong-key-canary-0123456789';
+    const common = { GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_BASE_URL: sandbox.baseUrls.openai };
+    const of = (names: string): string => `${names}: give a key that openai accepts, of an account that may do this.`;
+    assert.equal((await failedOf({ ...common, OPENAI_API_KEYS: `${wrong},${wrong}-2` })).remedy, of('OPENAI_API_KEYS'));
+    const named = { ...common, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong, SECOND_FILE: '/key' };
+    const files = { '/routing.json': '{"providers":{"openai":{"keys":["FIRST","SECOND"]}}}', '/key': `${wrong}-2` };
+    assert.equal((await failedOf(named, { files })).remedy, of('FIRST or SECOND_FILE'));
+    const like = '{"providers":{"eu":{"like":"openai","base_url":"http://127.0.0.1:1/v1","keys":["FIRST"]}}}';
+    const { remedy } = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong }, { files: { '/routing.json': like } });
+    assert.equal(remedy, 'GATEWAY_ROUTING_FILE: providers.eu.base_url: check host and port.');
+  });
 
   test('that is missing where one is asked for fails', async (t) => {
     const { baseUrl } = await startServer(t, () => failure(401));

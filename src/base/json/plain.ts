@@ -14,12 +14,13 @@ export const TOO_LONG = Symbol('longer than allowed');
 
 /**
  * The text of a value made of plain objects, arrays, strings, finite numbers, booleans and null. The bounds are those of
- * texts that are read: what is deeper, or has more values, could not be. A FieldProblem is thrown for anything else.
+ * texts that are read: what is deeper, or has more values, could not be. A FieldProblem is thrown for anything else;
+ * `path` is where the value stands.
  */
-export function plainJson(value: unknown, charsMax: number): string | typeof TOO_LONG {
+export function plainJson(value: unknown, charsMax: number, path?: Path): string | typeof TOO_LONG {
   const writer = new Writer(charsMax);
   try {
-    writer.value(value, undefined, 0);
+    writer.value(value, path, 0);
     return writer.text;
   } catch (thrown) {
     if (thrown === TOO_LONG) return TOO_LONG;

@@ -9,6 +9,7 @@ import { Fields, textItem } from '../../base/fields.ts';
 import type { ChatRequest, Effort, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
+import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
@@ -26,7 +27,10 @@ export function decodeMessages(body: Buffer | string): DecodedRequest | Failure 
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: true,
     source,
+    providerOptions: undefined,
     translate: (model) => (continuesThread(source) ? lostThread() : caught(() => translate(fields, model))),
+    head: () => headOf(source),
+    loopOwner: () => loopOwnerOf(source),
   }));
 }
 

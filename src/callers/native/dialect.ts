@@ -3,6 +3,7 @@
 import { renderJson } from '../../base/json/render.ts';
 import type { CallerDialect, DecodedRequest, DialectRoute } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
+import { headOfChat, loopOwnerOfChat } from '../affinity.ts';
 import { NATIVE_MODELS } from './models.ts';
 import { renderChatReply, renderDeltaFrame, renderFailureBody } from './reply.ts';
 import { decodeChatRequest } from './request.ts';
@@ -49,6 +50,9 @@ function decodeRequest(body: Buffer | string, route: DialectRoute): DecodedReque
     isStream: route.stream === 'always',
     wantsUsage: true,
     source: undefined,
+    providerOptions: request.providerOptions,
     translate: (model) => ({ request: model === request.model ? request : { ...request, model }, ignored: [] }),
+    head: () => headOfChat(request),
+    loopOwner: () => loopOwnerOfChat(request.turns),
   };
 }

@@ -16,6 +16,7 @@ import type {
 } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
+import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
@@ -38,7 +39,10 @@ export function decodeChatCompletions(body: Buffer | string): DecodedRequest | F
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: readStreamOptions(fields, new Ignored()),
     source,
+    providerOptions: undefined,
     translate: (model) => caught(() => translate(fields, model)),
+    head: () => headOf(source),
+    loopOwner: () => loopOwnerOf(source),
   }));
 }
 

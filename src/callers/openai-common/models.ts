@@ -13,5 +13,5 @@ export const OPENAI_MODELS: DialectModels = {
 };
 
 function modelFrom({ name, provider }: ListedModel): JsonOutObject {
-  return { id: name, object: 'model', created: CREATED_UNKNOWN, owned_by: provider };
+  return { id: name, object: 'model', created: CREATED_UNKNOWN, owned_by: provider ?? 'gateway' };
 }

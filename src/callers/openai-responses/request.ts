@@ -10,6 +10,7 @@ import type { Fields } from '../../base/fields.ts';
 import type { ChatRequest, OutputFormat, Thinking } from '../../core/chat.ts';
 import type { DecodedRequest, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
+import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
@@ -29,7 +30,10 @@ export function decodeResponses(body: Buffer | string): DecodedRequest | Failure
     isStream: fields.boolean('stream') ?? false,
     wantsUsage: true,
     source,
+    providerOptions: undefined,
     translate: (model) => caught(() => translate(fields, model)),
+    head: () => headOf(source),
+    loopOwner: () => loopOwnerOf(source),
   }));
 }
 

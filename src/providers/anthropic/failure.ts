@@ -43,14 +43,16 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
   const errorCode = textField(field(error, 'details'), 'error_code');
   const message = typeof error === 'string' ? error : (textField(error, 'message') ?? '');
   const isSpent = SPENT_CODES.has(errorCode ?? '');
+  const kind = kindFrom(status, type, errorCode, message);
   return upstreamFailure({
     provider,
     status,
-    kind: kindFrom(status, type, errorCode, message),
+    kind,
     code: errorCode ?? type,
     param: /^([a-z_]+(?:\.[\w-]+)*): /.exec(message)?.[1],
     detail: message || report.prose,
-    ...(isSpent ? { isRetried: false } : {}),
+    ...(isSpent ? { isRetried: false, isQuota: true } : {}),
+    isTooLong: kind === 'bad_request' && (type === 'request_too_large' || status === 413 || TOO_LONG.test(message)),
     ...(FOREIGN_THINKING.test(message) ? { hint: 'a provider_state belongs to another conversation or account' } : {}),
   });
 }
@@ -78,6 +80,9 @@ const STATUSES_BY_TYPE: ReadonlyMap<string, number> = new Map([
 
 /** Sent as 400 `invalid_request_error`, though nothing a caller could change: the account's money is used up. */
 const OUT_OF_CREDIT = /credit balance is too low|reached your specified (?:\w+ )?API usage limits/i;
+
+/** More than the model's context, as it is said beside `invalid_request_error`. */
+const TOO_LONG = /prompt is too long|exceed context limit/i;
 
 /** Reasoning that was edited, or came back in a conversation or account other than its own. */
 const FOREIGN_THINKING = /Invalid `signature` in `thinking` block|bound to a different conversation/i;

@@ -53,16 +53,19 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
   const { error } = report;
   const details = listField(error, 'details');
   const kind = kindFrom(report.errorStatus, error, details);
-  const isFinal = kind === 'unknown' || (kind === 'rate_limit' && isDailyQuota(details));
+  const isQuota = kind === 'rate_limit' && isDailyQuota(details);
+  const message = textField(error, 'message');
   return upstreamFailure({
     provider,
     status: report.httpStatus,
     kind,
     code: stringField(error, 'status'),
     param: violatedField(details),
-    detail: isObject(error) ? (textField(error, 'message') ?? report.prose) : report.prose,
+    detail: isObject(error) ? (message ?? report.prose) : report.prose,
     retryAfterMs: retryDelayMs(details),
-    ...(isFinal ? { isRetried: false } : {}),
+    ...(kind === 'unknown' || isQuota ? { isRetried: false } : {}),
+    isQuota,
+    isTooLong: kind === 'bad_request' && (report.errorStatus === 413 || TOO_LONG.test(message ?? '')),
   });
 }
 
@@ -75,6 +78,9 @@ function kindFrom(status: number, error: unknown, details: readonly unknown[]): 
   if (status === 499) return 'unknown';
   return kindFromStatus(status);
 }
+
+/** More than the model's context: `INVALID_ARGUMENT` with nothing else to tell it by. */
+const TOO_LONG = /token count\b.{0,40}\bexceeds the maximum number of tokens/i;
 
 /** True when the exhausted quota is one for the whole day. */
 function isDailyQuota(details: readonly unknown[]): boolean {

@@ -41,6 +41,12 @@ const QUOTA_CODES: ReadonlySet<string> = new Set([
   'organization_usage_limit_exceeded',
 ]);
 
+/** OpenAI's, llama.cpp's and Perplexity's. */
+const TOO_LONG_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error', 'too_many_prompt_tokens']);
+
+/** DeepSeek, vLLM, OpenRouter, Mistral; xAI; Together; Groq; Ollama, Perplexity; hosts of Anthropic's models; Google's layer. */
+const TOO_LONG = /max(?:imum)? (?:context|prompt|model) length|context (?:length|window|size)|reduce the length of the messages|(?:prompt|input|messages) (?:is |are )?too long|exceeds the maximum number of tokens/i;
+
 /** The statuses that codes stand for where the HTTP status is 200: inside a stream, or in a good-looking body. */
 const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
@@ -129,7 +135,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
   const isQuota = QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '');
   const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
   // A request larger than the whole rate never fits, however long one waits.
-  const isHopeless = isQuota || (kind === 'rate_limit' && /request too large/i.test(message));
+  const isBeyondRate = kind === 'rate_limit' && !isQuota && /request too large/i.test(message);
   const hint = hintFor(kind, complaint);
   return upstreamFailure({
     provider,
@@ -138,10 +144,17 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
     code: code ?? type,
     param: complaint.param,
     detail: complaint.message,
-    ...(isHopeless ? { isRetried: false } : {}),
+    ...(isQuota || isBeyondRate ? { isRetried: false } : {}),
+    isQuota,
+    isTooLong: isBeyondRate || (kind === 'bad_request' && isTooLong(status, complaint)),
     retriesMax: code === UNMATCHED_SCHEMA ? 1 : undefined,
     ...(hint === undefined ? {} : { hint }),
   });
+}
+
+/** More than the model's context, by the codes and, of hosts that have none for it, by the sentences in use. */
+function isTooLong(status: number, { message = '', type = '', code = '' }: Complaint): boolean {
+  return status === 413 || TOO_LONG_CODES.has(code) || TOO_LONG_CODES.has(type) || TOO_LONG.test(message);
 }
 
 function hintFor(kind: FailureKind, { message = '', param }: Complaint): string | undefined {

@@ -1,0 +1,135 @@
+/**
+ * Whether to go on asking something that may be ailing: a score, a time and a flag.
+ *
+ * A failure adds points and a success takes some away; from a score on it is out, for a time that doubles with every failed
+ * probe. After that time one is let through as the probe, and what becomes of it decides. It refuses nobody: it only says.
+ * With +2, −1 and 16 it goes out after 8 failures in a row, and in the long run where more than a third fails; a tenth that
+ * fails reaches 16 with a probability of 3·10⁻⁷ (CUSUM).
+ */
+
+export type HealthRules = {
+  readonly failurePoints: number;
+  readonly successPoints: number;
+  /** The score from which on it is out. */
+  readonly outAt: number;
+  /** The score with which it comes back: probation. */
+  readonly inAt: number;
+  /** How long it is out at first; doubles with each time that follows. */
+  readonly outMs: number;
+  readonly outMsMax: number;
+  /** After so long without going out the doubling starts again. */
+  readonly calmMs: number;
+};
+
+/** A clock of milliseconds that never jumps, and numbers in [0, 1). */
+export type Chance = { readonly now: () => number; readonly random: () => number };
+
+/**
+ * `in`: it may be asked. `out`: it had better not. `due`: out, its time is over, and it waits for its probe. `probed`: the
+ * probe is on its way.
+ */
+export type HealthState = 'in' | 'out' | 'due' | 'probed';
+
+/** How it was asked. `anyway`: although it was out, because nobody else was left. */
+export type AskedAs = 'in' | 'probe' | 'anyway';
+
+/** Times are spread by so much to either side: many processes must not probe together. */
+const SPREAD = 0.2;
+
+export class Health {
+  readonly #rules: HealthRules;
+  readonly #chance: Chance;
+  #score = 0;
+  /** When it may be probed; undefined while it is in. */
+  #untilMs: number | undefined;
+  /** Times it went out without a calm between them. */
+  #times = 0;
+  #wentOutAtMs = -Infinity;
+  #isProbed = false;
+
+  constructor(rules: HealthRules, chance: Chance) {
+    this.#rules = rules;
+    this.#chance = chance;
+  }
+
+  get state(): HealthState {
+    if (this.#untilMs === undefined) return 'in';
+    if (this.#isProbed) return 'probed';
+    return this.#chance.now() >= this.#untilMs ? 'due' : 'out';
+  }
+
+  get isOut(): boolean {
+    return this.#untilMs !== undefined;
+  }
+
+  get score(): number {
+    return this.#score;
+  }
+
+  /** How long it is still out; 0 when it is in, or its time is over. */
+  get leftMs(): number {
+    return this.#untilMs === undefined ? 0 : Math.max(0, this.#untilMs - this.#chance.now());
+  }
+
+  /** Says how it is asked, which `succeeded`, `failed` and `done` want to know. Takes the probe's place where it is due. */
+  ask(): AskedAs {
+    const { state } = this;
+    if (state === 'in') return 'in';
+    if (state !== 'due') return 'anyway';
+    this.#isProbed = true;
+    return 'probe';
+  }
+
+  /** True when it came back with this. Who was asked before it went out proves nothing about what it is like since. */
+  succeeded(asked: AskedAs): boolean {
+    if (this.#untilMs === undefined) {
+      this.#score = Math.max(0, this.#score - this.#rules.successPoints);
+      return false;
+    }
+    if (asked === 'in') return false;
+    this.comeIn();
+    return true;
+  }
+
+  /** True when it went out with this, for the first time or again. */
+  failed(asked: AskedAs): boolean {
+    if (this.#untilMs !== undefined) {
+      if (asked !== 'probe') return false;
+    } else {
+      this.#score += this.#rules.failurePoints;
+      if (this.#score < this.#rules.outAt) return false;
+    }
+    const nowMs = this.#chance.now();
+    if (nowMs - this.#wentOutAtMs > this.#rules.calmMs) this.#times = 0;
+    this.#times += 1;
+    this.#wentOutAtMs = nowMs;
+    this.#untilMs = nowMs + this.#spread(Math.min(this.#rules.outMsMax, this.#rules.outMs * 2 ** (this.#times - 1)));
+    return true;
+  }
+
+  /** To be called once after each `ask`, on every path, and after what is said of its outcome: gives the probe's place back. */
+  done(asked: AskedAs): void {
+    if (asked === 'probe') this.#isProbed = false;
+  }
+
+  /** It is out for so long, whatever its score; never for less than it was before. */
+  goOut(ms: number): void {
+    this.#wentOutAtMs = this.#chance.now();
+    this.#untilMs = Math.max(this.#untilMs ?? 0, this.#wentOutAtMs + ms);
+  }
+
+  /** The same, the time spread. */
+  goOutAbout(ms: number): void {
+    this.goOut(this.#spread(ms));
+  }
+
+  /** It is in again, on probation. */
+  comeIn(): void {
+    this.#untilMs = undefined;
+    this.#score = this.#rules.inAt;
+  }
+
+  #spread(ms: number): number {
+    return ms * (1 - SPREAD + 2 * SPREAD * this.#chance.random());
+  }
+}

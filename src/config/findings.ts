@@ -1,0 +1,115 @@
+/**
+ * What is wrong with an object of the operator's, all of it: each field is read by itself, so that one problem does not hide
+ * the next. Knows no field by name. No sentence repeats what looks like a key.
+ */
+
+import { FieldProblem, Fields, unknownField } from '../base/fields.ts';
+import type { Path } from '../base/fields.ts';
+import { JsonObject } from '../base/json/value.ts';
+import type { JsonValue } from '../base/json/value.ts';
+import { nearest } from '../base/nearest.ts';
+import { maskKeys, quoted } from './environment.ts';
+import type { SettingType } from './environment.ts';
+import type { Source } from './source.ts';
+
+/** Nobody reads more at once. */
+const PROBLEMS_MAX = 50;
+
+/** Names among which one is looked for that was meant: of 64 characters each takes 20 µs. */
+const HINTS_MAX = 100;
+
+/** Where the object stands, which every sentence begins with: `GATEWAY_ROUTING_FILE: `, or the path of an option. */
+export type Origin = { readonly prefix: string; readonly root: Path | undefined };
+
+export class Findings {
+  readonly #source: Pick<Source, 'problems' | 'warnings'>;
+  readonly #origin: Origin;
+  #problems = 0;
+
+  constructor(source: Pick<Source, 'problems' | 'warnings'>, origin: Origin) {
+    this.#source = source;
+    this.#origin = origin;
+  }
+
+  /** The path of these keys, below where the object stands. */
+  path(...keys: readonly (string | number)[]): Path | undefined {
+    return keys.reduce<Path | undefined>((parent, key) => ({ parent, key }), this.#origin.root);
+  }
+
+  problem(path: Path | undefined, complaint: string): void {
+    this.#note(new FieldProblem(path, complaint));
+  }
+
+  warning(path: Path | undefined, complaint: string): void {
+    this.#source.warnings.push(this.#sentence(new FieldProblem(path, complaint)));
+  }
+
+  /** What `read` returns; undefined where it throws a FieldProblem, which is then noted. */
+  try<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (thrown) {
+      if (!(thrown instanceof FieldProblem)) throw thrown;
+      this.#note(thrown);
+      return undefined;
+    }
+  }
+
+  /** Opens an object, of which each field that is not known is a problem; without `known` any is taken. Undefined where it is none. */
+  open(value: JsonValue, path: Path | undefined, known?: readonly string[]): Fields | undefined {
+    if (!(value instanceof JsonObject)) return this.try(() => Fields.from(value, path));
+    if (value.duplicateKey !== undefined) this.problem({ parent: path, key: value.duplicateKey }, 'this key comes twice');
+    for (const key of value.entries.keys()) {
+      if (this.isFull) break;
+      if (known?.includes(key) === false) this.#note(unknownField(path, key, known));
+    }
+    // The last of two counts, so that what it says is looked at too.
+    return new Fields(value.duplicateKey === undefined ? value : new JsonObject(value.entries, undefined, '', 0, 0), path);
+  }
+
+  /** The object of a field; undefined where there is none, or something else. */
+  object(fields: Fields, name: string, known?: readonly string[]): Fields | undefined {
+    const value = fields.any(name);
+    return value === undefined ? undefined : this.open(value, fields.at(name), known);
+  }
+
+  /** The value of a text, as a setting of this type has it. */
+  text<T>(fields: Fields, name: string, type: SettingType<T>): T | undefined {
+    return this.try(() => {
+      const text = fields.string(name);
+      const value = text === undefined ? undefined : type.parse(text);
+      if (text === undefined || value !== undefined) return value;
+      throw fields.problem(name, `expected ${type.expects}${type.shown === 'always' ? `, got ${quoted(text)}` : ''}`);
+    });
+  }
+
+  /** A whole number, both ends included. */
+  whole(fields: Fields, name: string, min: number, max: number): number | undefined {
+    return this.try(() => {
+      const value = fields.finiteNumber(name);
+      if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) return value;
+      throw fields.problem(name, `expected a whole number from ${min} to ${max}, got ${value}`);
+    });
+  }
+
+  /** `; did you mean x?`, or nothing. */
+  hint(word: string, known: readonly string[]): string {
+    const meant = this.isFull ? undefined : nearest(word, known.slice(0, HINTS_MAX));
+    return meant === undefined ? '' : `; did you mean ${meant}?`;
+  }
+
+  /** Whether what else is wrong is not said any more. */
+  get isFull(): boolean {
+    return this.#problems > PROBLEMS_MAX;
+  }
+
+  #note(problem: FieldProblem): void {
+    this.#problems += 1;
+    if (this.#problems <= PROBLEMS_MAX) this.#source.problems.push(this.#sentence(problem));
+    else if (this.#problems === PROBLEMS_MAX + 1) this.#source.problems.push(this.#sentence(new FieldProblem(this.#origin.root, 'there is more wrong')));
+  }
+
+  #sentence({ message }: FieldProblem): string {
+    return this.#origin.prefix + maskKeys(message);
+  }
+}

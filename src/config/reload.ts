@@ -1,0 +1,108 @@
+/** What a running gateway takes over of a configuration that was read again, and what differs, by name; never a value. */
+
+import { JsonObject } from '../base/json/value.ts';
+import { STRING_CHARS_MAX } from '../base/log.ts';
+import type { ProxyAddress } from '../base/proxy-address.ts';
+import type { Provider } from '../core/adapter.ts';
+import { rulesOf } from '../core/route.ts';
+import type { CallerRules, Route, Routing } from '../core/route.ts';
+import { secretsOf } from './secrets.ts';
+import type { Config } from './settings.ts';
+
+/** The configuration with another one's secrets, certificate, routes, callers' rules and new providers, and nothing else of it. */
+export function withReloaded(config: Config, next: Config): Config {
+  const nextOf = new Map(next.providers.map((provider) => [provider.name, provider]));
+  // Its connections are kept for as long as the process lives, so that until a restart each goes on where it is. There the key of
+  // another place is nobody's to see.
+  const kept = config.providers.map((provider) => {
+    const after = nextOf.get(provider.name);
+    return after === undefined || isElsewhere(provider, after) || after.keys.length === 0 ? provider : { ...provider, keys: after.keys };
+  });
+  const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
+  return {
+    ...config,
+    callers: next.callers,
+    metricsToken: next.metricsToken,
+    // A server that speaks one of HTTP and HTTPS goes on with it.
+    tls: config.tls && (next.tls ?? config.tls),
+    providers: [...kept, ...added].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    takesModelPrefixes: next.takesModelPrefixes,
+    routing: next.routing,
+  };
+}
+
+/** What differs between two configurations, of what is taken over. */
+export function changesBetween(before: Config, after: Config): string[] {
+  return [
+    ...changedSecrets(before, after),
+    ...(before.tls?.cert === after.tls?.cert ? [] : ['certificate']),
+    ...after.providers.filter(({ name }) => !before.providers.some((provider) => provider.name === name)).map(({ name }) => `provider ${name}`),
+    ...changedEntries(before.routing.concurrentMax, after.routing.concurrentMax).map((name) => `concurrency of ${name}`),
+    ...(before.takesModelPrefixes === after.takesModelPrefixes ? [] : ['model prefixes']),
+    ...changedEntries<Route>(before.routing.routes, after.routing.routes).map((name) => `route ${name}`),
+    ...changedRules(before, after, ({ limits }) => limits).map((label) => `limits of ${label}`),
+    ...changedRules(before, after, ({ allow }) => allow).map((label) => `allow of ${label}`),
+  ];
+}
+
+function changedSecrets(before: Config, after: Config): string[] {
+  // A second key does not rename the first one.
+  const numbered = [...before.providers, ...after.providers].filter(({ keys }) => keys.length > 1).map(({ name }) => name);
+  const [old, current] = [secretsOf(before, numbered), secretsOf(after, numbered)];
+  const names = [...new Set([...old.keys(), ...current.keys()])];
+  return names.filter((name) => old.get(name)?.reveal() !== current.get(name)?.reveal());
+}
+
+/** The labels for which one side of the rules differs; who loses an entry of its own has those of everybody. */
+function changedRules({ routing: before }: Config, { routing: after }: Config, sideOf: (rules: CallerRules) => unknown): string[] {
+  const side = (routing: Routing, label: string): string | undefined => {
+    const rules = rulesOf(routing, label);
+    return rules && textOf(sideOf(rules));
+  };
+  return [...new Set([...before.callers.keys(), ...after.callers.keys()])].filter((label) => side(before, label) !== side(after, label));
+}
+
+/** The keys under which two maps have different values. */
+function changedEntries<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): string[] {
+  return [...new Set([...before.keys(), ...after.keys()])].filter((key) => textOf(before.get(key)) !== textOf(after.get(key)));
+}
+
+/** Objects of the operator's own JSON as they were written, which they compare by. */
+function textOf(value: unknown): string | undefined {
+  return JSON.stringify(value, (_key, inner: unknown) => (inner instanceof JsonObject ? inner.raw.text : inner));
+}
+
+/** What differs and takes a restart. */
+export function changesLeft(config: Config, next: Config): string[] {
+  const nextOf = new Map(next.providers.map((provider) => [provider.name, provider]));
+  return [
+    ...(proxyText(config.proxy.httpsProxy) === proxyText(next.proxy.httpsProxy) ? [] : ['HTTPS_PROXY']),
+    ...(proxyText(config.proxy.httpProxy) === proxyText(next.proxy.httpProxy) ? [] : ['HTTP_PROXY']),
+    ...config.providers.flatMap((provider) => {
+      const after = nextOf.get(provider.name);
+      if (after === undefined) return [`provider ${provider.name}`];
+      return isElsewhere(provider, after) ? [`base URL of ${provider.name}`] : [];
+    }),
+    ...(config.defaultProvider === next.defaultProvider ? [] : ['default provider']),
+  ];
+}
+
+/** Every problem as fields of one log line, which cuts what is longer: `problems`, `problems_2` … */
+export function problemFields(problems: readonly string[]): Readonly<Record<string, string>> {
+  const texts: string[] = [];
+  for (const problem of problems) {
+    const last = texts.at(-1);
+    const text = last === undefined ? problem : `${last}; ${problem}`;
+    if (last === undefined || text.length > STRING_CHARS_MAX) texts.push(problem);
+    else texts[texts.length - 1] = text;
+  }
+  return Object.fromEntries(texts.map((text, index) => [index === 0 ? 'problems' : `problems_${index + 1}`, text]));
+}
+
+function proxyText(proxy: ProxyAddress | undefined): string {
+  return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
+}
+
+function isElsewhere(before: Provider, after: Provider): boolean {
+  return before.baseUrl.href !== after.baseUrl.href || before.adapter.dialect !== after.adapter.dialect;
+}

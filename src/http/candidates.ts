@@ -1,0 +1,164 @@
+/** Those who may serve a request, each with the call that is made of it for them: relayed where both speak one dialect, else translated. */
+
+import { hashText } from '../base/rendezvous.ts';
+import type { UpstreamCall } from '../core/adapter.ts';
+import { applyTarget, isUnchanging } from '../core/apply-target.ts';
+import type { ChatRequest } from '../core/chat.ts';
+import { checkConversation } from '../core/conversation.ts';
+import type { DecodedRequest, DialectRelay, Translation } from '../core/dialect.ts';
+import { Failure } from '../core/failure.ts';
+import type { Route } from '../core/route.ts';
+import { tenantRequest } from '../core/tenant.ts';
+import type { Ask } from '../gateway/ask.ts';
+import type { Received } from './asked.ts';
+import type { CallerCandidate, LeftOut } from './caller-candidate.ts';
+import type { Exchange } from './exchange.ts';
+import type { ServerParts } from './parts.ts';
+import { showServer } from './served.ts';
+import type { Target } from './target.ts';
+
+/** What is asked of providers: an answer, or a count. */
+export type Question = {
+  /** Below the base URL of a provider that such a request is relayed to; undefined = it is translated for all. */
+  relayPath(relay: DialectRelay): string | undefined;
+  encode(provider: Target['provider'], request: ChatRequest): UpstreamCall | Failure;
+};
+
+/** What the gateway is to ask, or the failure for what no target of the route can be asked. */
+export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice }: Received, question: Question): Ask<CallerCandidate> | Failure {
+  const { route, targets: [first, ...others] } = choice;
+  const problem = route === undefined ? undefined : optionsProblem(route, [first, ...others], decoded);
+  if (problem !== undefined) return problem;
+  const translated = translator(exchange, decoded, first.model);
+  const candidateOf = (target: Target): CallerCandidate =>
+    createCandidate(exchange, parts, decoded, target, question, translated, (candidate) => showServer(exchange, ask, candidate));
+  const candidates: Ask<CallerCandidate>['candidates'] = [candidateOf(first), ...others.map(candidateOf)];
+  const ask: Ask<CallerCandidate> = {
+    route,
+    candidates,
+    conversation: () => conversationOf(exchange, decoded),
+    loopProvider: others.length === 0 ? undefined : loopProviderOf(decoded, candidates),
+  };
+  return ask;
+}
+
+/** One patch fits payloads of one kind. */
+function optionsProblem(route: Route, targets: readonly Target[], { providerOptions }: DecodedRequest): Failure | undefined {
+  if (providerOptions === undefined) return undefined;
+  const patched = targets.filter(({ target }) => target?.omit.includes('provider_options') !== true);
+  if (new Set(patched.map(({ provider }) => provider.adapter.dialect)).size <= 1) return undefined;
+  return new Failure('bad_request', `provider_options: the targets of route ${route.name} are of several kinds; put them in a target's defaults`);
+}
+
+/** Of each text so much is looked at: 3 µs. */
+const HEAD_CHARS = 128;
+
+/** What its conversation begins with, and whose it is, as a number. */
+function conversationOf({ caller }: Exchange, decoded: DecodedRequest): number {
+  const { system, user } = decoded.head();
+  return hashText(`${caller}\n${system.slice(0, HEAD_CHARS)}\n${user.slice(0, HEAD_CHARS)}`);
+}
+
+/** What a relayed answer sealed came from one that is relayed to. */
+function loopProviderOf(decoded: DecodedRequest, candidates: readonly CallerCandidate[]): string | undefined {
+  const owner = decoded.loopOwner();
+  return owner === 'relayed' ? candidates.find(({ relay }) => relay !== undefined)?.provider.name : owner?.provider;
+}
+
+/** A request as a chat, for whoever serves it. */
+type Translated = Pick<Translation, 'request' | 'ignored' | 'told'>;
+
+/** Translates once, and only where somebody needs it. */
+function translator(exchange: Exchange, decoded: DecodedRequest, model: string): () => Translated | Failure {
+  let translated: Translated | Failure | undefined;
+  return () => (translated ??= translate(exchange, decoded, model));
+}
+
+function translate({ caller }: Exchange, decoded: DecodedRequest, model: string): Translated | Failure {
+  const translation = decoded.translate(model);
+  if (translation instanceof Failure) return translation;
+  const request = tenantRequest(translation.request, caller);
+  const breach = checkConversation(request.turns);
+  return breach === undefined ? { ...translation, request } : toldBy(translation, breach);
+}
+
+function toldBy({ told }: Translated, failure: Failure): Failure {
+  return told === undefined ? failure : failure.with({ message: told(failure.message) });
+}
+
+function createCandidate(
+  exchange: Exchange,
+  parts: ServerParts,
+  decoded: DecodedRequest,
+  { provider, model, target }: Target,
+  { relayPath, encode }: Question,
+  translated: () => Translated | Failure,
+  onMade: (candidate: CallerCandidate) => void,
+): CallerCandidate {
+  const { dialect } = exchange;
+  // What an operator changes of a request is said of a chat, whatever the caller speaks.
+  const isRelayable = provider.speaks.includes(dialect.name) && (target === undefined || isUnchanging(target));
+  const relay = isRelayable ? dialect.relay : undefined;
+  const path = relay && relayPath(relay);
+  const left: LeftOut = { ignored: [], omitted: [] };
+  const encodeTranslated = (): UpstreamCall | Failure => {
+    const translation = translated();
+    if (translation instanceof Failure) return translation;
+    const { request } = translation;
+    const named = request.model === model ? request : { ...request, model };
+    const applied = target === undefined ? undefined : applyTarget(named, target);
+    const call = encode(provider, applied?.request ?? named);
+    if (call instanceof Failure) return toldBy(translation, call);
+    left.ignored = translation.ignored;
+    left.omitted = applied?.omitted ?? left.omitted;
+    return call;
+  };
+  let call: UpstreamCall | Failure | undefined;
+  const candidate: CallerCandidate = {
+    provider,
+    model,
+    target,
+    relay: path === undefined ? undefined : relay,
+    left,
+    call() {
+      if (call !== undefined) return call;
+      call = relay === undefined || path === undefined ? encodeTranslated() : encodeRelayed(exchange, parts, relay, path, decoded, model, left);
+      if (!(call instanceof Failure)) {
+        countIgnored(exchange, parts, left);
+        onMade(candidate);
+      }
+      return call;
+    },
+  };
+  return candidate;
+}
+
+/** The caller's own request, to that path of a provider that speaks its dialect. */
+function encodeRelayed(
+  exchange: Exchange,
+  parts: ServerParts,
+  relay: DialectRelay,
+  path: string,
+  decoded: DecodedRequest,
+  model: string,
+  left: LeftOut,
+): UpstreamCall | Failure {
+  const { config } = parts;
+  const isOneCaller = config.callers.length === 1 && parts.authenticate === undefined;
+  const relayed = relay.encode(decoded, model, { caller: exchange.caller, allowsStored: config.relaysStored || isOneCaller });
+  if (relayed instanceof Failure) return relayed;
+  left.ignored = relayed.ignored;
+  const headers: Record<string, string> = { 'content-type': 'application/json', accept: decoded.isStream ? 'text/event-stream' : 'application/json' };
+  for (const name of Object.keys(relay.headers)) {
+    const value = exchange.header(name) ?? relay.headers[name];
+    if (value !== undefined) headers[name] = value;
+  }
+  return { method: 'POST', path, headers, body: relayed.body };
+}
+
+function countIgnored({ dialect }: Exchange, { metrics }: ServerParts, { ignored }: LeftOut): void {
+  for (const path of ignored) {
+    const [name = ''] = path.split(/[.[]/, 1);
+    metrics.ignoredField(dialect.name, dialect.fieldNames.has(name) ? name : 'other');
+  }
+}

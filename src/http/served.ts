@@ -1,0 +1,39 @@
+/** What the head of an answer says of who serves it: up to now, and again when its first byte is about to leave. */
+
+import type { Failure } from '../core/failure.ts';
+import { targetName } from '../core/route.ts';
+import type { Ask } from '../gateway/ask.ts';
+import type { CallerCandidate } from './caller-candidate.ts';
+import type { Exchange } from './exchange.ts';
+
+/** Names who serves or was asked last, and what its call lacks of the request. Nothing happens once the answer has begun. */
+// hot: per request
+export function showServer(exchange: Exchange, { route, candidates }: Ask<CallerCandidate>, { provider, model, left }: CallerCandidate): void {
+  exchange.omitted = left.omitted;
+  if (exchange.hasBegun) return;
+  if (left.ignored.length > 0) exchange.setHeader('X-Gateway-Ignored', left.ignored.map(headerText).join(', '));
+  else if (candidates.length > 1) exchange.setHeader('X-Gateway-Ignored', undefined);
+  const { attempts, passedOver } = exchange.record;
+  if (route !== undefined) {
+    exchange.setHeader('X-Gateway-Target', headerText(targetName({ provider: provider.name, model })));
+    exchange.setHeader('X-Gateway-Fallback', passedOver.length === 0 ? undefined : passedOver.map(({ provider: name, why }) => `${name}=${why}`).join(', '));
+  }
+  if (attempts > 1 && (route !== undefined || provider.keys.length > 1)) exchange.setHeader('X-Gateway-Attempts', String(attempts));
+}
+
+/**
+ * Tells a caller whose route has nobody else left that its client need not try again by itself, and when it may pay to: a
+ * failure that is no 429 has its hint here.
+ */
+export function showFailed(exchange: Exchange, { route }: Ask, failure: Failure): void {
+  if (route === undefined || exchange.record.attempts === 0 || exchange.hasBegun) return;
+  exchange.setHeader('X-Should-Retry', 'false');
+  if (failure.retryAfterMs !== undefined && (failure.status === 502 || failure.status === 503)) {
+    exchange.setHeader('Retry-After', String(Math.ceil(failure.retryAfterMs / 1000)));
+  }
+}
+
+/** Text that a header can carry, with everything else escaped as in a URL. */
+export function headerText(text: string): string {
+  return text.replace(/[^\w.[\]/:@+-]/gu, encodeURIComponent);
+}

@@ -1,0 +1,121 @@
+/**
+ * How each target does, by `provider/model`: which are out, since when and for how long.
+ *
+ * Kept by name, so that it outlives a reload; bounded, since names come and go with reloads.
+ */
+
+import { Health } from '../base/health.ts';
+import type { AskedAs, Chance, HealthRules, HealthState } from '../base/health.ts';
+import { targetName } from '../core/route.ts';
+import type { Target } from '../core/route.ts';
+import type { Transition, TransitionListener } from './transition.ts';
+
+/** 5 s, because a provider's blips last seconds; no more than 30, because a probe costs one request one failure's time. */
+export const TARGET_RULES: HealthRules = { failurePoints: 2, successPoints: 1, outAt: 16, inAt: 8, outMs: 5000, outMsMax: 30_000, calmMs: 60_000 };
+/** How long a target is left alone that has no such model. */
+const GONE_MS = 60_000;
+/** Far more than a configuration has; the oldest names are forgotten first. */
+const TARGETS_MAX = 4096;
+
+type Name = Pick<Target, 'provider' | 'model'>;
+
+/** One target's health. Whoever asks a target says `ask`, then what came of it, then `done`, on every path. */
+export class TargetHealth {
+  readonly provider: string;
+  readonly model: string;
+  readonly #health: Health;
+  readonly #onTransition: TransitionListener;
+
+  constructor({ provider, model }: Name, chance: Chance, onTransition: TransitionListener) {
+    this.provider = provider;
+    this.model = model;
+    this.#health = new Health(TARGET_RULES, chance);
+    this.#onTransition = onTransition;
+  }
+
+  get state(): HealthState {
+    return this.#health.state;
+  }
+
+  get isOut(): boolean {
+    return this.#health.isOut;
+  }
+
+  /** Until it may be probed; 0 when it is in. */
+  get leftMs(): number {
+    return this.#health.leftMs;
+  }
+
+  ask(): AskedAs {
+    return this.#health.ask();
+  }
+
+  done(asked: AskedAs): void {
+    this.#health.done(asked);
+  }
+
+  succeeded(asked: AskedAs): void {
+    if (this.#health.succeeded(asked)) this.#tell({ of: 'target', provider: this.provider, model: this.model, to: 'in' });
+  }
+
+  failed(asked: AskedAs): void {
+    if (this.#health.failed(asked)) this.#wentOut(asked === 'probe' ? 'probe' : 'failures');
+  }
+
+  /** The provider has no such model. */
+  gone(): void {
+    const wasGone = this.#health.state === 'out';
+    this.#health.goOutAbout(GONE_MS);
+    if (!wasGone) this.#wentOut('not_found');
+  }
+
+  /** Takes over what another process has seen. */
+  apply(transition: Extract<Transition, { of: 'target' }>): void {
+    if (transition.to === 'out') this.#health.goOut(transition.forMs);
+    else if (this.#health.isOut) this.#health.comeIn();
+  }
+
+  #wentOut(cause: 'failures' | 'probe' | 'not_found'): void {
+    this.#tell({ of: 'target', provider: this.provider, model: this.model, to: 'out', cause, forMs: this.#health.leftMs });
+  }
+
+  #tell(transition: Transition): void {
+    this.#onTransition(transition);
+  }
+}
+
+/** The health of every target that was ever a route's. */
+export class Targets {
+  readonly #chance: Chance;
+  readonly #onTransition: TransitionListener;
+  readonly #byName = new Map<string, TargetHealth>();
+
+  constructor(chance: Chance, onTransition: TransitionListener) {
+    this.#chance = chance;
+    this.#onTransition = onTransition;
+  }
+
+  /** Each that is known, whatever its state. */
+  get all(): Iterable<TargetHealth> {
+    return this.#byName.values();
+  }
+
+  /** The target's; begins in where it is new. */
+  of(target: Name): TargetHealth {
+    const name = targetName(target);
+    let health = this.#byName.get(name);
+    if (health === undefined) {
+      health = new TargetHealth(target, this.#chance, this.#onTransition);
+      const [oldest] = this.#byName.size < TARGETS_MAX ? [] : this.#byName.keys();
+      if (oldest !== undefined) this.#byName.delete(oldest);
+      this.#byName.set(name, health);
+    }
+    return health;
+  }
+
+  /** Undefined where no route has this target. */
+  // hot: per request
+  find(target: Name): TargetHealth | undefined {
+    return this.#byName.size === 0 ? undefined : this.#byName.get(targetName(target));
+  }
+}

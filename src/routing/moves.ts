@@ -1,0 +1,61 @@
+/** What a request does after each outcome of an attempt, and what the outcome says of who was asked: a table. */
+
+import type { Failure, FailureKind } from '../core/failure.ts';
+
+export type Move = {
+  /** Another key of the same target may serve. */
+  readonly nextKey: boolean;
+  /** Another target may serve. */
+  readonly nextTarget: boolean;
+  /** What it says of the target. `gone`: it has no such model, and will not have it in a minute either. */
+  readonly health: 'success' | 'failure' | 'gone' | 'neutral';
+  /** What it says of the key: it cools for this model, is used up for this model, or is rejected for all. */
+  readonly key: 'good' | 'rate_limit' | 'quota' | 'rejected' | undefined;
+};
+
+/** The outcomes that differ in what follows. */
+export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'not_found' | 'too_long' | 'unsupported' | 'final' | 'ended';
+
+const NEUTRAL = { health: 'neutral', key: undefined } as const;
+
+export const MOVES: Readonly<Record<OutcomeName, Move>> = {
+  success: { nextKey: false, nextTarget: false, health: 'success', key: 'good' },
+  /** 5xx, an error inside a 200, what makes no sense, a stream cut before its first event. Other keys meet the same. */
+  server: { nextKey: false, nextTarget: true, health: 'failure', key: undefined },
+  /** Refused, reset, no such host, a time limit. */
+  unknown: { nextKey: false, nextTarget: true, health: 'failure', key: undefined },
+  rate_limit: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rate_limit' },
+  quota: { nextKey: true, nextTarget: true, health: 'neutral', key: 'quota' },
+  auth: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rejected' },
+  not_found: { nextKey: false, nextTarget: true, health: 'gone', key: undefined },
+  /** The request is more than this model takes, or than the account's whole rate. */
+  too_long: { nextKey: false, nextTarget: true, ...NEUTRAL },
+  unsupported: { nextKey: false, nextTarget: true, ...NEUTRAL },
+  /** What is wrong with the request, or with the gateway itself, stays wrong; a refusal is not shopped around. */
+  final: { nextKey: false, nextTarget: false, ...NEUTRAL },
+  /** The caller hung up, the time is over, the gateway shuts down, or another target has answered. */
+  ended: { nextKey: false, nextTarget: false, ...NEUTRAL },
+};
+
+const NAME_BY_KIND: Readonly<Record<FailureKind, OutcomeName>> = {
+  server: 'server',
+  unknown: 'unknown',
+  rate_limit: 'rate_limit',
+  auth: 'auth',
+  not_found: 'not_found',
+  unsupported: 'unsupported',
+  bad_request: 'final',
+  refusal: 'final',
+};
+
+/** The outcome that a failure is, of an exchange that goes on. */
+export function outcomeOf(failure: Failure): OutcomeName {
+  if (failure.isTooLong) return 'too_long';
+  if (failure.isQuota) return 'quota';
+  if (failure.isOwn) return 'final';
+  // The way to the provider failed, which no key of the provider's mends.
+  if (failure.isAtProxy) return 'unknown';
+  // A certificate that is not accepted, a request that HTTP cannot carry.
+  if (failure.kind === 'unknown' && !failure.isRetried) return 'final';
+  return NAME_BY_KIND[failure.kind];
+}

@@ -1,0 +1,229 @@
+/** What a caller sees when a route's first target cannot serve: the answer of the next, why, and what is said if nobody can. */
+
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { loadConfig } from '../../src/config/settings.ts';
+import type { FailureKind } from '../../src/core/failure.ts';
+import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
+import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
+import { framesOf, routeOf, sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
+import type { Message, ReplyBody, RunningGateway } from '../running-gateway.ts';
+
+const TOOLS = [{ name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } }];
+const HELLO = [{ role: 'user', content: 'Hello' }];
+
+function header(response: Response, name: string): string | null {
+  return response.headers.get(`x-gateway-${name}`);
+}
+
+/** What a provider was sent last. */
+function lastBody({ sandbox }: RunningGateway): string {
+  return sandbox.calls.at(-1)?.body ?? '';
+}
+
+/** The log line of the last exchange of a chat. */
+function lastLine(gateway: RunningGateway): Readonly<Record<string, unknown>> {
+  return gateway.logLines.findLast((line) => line['total_ms'] !== undefined && line['attempts'] !== undefined) ?? {};
+}
+
+test('the answer of a fallback says who serves, for whom and why, and so does its log line', async (t) => {
+  const gateway = await startGateway(t, {}, { routes: [routeOf('smart', 'anthropic/fake-status-503', 'compat/fake-reset', 'openai/fake-chat')] });
+  for (const path of ['/v1/chat', '/v1/chat/stream']) {
+    const response = await gateway.post(path, { model: 'smart', messages: [user('Hello')] });
+    const body = path === '/v1/chat' ? ((await response.json()) as ReplyBody) : framesOf(await response.text()).at(-1);
+    assert.deepEqual([response.status, body?.provider], [200, 'openai']);
+    assert.deepEqual(['route', 'target', 'attempts', 'fallback'].map((name) => header(response, name)), ['smart', 'openai/fake-chat', '3', 'anthropic=server, compat=unknown']);
+    const line = lastLine(gateway);
+    assert.deepEqual(['model', 'model_route', 'provider', 'attempts', 'tried', 'kind'].map((name) => line[name]), [
+      'smart', 'smart', 'openai', 3, 'anthropic/fake-status-503:server compat/fake-reset:unknown openai/fake-chat:success', undefined,
+    ]);
+  }
+  // Eight failures in a row, and a target is not asked for a while.
+  for (let more = 0; more < 6; more += 1) await gateway.chat({ model: 'smart', messages: [user('Hello')] });
+  const response = await gateway.post('/v1/chat', { model: 'smart', messages: [user('Hello')] });
+  await response.text();
+  assert.deepEqual([header(response, 'fallback'), header(response, 'attempts')], ['anthropic=out, compat=out', null]);
+});
+
+test('between a relayed and a translated target the answer is in the caller\'s format, and says what the one that serves was not sent', async (t) => {
+  const gateway = await startGateway(t, {}, {
+    routes: [routeOf('down', 'anthropic/fake-status-500', 'openai/fake-chat'), routeOf('up', 'openai/fake-status-500', 'anthropic/fake-chat')],
+  });
+  const request = { max_tokens: 50, service_tier: 'auto', messages: HELLO };
+  for (const stream of [false, true]) {
+    const translated = await gateway.post('/v1/messages', { model: 'down', stream, ...request });
+    assert.deepEqual([translated.status, header(translated, 'target'), header(translated, 'ignored')], [200, 'openai/fake-chat', 'service_tier']);
+    assert.match(await translated.text(), stream ? /event: message_stop\n/ : /"type":"message"/);
+    const relayed = await gateway.post('/v1/messages', { model: 'up', stream, ...request });
+    assert.deepEqual([relayed.status, header(relayed, 'target'), header(relayed, 'ignored')], [200, 'anthropic/fake-chat', null]);
+    assert.match(await relayed.text(), stream ? /event: message_stop\n/ : /"type":"message"/);
+    assert.equal((gateway.sandbox.calls.at(-1)?.json as { service_tier?: string }).service_tier, 'auto');
+  }
+});
+
+test('a stream that was opened to keep its caller waiting goes on at the next target', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_HEARTBEAT_INTERVAL: '20ms' }, { routes: [routeOf('slow', 'anthropic/held', 'openai/fake-chat')] });
+  let fail: () => void = () => undefined;
+  const failed = new Promise<void>((resolve) => (fail = resolve));
+  gateway.sandbox.reply('held', async () => {
+    await failed;
+    return { status: 503 };
+  });
+  const response = await gateway.post('/v1/chat/stream', { model: 'slow', messages: [user('Hello')] });
+  assert.deepEqual([header(response, 'target'), header(response, 'fallback')], ['anthropic/held', null]);
+  fail();
+  const text = await response.text();
+  assert.match(text, /^: keep-alive\n\n/);
+  assert.equal(framesOf(text).at(-1)?.provider, 'openai');
+  assert.equal(lastLine(gateway)['provider'], 'openai');
+});
+
+test('counts and callers of the same process fall back, too', async (t) => {
+  const gateway = await startGateway(t, {}, { routes: [routeOf('smart', 'anthropic/fake-status-500', 'gemini/fake-chat')] });
+  const counted = await gateway.post('/v1/count_tokens', { model: 'smart', messages: [user('Hello')] });
+  assert.deepEqual([counted.status, header(counted, 'fallback'), ((await counted.json()) as { provider: string }).provider], [200, 'anthropic=server', 'gemini']);
+  assert.equal((await gateway.app.chat({ model: 'smart', messages: [{ role: 'user', text: 'Hello' }] })).provider, 'gemini');
+});
+
+test('a tool loop stays with the provider whose state it carries, moves without it, and leaves it with the next message of a user', async (t) => {
+  const gateway = await startGateway(t, { OPENAI_API: 'responses' }, { routes: [routeOf('agent', 'anthropic/fake-tool-loop', 'openai/fake-tool-loop')] });
+  const { sandbox } = gateway;
+  let isDown = false;
+  sandbox.reply('fake-tool-loop', ({ protocol }) => (isDown && protocol === 'anthropic' ? { status: 503 } : undefined));
+  const messages: Message[] = [user('What to wear?')];
+  /** Asks, and answers whatever is called; who served. */
+  const step = async (): Promise<string | undefined> => {
+    const { status, body } = await gateway.chat({ model: 'agent', messages, tools: TOOLS, thinking: { enabled: true } });
+    assert.equal(status, 200, JSON.stringify(body));
+    messages.push(body.message);
+    const results = (body.tool_calls ?? []).map(({ id }) => ({ type: 'tool_result', tool_call_id: id, content: 'rain' }));
+    if (results.length > 0) messages.push({ role: 'tool', content: results });
+    return body.provider;
+  };
+  assert.equal(await step(), 'anthropic');
+  assert.match(JSON.stringify(messages), /"provider_state":"anthropic\.anthropic\./);
+  isDown = true;
+  assert.equal(await step(), 'openai');
+  assert.doesNotMatch(lastBody(gateway), /signature|anthropic/);
+  isDown = false;
+  assert.equal(await step(), 'openai');
+  assert.equal(lastLine(gateway)['sticky'], true);
+  messages.push(user('And tomorrow?'));
+  assert.equal(await step(), 'anthropic');
+  assert.equal(lastLine(gateway)['sticky'], undefined);
+  assert.doesNotMatch(lastBody(gateway), /encrypted_content/);
+});
+
+test('a tool loop that was relayed goes on translated where its provider is out, and then stays there', async (t) => {
+  const gateway = await startGateway(t, { OPENAI_API: 'responses' }, { routes: [routeOf('agent', 'anthropic/fake-tool-loop', 'openai/fake-tool-loop')] });
+  let isDown = false;
+  gateway.sandbox.reply('fake-tool-loop', ({ protocol }) => (isDown && protocol === 'anthropic' ? { status: 503 } : undefined));
+  const messages: object[] = [{ role: 'user', content: 'What to wear?' }];
+  const tools = [{ name: 'weather', input_schema: { type: 'object', properties: { city: { type: 'string' } } } }];
+  const step = async (): Promise<string | null> => {
+    const response = await gateway.post('/v1/messages', { model: 'agent', max_tokens: 5000, messages, tools, thinking: { type: 'enabled', budget_tokens: 2000 } });
+    const { content = [] } = (await response.json()) as { content?: { type: string; id: string }[] };
+    assert.equal(response.status, 200, JSON.stringify(content));
+    const results = content.filter(({ type }) => type === 'tool_use').map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'rain' }));
+    messages.push({ role: 'assistant', content }, { role: 'user', content: results.length > 0 ? results : 'Thank you.' });
+    return header(response, 'target');
+  };
+  assert.equal(await step(), 'anthropic/fake-tool-loop');
+  const [, sealed = ''] = /"signature":"([^"]+)"/.exec(JSON.stringify(messages)) ?? [];
+  assert.ok(sealed !== '' && !sealed.startsWith('gateway:'));
+  isDown = true;
+  assert.equal(await step(), 'openai/fake-tool-loop');
+  assert.ok(!lastBody(gateway).includes(sealed));
+  isDown = false;
+  assert.equal(await step(), 'openai/fake-tool-loop');
+  assert.match(JSON.stringify(messages), /"signature":"gateway:/);
+  assert.equal(await step(), 'anthropic/fake-tool-loop');
+  assert.ok(lastBody(gateway).includes(sealed) && !lastBody(gateway).includes('gateway:'));
+});
+
+/** One way to fail for each kind, by the model's name; `unsupported` is JSON that compat is asked for. */
+const WAYS: Readonly<Record<FailureKind, (response: ServerResponse) => void>> = {
+  auth: (response) => answerJson(response, 401, '{}'),
+  rate_limit: (response) => answerJson(response, 429, '{}', { 'retry-after': '7' }),
+  not_found: (response) => answerJson(response, 404, '{}'),
+  bad_request: (response) => answerJson(response, 400, '{}'),
+  unsupported: (response) => answerJson(response, 200, GOOD_REPLY),
+  refusal: (response) => answerJson(response, 200, '{"id":"c1","model":"m1","choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"content_filter"}]}'),
+  server: (response) => answerJson(response, 503, '{}', { 'retry-after': '3' }),
+  unknown: (response) => response.socket?.resetAndDestroy(),
+};
+const KINDS = Object.keys(WAYS) as FailureKind[];
+/** After these nobody else is asked. */
+const FINAL: readonly FailureKind[] = ['bad_request', 'refusal'];
+
+test('when all targets fail the first one asked says how, the others are named, and the soonest wait is told', async (t) => {
+  const upstream = await startUpstream(t, (response, _, body) => {
+    const { model } = JSON.parse(body) as { model: string };
+    WAYS[KINDS.find((kind) => model.endsWith(`.${kind}`)) ?? 'server'](response);
+  });
+  const pairs = KINDS.flatMap((first) => KINDS.map((second) => ({ first, second, name: `${first}.${second}` })));
+  // Names of their own and hosts without keys, so that how one target fares says nothing of another.
+  const target = (route: string, at: number, kind: FailureKind): string => `${kind === 'unsupported' ? 'compat' : 'ollama'}/${route}.${at}.${kind}`;
+  const gateway = await startGateway(t, {
+    OLLAMA_BASE_URL: upstream.origin, GATEWAY_COMPAT_BASE_URL: upstream.origin, GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'none', GATEWAY_MAX_RETRIES: '1', GATEWAY_RETRY_AFTER_CAP: '1ms',
+  }, {
+    routes: pairs.map(({ first, second, name }) => routeOf(name, target(name, 1, first), target(name, 2, second))),
+  });
+  const wrong: string[] = [];
+  for (const { first, second, name } of pairs) {
+    const response = await gateway.post('/v1/chat', { model: name, messages: [user('Go')], output: { type: 'json', schema: { type: 'object' } } });
+    const { kind, error = '' } = (await response.json()) as ReplyBody;
+    const moved = !FINAL.includes(first);
+    const expectedKind = first === 'unsupported' ? second : first;
+    const asked = [first, ...(moved ? [second] : [])].filter((each) => each !== 'unsupported');
+    const waits = asked.flatMap((each) => (each === 'rate_limit' ? [7] : each === 'server' ? [3] : []));
+    const expected = {
+      kind: expectedKind,
+      named: asked.length > 1 ? 2 : 1,
+      wait: waits.length === 0 || ![429, 502].includes(response.status) ? null : String(Math.min(...waits)),
+      again: asked.length === 0 ? null : 'false',
+    };
+    const seen = { kind, named: error.split('; then ').length, wait: response.headers.get('retry-after'), again: response.headers.get('x-should-retry') };
+    if (JSON.stringify(seen) !== JSON.stringify(expected)) wrong.push(`${name}: ${JSON.stringify(seen)} instead of ${JSON.stringify(expected)}: ${error}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test('a request goes on by the route it began with when that is changed, the next takes the new one, and who is out stays out', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_ROUTES: 'smart=anthropic/held,openai/fake-chat;ailing=compat/fake-status-503,openai/fake-chat' });
+  const hello = { model: 'smart', messages: [user('Hello')] };
+  for (let failures = 0; failures < 8; failures += 1) await gateway.chat({ ...hello, model: 'ailing' });
+  let fail: () => void = () => undefined;
+  const failed = new Promise<void>((resolve) => (fail = resolve));
+  let waiting = 0;
+  const asked = new Promise<void>((resolve) => {
+    gateway.sandbox.reply('held', async () => {
+      waiting += 1;
+      if (waiting === 20) resolve();
+      await failed;
+      return { status: 503 };
+    });
+  });
+  const streams = Promise.all(Array.from({ length: 20 }, () => gateway.stream(hello)));
+  await asked;
+  const environment = { ...sandboxEnvironment(gateway.sandbox), GATEWAY_ROUTES: 'smart=compat/fake-status-503,gemini/fake-chat' };
+  const { config } = loadConfig(environment, PROVIDER_ROWS, compatRow, () => '');
+  assert.ok(config !== undefined);
+  assert.deepEqual(gateway.app.reload(config).swapped, ['route smart', 'route ailing']);
+  fail();
+  for (const frames of await streams) assert.deepEqual([frames.at(-1)?.type, frames.at(-1)?.provider], ['done', 'openai']);
+  const response = await gateway.post('/v1/chat', hello);
+  assert.deepEqual([header(response, 'target'), header(response, 'fallback')], ['gemini/fake-chat', 'compat=out']);
+  assert.equal((await gateway.chat({ ...hello, model: 'ailing' })).body.provider, 'anthropic');
+});
+
+test('a failure of a route is told to pages of other origins with all its headers', async (t) => {
+  const origin = 'https://app.example';
+  const gateway = await startGateway(t, { GATEWAY_ALLOWED_ORIGINS: origin }, { routes: [routeOf('smart', 'anthropic/fake-status-500', 'openai/fake-chat')] });
+  const response = await gateway.post('/v1/chat', { model: 'smart', messages: [user('Hello')] }, { origin });
+  await response.text();
+  const exposed = (response.headers.get('access-control-expose-headers') ?? '').toLowerCase().split(', ');
+  for (const [name] of response.headers) if (name.startsWith('x-')) assert.ok(exposed.includes(name), name);
+  assert.ok(header(response, 'fallback') !== null);
+});
