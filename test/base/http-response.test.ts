@@ -128,7 +128,7 @@ describe('ResponseParser refuses', () => {
     ['a header without a colon', `${OK}content-length\r\nb: c\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
     ['a zero byte in a value', `${OK}a: b\0c\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
     ['a carriage return in a value', `${OK}a: b\rc: d\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
-    ['a control character in the reason', 'HTTP/1.1 200 O\x0bK\r\n\r\n', 'HPE_INVALID_HEADER_TOKEN'],
+    ['a control character in the reason', 'HTTP/1.1 200 O\x0bK\r\n\r\n', 'HPE_INVALID_STATUS'],
     ['a chunk without a size', `${chunked}\r\n`, 'HPE_INVALID_CHUNK_SIZE'],
     ['a size that is no number', `${chunked}zz\r\n`, 'HPE_INVALID_CHUNK_SIZE'],
     ['a size with a prefix', `${chunked}0x5\r\nhello\r\n0\r\n\r\n`, 'HPE_INVALID_CHUNK_SIZE'],
