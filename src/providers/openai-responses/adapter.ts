@@ -23,7 +23,7 @@ export function createResponsesAdapter(provider: string): Adapter {
     dialect: RESPONSES_DIALECT,
     support: RESPONSES_SUPPORT,
     encodeChat: (request, isStream) => encodeResponsesCall(provider, request, isStream),
-    decodeChat: (body) => decodeResponse(provider, body),
+    decodeChat: (body, json) => decodeResponse(provider, body, json),
     createStreamDecoder: () => new ResponsesStream(provider),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),
