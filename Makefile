@@ -1,6 +1,6 @@
 # The targets that matter; `make` alone prints them.
 .DEFAULT_GOAL := help
-.PHONY: help setup build run demo test clients bench bench-streams bench-check bench-parts fuzz soak release clean
+.PHONY: help setup build run demo test clients simulate bench bench-streams bench-check bench-parts fuzz soak release clean
 
 help: ## print this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -19,7 +19,7 @@ TOGETHER_codecs = $(call rooms,base callers config core loops providers)
 TOGETHER_faults = $(filter-out $(CLOCKS),$(call rooms,faults))
 TOGETHER_programs = $(call rooms,clients e2e embedded operate)
 TOGETHER_doors = $(filter-out $(CLOCKS),$(call rooms,dialects http))
-TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,sandbox streams upstream))
+TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,limits sandbox streams upstream))
 CLOCKS = $(shell grep -l 'mock\.timers' $(TESTS))
 APART = $(filter-out $(foreach group,$(GROUPS),$(TOGETHER_$(group))), $(TESTS))
 rooms = $(filter $(foreach room,$(1),test/$(room)/%), $(TESTS))
@@ -54,6 +54,9 @@ endif
 
 clients: node_modules ## run the real SDKs through the gateway; installs them outside the tree (ONLY=openai, CLIENTS_DIR=/folder, RECORD=1)
 	@ONLY='$(ONLY)' node --import tsx test/clients/sdks/main.ts
+
+simulate: node_modules ## whom to ask next, on traces of outages beside models of how others do it; writes the table of src/routing/README.md
+	@node --import tsx test/routing/simulator.ts
 
 bench: build ## what the gateway costs beside proxies that do nothing else (PEER=http://..., JSON=file; see test/bench/main.ts; Linux)
 	@node --import tsx test/bench/main.ts

@@ -4,6 +4,7 @@
  * `createApp` reads no environment, installs no signal handler and never exits the process.
  */
 
+import { engineName } from './base/engine-address.ts';
 import type { Log } from './base/log.ts';
 import { DIALECTS } from './callers/index.ts';
 import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
@@ -11,6 +12,7 @@ import { secretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import { DEFAULT_CALLER } from './core/caller.ts';
+import { rulesOf } from './core/route.ts';
 import { createCalls } from './embedded/calls.ts';
 import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -25,7 +27,12 @@ import type { ServerParts } from './http/parts.ts';
 import { createMountedHandler } from './http/mounted.ts';
 import { createSentences } from './http/sentences.ts';
 import { createServer } from './http/server.ts';
+import { createEngineStore } from './limits/engine.ts';
+import { Limits } from './limits/limiter.ts';
+import { createMemoryStore } from './limits/memory.ts';
+import type { LimitStore } from './limits/store.ts';
 import { createMetrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import { RoutingState } from './routing/state.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
@@ -54,6 +61,10 @@ export type AppSurroundings = {
   readonly watchesLoad?: boolean;
   /** The label of the caller that a request comes from, where no token says it; absent = tokens alone decide. */
   readonly authenticate?: ServerParts['authenticate'];
+  /** Keeps callers' limits, instead of this process: several share it. Closed with the app. */
+  readonly limitStore?: LimitStore;
+  /** The clock of callers' limits, in milliseconds: `performance.now` where absent. */
+  readonly limitClock?: () => number;
 };
 
 export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
@@ -91,10 +102,12 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
     upstreamSockets: () => transport.openSockets?.() ?? 0,
+    limitsUsed: () => limits.used((caller) => rulesOf(parts.config.routing, caller)?.limits),
     pageMs: surroundings.metricsPageMs,
   });
   const routing = new RoutingState({ now: () => performance.now(), random: Math.random }, config.retryAfterCapMs, reportTransitions(metrics, log));
   watchStanding(metrics, routing);
+  const limits = limitsFrom(config, surroundings, metrics);
   const gateway = createGateway(
     {
       connectTimeoutMs: config.connectTimeoutMs,
@@ -152,6 +165,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       }),
       metrics,
       admission,
+      limits,
       log,
       isDraining: () => isDraining,
       authenticate: surroundings.authenticate,
@@ -194,6 +208,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     server.server.close();
     server.server.closeAllConnections();
     transport.close();
+    limits.close();
   }
 
   return {
@@ -216,6 +231,15 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     reload,
     close,
   };
+}
+
+/** Callers' limits, which every reload of one gateway goes on with. */
+function limitsFrom({ limitsEngine: address }: Config, { log, limitStore, limitClock = () => performance.now() }: AppSurroundings, metrics: Metrics): Limits {
+  const own = limitStore ?? createMemoryStore(limitClock);
+  if (address === undefined) return new Limits(own, limitClock);
+  const { answered, failed } = metrics.limitEngine(engineName(address), () => shared.isUp);
+  const shared = createEngineStore({ address, fallback: own, log, onAnswer: answered, onFailure: failed });
+  return new Limits(shared, limitClock);
 }
 
 /** The gateway's own format, and those of other makers that the operator lets it serve. */

@@ -8,8 +8,11 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from './base/prometheus.ts';
+import type { GaugeSeries } from './base/prometheus.ts';
 import type { Usage } from './core/chat.ts';
 import type { Failure, FailureKind } from './core/failure.ts';
+import { isLimitName } from './core/route.ts';
+import type { LimitName } from './core/route.ts';
 import type { ScopeEnd } from './core/scope.ts';
 
 /** Most distinct model names that become labels; the next are `other`. */
@@ -38,11 +41,18 @@ const CHATS_BYTES = 16 * 1024;
 const ATTEMPTS_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 12 * 1024;
 const FALLBACKS_BYTES = 8 * 1024;
+/** One engine, and its causes. */
+const ENGINE_CAUSES_BYTES = 1024;
+const ENGINE_ANSWERS_BYTES = 4 * 1024;
+/** Of a family with a caller and one of its limits: some forty callers with all four. */
+const LIMITS_BYTES = 16 * 1024;
 
 const DURATION_BOUNDS_S = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_TOKEN_BOUNDS_S = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const PER_TOKEN_BOUNDS_S = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
 const TOKEN_BOUNDS = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864];
+/** The last is the time that an answer may take. */
+const ENGINE_BOUNDS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
 const OVERHEAD_BOUNDS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
 
 const REQUEST_MODEL = 'gen_ai_request_model';
@@ -50,21 +60,23 @@ const RESPONSE_MODEL = 'gen_ai_response_model';
 const CHAT_LABELS = ['gen_ai_operation_name', 'gen_ai_provider_name'];
 
 /**
- * Why a chat failed: the failure's kind, or how the exchange ended before it could, or `gateway` where the failure is the
- * gateway's own doing. Empty = it did not fail.
+ * Why a chat failed: the failure's kind, or how the exchange ended before it could, or `limited` where its caller may not have
+ * more, or `gateway` where the failure is the gateway's own doing. Empty = it did not fail.
  */
-type ErrorType = FailureKind | 'caller_gone' | 'caller_stalled' | 'deadline' | 'shutdown' | 'gateway' | '';
+type ErrorType = FailureKind | 'caller_gone' | 'caller_stalled' | 'deadline' | 'shutdown' | 'outpaced' | 'limited' | 'gateway' | '';
 
 const ENDED_AS: Readonly<Record<ScopeEnd, ErrorType>> = {
   'caller-gone': 'caller_gone',
   'caller-stalled': 'caller_stalled',
   deadline: 'deadline',
   shutdown: 'shutdown',
+  outpaced: 'outpaced',
 };
 
 /** A caller that hung up or a limit of ours is not the provider's failure, whatever failure it led to. */
 function errorTypeFrom(failure: Failure | undefined, ended: ScopeEnd | undefined): ErrorType {
   if (ended !== undefined) return ENDED_AS[ended];
+  if (isLimitName(failure?.limit)) return 'limited';
   return failure?.isOwn === true ? 'gateway' : (failure?.kind ?? '');
 }
 
@@ -97,6 +109,8 @@ export type MetricsSources = {
   readonly version: string;
   readonly logLinesDropped: () => number;
   readonly upstreamSockets: () => number;
+  /** How much of each of its limits each caller uses; absent = nobody has any. */
+  readonly limitsUsed?: () => readonly (readonly [caller: string, limit: LimitName, used: number])[];
   /** How long a page is used again; a second where absent. */
   readonly pageMs?: number | undefined;
 };
@@ -115,7 +129,7 @@ export function createMetrics(sources: MetricsSources) {
   const sentBytes = registry.counter('gateway_sent_bytes_total', 'Bytes of response bodies written.', []).labels();
   const chats = registry.counter(
     'gateway_chats_total',
-    'Chats ended. `provider` is empty where none was asked, `error_type` where nothing failed.',
+    'Chats ended. `provider` is empty where none was asked, `error_type` where nothing failed; `limited` = the caller had used one of its limits.',
     ['caller', 'provider', 'error_type'],
     { bytesMax: CHATS_BYTES },
   );
@@ -146,6 +160,26 @@ export function createMetrics(sources: MetricsSources) {
   );
   const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
   const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; a route has `first_event_timeout`, `attempt_timeout` and `half of the time left`, and `a list of models` has one of its own.', ['limit']);
+  const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone.", ['engine']);
+  const engineFailures = registry.counter(
+    'gateway_limit_store_errors_total',
+    'What went wrong with that engine: `auth`, `connection`, `full` (too many questions at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',
+    ['cause'],
+    { bytesMax: ENGINE_CAUSES_BYTES },
+  );
+  const engineAnswers = registry.histogram('gateway_limit_store_seconds', 'Time that the engine took to decide on a request.', ['engine'], ENGINE_BOUNDS_S, { bytesMax: ENGINE_ANSWERS_BYTES });
+  const limitRefusals = registry.counter(
+    'gateway_limit_refusals_total',
+    'Requests refused because their caller has used one of its limits, by its name.',
+    ['caller', 'limit'],
+    { bytesMax: LIMITS_BYTES },
+  );
+  declareLimitsUsed(registry, sources);
+  const limitTokensEstimated = registry.counter(
+    'gateway_limit_tokens_estimated_total',
+    'Tokens charged to callers by estimate, since no provider reported them: who hung up, or was cut off.',
+    ['caller'],
+  );
   const staleSockets = registry.counter(
     'gateway_upstream_stale_sockets_total',
     'Requests sent again because the provider had closed the idle connection.',
@@ -225,8 +259,20 @@ export function createMetrics(sources: MetricsSources) {
       attempts.labels(provider, failure === undefined ? 'success' : errorTypeFrom(failure, ended)).add(),
     retry: (provider: string, kind: string) => retries.labels(provider, kind).add(),
     retryRefused: (provider: string, reason: string) => retryRefusals.labels(provider, reason.replaceAll('-', '_')).add(),
+    /** What an engine for limits does is observed by what this returns; `isUp` is asked at each scrape. */
+    limitEngine(engine: string, isUp: () => boolean) {
+      const up = engineUp.labels(engine);
+      registry.onScrape(() => up.set(isUp() ? 1 : 0));
+      const answers = engineAnswers.labels(engine);
+      return {
+        answered: (answerMs: number): void => answers.observe(answerMs / 1000),
+        failed: (cause: string): void => engineFailures.labels(cause).add(),
+      };
+    },
     staleSocket: (provider: string) => staleSockets.labels(provider).add(),
     limit: (limit: string) => limits.labels(limit).add(),
+    limitRefused: (caller: string, limit: LimitName) => limitRefusals.labels(caller, limit).add(),
+    limitTokensEstimated: (caller: string, tokens: number) => limitTokensEstimated.labels(caller).add(tokens),
     streamCut: (provider: string, failure: Failure, ended: ScopeEnd | undefined) =>
       cutStreams.labels(provider, errorTypeFrom(failure, ended)).add(),
     /** Called before each scrape, for what is set rather than counted. */
@@ -301,6 +347,29 @@ function createModelLabels() {
 /** The same ASCII text on its own: a piece of a longer string keeps all of that alive, here a body of up to 16 MiB. */
 function flatCopy(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
+}
+
+function declareLimitsUsed(registry: Registry, { limitsUsed }: MetricsSources): void {
+  const used = registry.gauge(
+    'gateway_limit_used_ratio',
+    'How much of a limit is used: 1 = all of it, more = a debt, to be paid before the next request. Callers beyond some forty are one, `other`.',
+    ['caller', 'limit'],
+    undefined,
+    { bytesMax: LIMITS_BYTES },
+  );
+  /** Those that were ever set: a limit that is no more is not used. */
+  const shown = new Set<GaugeSeries>();
+  registry.onScrape(() => {
+    const most = new Map([...shown].map((series) => [series, 0]));
+    for (const [caller, limit, ratio] of limitsUsed?.() ?? []) {
+      const series = used.labels(caller, limit);
+      most.set(series, Math.max(ratio, most.get(series) ?? 0));
+    }
+    for (const [series, ratio] of most) {
+      series.set(ratio);
+      shown.add(series);
+    }
+  });
 }
 
 /** Returns how to stop what measures without being asked. */

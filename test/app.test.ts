@@ -38,10 +38,10 @@ test('reload swaps tokens and keys, and says which by name', async (t) => {
   assert.deepEqual([await statusWith(gateway, OTHER_TOKEN), await statusWith(gateway, TOKEN)], [401, 200]);
 });
 
-test('reload takes nothing else over, and names a proxy that differs', async (t) => {
+test('reload takes nothing else over, and names a proxy and an engine that differ', async (t) => {
   const gateway = await startGateway(t);
-  const next = configWith(gateway, { GATEWAY_INCLUDE_RAW: 'true', ANTHROPIC_API_KEY: undefined, HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1' });
-  assert.deepEqual(gateway.app.reload(next), { swapped: [], needsRestart: ['HTTPS_PROXY', 'HTTP_PROXY', 'provider anthropic', 'default provider'] });
+  const next = configWith(gateway, { GATEWAY_INCLUDE_RAW: 'true', ANTHROPIC_API_KEY: undefined, HTTP_PROXY: 'http://127.0.0.1:1', HTTPS_PROXY: 'http://127.0.0.1:1', GATEWAY_LIMITS_URL: 'redis://:a-password@redis' });
+  assert.deepEqual(gateway.app.reload(next), { swapped: [], needsRestart: ['HTTPS_PROXY', 'HTTP_PROXY', 'GATEWAY_LIMITS_URL', 'provider anthropic', 'default provider'] });
   const { status, body } = await gateway.chat({ ...HELLO, provider: 'anthropic' });
   assert.deepEqual([status, body.raw], [200, undefined]);
 });

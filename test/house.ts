@@ -63,13 +63,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'metrics.ts': { is: 'every metric, declared once', values: ['base', 'core'], touches: [] },
   callers: { is: 'pure codecs, one for each format that callers speak', values: ['base', 'core'], touches: [] },
   providers: { is: 'pure codecs, one for each format that providers speak; the hosts', values: ['base', 'core'], touches: [] },
-  limits: { is: 'who may ask how much', values: ['base', 'core'], touches: [] },
+  limits: { is: 'who may ask how much', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
   routing: { is: 'whom to ask: targets in order, how they and their keys do', values: ['base', 'core'], touches: [] },
   upstream: { is: 'outbound HTTP: connections, time limits, proxies, retry policy', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
   gateway: { is: 'the one attempt loop: complete, stream, count, models', values: ['base', 'core', 'metrics.ts', 'routing', 'upstream'], touches: [] },
   http: {
     is: 'inbound HTTP: routes, tokens, bodies, event streams',
-    values: ['base', 'core', 'gateway'],
+    values: ['base', 'core', 'gateway', 'limits'],
     types: ['config', 'metrics.ts'],
     touches: ['files', 'sockets', 'secrets'],
   },
@@ -89,7 +89,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
-    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'routing', 'upstream', 'gateway', 'http', 'embedded'],
+    values: ['base', 'core', 'callers', 'config', 'metrics.ts', 'providers', 'routing', 'limits', 'upstream', 'gateway', 'http', 'embedded'],
     touches: [],
   },
   'index.ts': {

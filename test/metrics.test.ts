@@ -248,6 +248,24 @@ test('Metrics shows two readers the same of the event loop: one that reads takes
   for (let reader = 0; reader < 10; reader += 1) assert.ok(lateness() >= first);
 });
 
+test('Metrics tells of an engine for limits where there is one: whether it is up, how long it takes, what went wrong', () => {
+  const metrics = newMetrics();
+  assert.equal(valueOf(metrics.renderPage(), 'gateway_limit_store_up', { engine: 'redis:6379' }), undefined);
+  let isUp = true;
+  const { answered, failed } = metrics.limitEngine('redis:6379', () => isUp);
+  answered(0.2);
+  failed('timeout');
+  const page = metrics.renderPage();
+  assert.deepEqual([
+    valueOf(page, 'gateway_limit_store_up', { engine: 'redis:6379' }),
+    valueOf(page, 'gateway_limit_store_errors_total', { cause: 'timeout' }),
+    valueOf(page, 'gateway_limit_store_seconds_bucket', { engine: 'redis:6379', le: '0.0001' }),
+    valueOf(page, 'gateway_limit_store_seconds_bucket', { engine: 'redis:6379', le: '0.00025' }),
+  ], [1, 1, 0, 1]);
+  isUp = false;
+  assert.equal(valueOf(metrics.renderPage(), 'gateway_limit_store_up', { engine: 'redis:6379' }), 0);
+});
+
 test('Metrics makes its page once for all who ask within a while', () => {
   const metrics = createMetrics({ version: '1', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 1e9 });
   const page = metrics.renderPage();

@@ -64,6 +64,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'src/config/README.md': ['settings'],
   'src/embedded/README.md': [],
   'src/http/README.md': [],
+  'src/limits/README.md': [],
   'src/providers/README.md': ['matrix', 'hosts'],
   'src/routing/README.md': ['moves'],
   'src/sandbox/README.md': ['models', 'faults'],

@@ -3,7 +3,7 @@
 import { Agent, request as sendRequest } from 'node:http';
 import { Readable } from 'node:stream';
 import { createApp } from '../src/app.ts';
-import type { App } from '../src/app.ts';
+import type { App, AppSurroundings } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
 import { loadConfig } from '../src/config/settings.ts';
 import type { CallerRules, Route, Target } from '../src/core/route.ts';
@@ -12,6 +12,7 @@ import { startSandbox } from '../src/sandbox/index.ts';
 import type { Sandbox } from '../src/sandbox/index.ts';
 
 export const TOKEN = 'a-caller-token-for-tests';
+const ROUTING_FILE = '/routing.json';
 export const PROVIDER_KEY = 'sk-provider-key-canary-0123456789';
 
 export type RunningGateway = {
@@ -84,15 +85,19 @@ export function routeOf(name: string, ...targets: readonly (string | (Partial<Ta
   return { name, targets: targets.map((target) => (typeof target === 'string' ? targetOf(target) : { ...usual, ...target })), isSpread: false, hedgeAfterMs: undefined };
 }
 
-/** Starts sandbox and gateway; `environment` adds to or replaces the settings above. */
+/** Routes, and callers' rules by label. */
+type Ruled = { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>>; readonly routingFile?: (sandbox: Sandbox) => object };
+
+/** Starts sandbox and gateway; `environment` adds to or replaces the settings above, `surroundings` what the app is given besides. */
 export async function startGateway(
   t: { after(close: () => Promise<void>): void },
   environment: Record<string, string> = {},
-  { routes = [], callers = {} }: { readonly routes?: readonly Route[]; readonly callers?: Readonly<Record<string, CallerRules>> } = {},
+  { routes = [], callers = {}, routingFile, ...surroundings }: Partial<AppSurroundings> & Ruled = {},
 ): Promise<RunningGateway> {
   const sandbox = await startSandbox({});
-  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...environment }, PROVIDER_ROWS, compatRow, () => {
-    throw new Error('no files in this test');
+  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...(routingFile && { GATEWAY_ROUTING_FILE: ROUTING_FILE }), ...environment }, PROVIDER_ROWS, compatRow, (path) => {
+    if (routingFile === undefined || path !== ROUTING_FILE) throw new Error('no files in this test');
+    return JSON.stringify(routingFile(sandbox));
   });
   if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
   const routing = { ...loaded.config.routing, routes: new Map(routes.map((route) => [route.name, route])), callers: new Map(Object.entries(callers)) };
@@ -104,7 +109,9 @@ export async function startGateway(
     write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>),
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
-  const app = createApp(config, { log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false });
+  const app = createApp(config, {
+    log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false, ...surroundings,
+  });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });
   t.after(async () => {

@@ -58,9 +58,9 @@ export class Registry {
   }
 
   /** A value that goes up and down. With `read`, which needs a family without labels, it is asked for at each scrape. */
-  gauge(name: string, help: string, labelNames: readonly string[], read?: () => number): Gauge {
+  gauge(name: string, help: string, labelNames: readonly string[], read?: () => number, share: Share = {}): Gauge {
     if (read !== undefined && labelNames.length > 0) throw new Error(`${name}: a gauge that is read has no labels`);
-    return this.#add({ name, type: 'gauge', help, labelNames }, {}, () => new GaugeSeries(read));
+    return this.#add({ name, type: 'gauge', help, labelNames }, share, () => new GaugeSeries(read));
   }
 
   /** A distribution over buckets with the given upper bounds, which ascend; the last bucket, +Inf, is implied. */

@@ -7,6 +7,8 @@
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { parseDuration } from '../base/duration.ts';
+import { parseEngineAddress } from '../base/engine-address.ts';
+import type { EngineAddress } from '../base/engine-address.ts';
 import { proxyAddressFrom } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { bounded, createRedactor } from '../base/redact.ts';
@@ -360,6 +362,14 @@ export const PROXY_URL: SettingType<ProxyAddress> = {
     const url = parseHttpUrl(text);
     return url?.pathname === '/' ? proxyAddressFrom(url) : undefined;
   },
+  shown: 'never',
+};
+
+/** A Redis or Valkey, which may have a password. */
+export const ENGINE_URL: SettingType<EngineAddress> = {
+  name: 'URL (secret)',
+  expects: 'redis://[user:password@]host[:6379][/0], or rediss:// for TLS',
+  parse: parseEngineAddress,
   shown: 'never',
 };
 

@@ -386,7 +386,7 @@ function routingOptionOf({ text, providers }: RoutingFile): Options {
   return { ...(JSON.parse(text) as Options), providers: Object.fromEntries(bounded) };
 }
 
-const SECRET_OPTIONS = ['key', 'keys', 'metricsToken', 'httpsProxy', 'httpProxy'];
+const SECRET_OPTIONS = ['key', 'keys', 'metricsToken', 'httpsProxy', 'httpProxy', 'limitsUrl'];
 
 /** The options, whose secrets do not show where Node prints them, nor where they were spread into others. */
 function veiled(options: Options, isSecret = (name: string): boolean => SECRET_OPTIONS.includes(name)): Options {

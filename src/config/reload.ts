@@ -1,5 +1,6 @@
 /** What a running gateway takes over of a configuration that was read again, and what differs, by name; never a value. */
 
+import { engineAddressText } from '../base/engine-address.ts';
 import { JsonObject } from '../base/json/value.ts';
 import { STRING_CHARS_MAX } from '../base/log.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
@@ -78,6 +79,7 @@ export function changesLeft(config: Config, next: Config): string[] {
   return [
     ...(proxyText(config.proxy.httpsProxy) === proxyText(next.proxy.httpsProxy) ? [] : ['HTTPS_PROXY']),
     ...(proxyText(config.proxy.httpProxy) === proxyText(next.proxy.httpProxy) ? [] : ['HTTP_PROXY']),
+    ...(engineAddressText(config.limitsEngine) === engineAddressText(next.limitsEngine) ? [] : ['GATEWAY_LIMITS_URL']),
     ...config.providers.flatMap((provider) => {
       const after = nextOf.get(provider.name);
       if (after === undefined) return [`provider ${provider.name}`];

@@ -17,5 +17,7 @@ export function secretsOf(config: Config, numbered: readonly string[] = []): Map
   const { httpsProxy, httpProxy } = config.proxy;
   if (httpsProxy?.credentials !== undefined) secrets.set('HTTPS_PROXY', httpsProxy.credentials);
   if (httpProxy?.credentials !== undefined) secrets.set('HTTP_PROXY', httpProxy.credentials);
+  const enginePassword = config.limitsEngine?.password;
+  if (enginePassword !== undefined) secrets.set('GATEWAY_LIMITS_URL', enginePassword);
   return secrets;
 }

@@ -75,6 +75,8 @@ export type SettingOptions = {
   readonly callerLimits?: string | undefined;
   /** With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored. Default: `false`. */
   readonly relayStored?: boolean | undefined;
+  /** A Redis or Valkey (5 or newer) in which several gateways keep callers' limits together: `redis://[user:password@]host[:6379][/0]`, or `rediss://` for TLS. Without it, or while it is away, each process keeps its own. */
+  readonly limitsUrl?: string | undefined;
   /** Which API serves `openai`: Chat Completions, Responses, or by model and request. Default: `auto`. */
   readonly openaiApi?: 'auto' | 'chat' | 'responses' | undefined;
 };

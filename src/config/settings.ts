@@ -16,7 +16,7 @@ import type { Provider, ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import type { Routing } from '../core/route.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
-import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
+import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
 import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 import { COMPAT, readProviders, STRUCTURED_OUTPUT } from './providers.ts';
@@ -143,6 +143,8 @@ export const SETTINGS = [
     meaning: 'A JSON file with routes, callers\' rules and more of providers, in place of `GATEWAY_ROUTES`, `GATEWAY_CALLER_LIMITS` and `GATEWAY_MODEL_PREFIXES`. SIGHUP reads it again.' },
   { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',
     meaning: 'With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored.' },
+  { variable: 'GATEWAY_LIMITS_URL', field: 'limitsEngine', type: ENGINE_URL, default: undefined,
+    meaning: "A Redis or Valkey (5 or newer) in which several gateways keep callers' limits together: `redis://[user:password@]host[:6379][/0]`, or `rediss://` for TLS. Without it, or while it is away, each process keeps its own." },
   { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
     meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
 ] as const satisfies readonly Setting[];
@@ -400,6 +402,9 @@ function checkTogether(source: Source, config: Config): void {
   }
   if (!config.logsAddress && config.trustedProxies.rules.length > 0) {
     warnings.push(`${name('GATEWAY_TRUSTED_PROXIES')}: has no effect while ${name('GATEWAY_LOG_ADDRESS')} is false`);
+  }
+  if (config.limitsEngine !== undefined && ![...config.routing.callers.values()].some(({ limits }) => limits !== undefined)) {
+    warnings.push(`${name('GATEWAY_LIMITS_URL')}: has no effect, because no caller has a limit`);
   }
   for (const rule of config.proxy.noProxy) {
     if (rule.includes('/')) warnings.push(`${name('NO_PROXY')}: ${quoted(rule)} exempts nothing: networks are not understood, list hosts`);

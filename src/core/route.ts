@@ -57,6 +57,11 @@ export type Route = {
 export const LIMIT_NAMES = ['requests_per_minute', 'tokens_per_minute', 'tokens_per_day', 'concurrent'] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
+/** Whether what a failure calls its limit is one of its caller's, rather than a setting of the gateway. */
+export function isLimitName(limit: string | undefined): limit is LimitName {
+  return LIMIT_NAMES.some((name) => name === limit);
+}
+
 /** What one caller may use; undefined = as much as it likes. */
 export type CallerLimits = {
   readonly requestsPerMinute: number | undefined;
@@ -65,6 +70,10 @@ export type CallerLimits = {
   /** Requests in flight. */
   readonly concurrent: number | undefined;
 };
+
+export function countsTokens({ tokensPerMinute, tokensPerDay }: CallerLimits): boolean {
+  return tokensPerMinute !== undefined || tokensPerDay !== undefined;
+}
 
 export type CallerRules = {
   /** Undefined = none of them is limited. */

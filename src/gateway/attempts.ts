@@ -23,6 +23,7 @@ import { attemptLimitOf, limitPassed } from './attempt.ts';
 import type { CallRecord, PassedOver } from './call-record.ts';
 import { Course } from './course.ts';
 import type { Choice } from './course.ts';
+import { Race } from './race.ts';
 import { fullFailure, shownFailure } from './shown-failure.ts';
 
 /** A timer may end this much early, by the other clock. */
@@ -121,9 +122,8 @@ class Asking<C extends Candidate, T> {
     let choice = this.#next() ?? this.#anyway();
     if (choice === undefined) return this.#nobody();
     for (;;) {
-      const { course } = choice;
+      const { course, result }: Made<C, T> = this.#hedgeAfterMs === undefined ? await this.#attempt(choice, scope, undefined) : await this.#race(choice);
       const { candidate } = course;
-      const result = await this.#attempt(choice, scope);
       if (!(result instanceof Failure)) return { candidate, result };
       if (scope.ended !== undefined) return { candidate, result: this.#endedEarly() };
       if (this.#manner.isTooLate()) return { candidate, result };
@@ -312,42 +312,108 @@ class Asking<C extends Candidate, T> {
     for (const name of places) this.#parts.routing.places.give(name);
   }
 
+  /** How long a first event is waited for before somebody else is asked beside; undefined where nobody is. */
+  get #hedgeAfterMs(): number | undefined {
+    const { hedged } = this.#context.record;
+    const mayHedge = this.#manner.isStream && hedged === undefined && this.#calls < this.#parts.retryPolicy.retriesMax;
+    return mayHedge ? this.#ask.route?.hedgeAfterMs : undefined;
+  }
+
+  /** Makes one call and, where its first event is long in coming, one of another target beside it. Who has the first event serves. */
+  async #race(first: Choice<C>): Promise<Made<C, T>> {
+    const { clock } = this.#parts;
+    const { record, scope } = this.#context;
+    const race = new Race(scope);
+    try {
+      const one = this.#attempt(first, race.enter(), race);
+      one.then(() => race.patience.end('outpaced'), () => race.patience.end('outpaced'));
+      const isSlow = await clock.sleep(race.patience, this.#ask.route?.hedgeAfterMs ?? 0);
+      const second = isSlow ? this.#hedge(first.course) : undefined;
+      if (second === undefined) {
+        if (isSlow) this.#hedged('refused');
+        return await one;
+      }
+      record.hedged = 'lost';
+      const made = await Promise.all([one, this.#attempt(second, race.enter(), race)]);
+      const winner = made.find(({ isWinner }) => isWinner) ?? made[1];
+      this.#note(winner.choice);
+      this.#hedged(record.hedged);
+      return winner;
+    } finally {
+      race.close();
+    }
+  }
+
+  #hedged(outcome: 'won' | 'lost' | 'refused'): void {
+    this.#context.record.hedged = outcome;
+    this.#parts.metrics.hedge(this.#ask.route?.name ?? '', outcome);
+  }
+
+  /** Another target, paid for as a retry; undefined where nobody may be asked. */
+  #hedge(current: Course<C>): Choice<C> | undefined {
+    if (this.#parts.isDraining()) return undefined;
+    for (const course of this.#courses) {
+      if (course === current || course.isSpent || course.isAsked || !this.#isReady(course) || this.#obstacle(course) !== undefined) continue;
+      course.call ??= course.candidate.call();
+      if (course.call instanceof Failure || !this.#attempts.budgetOf(course.candidate.provider.name).take(HEDGED)) continue;
+      course.paidFor = HEDGED;
+      return this.#take(course, this.#keyOf(course));
+    }
+    return undefined;
+  }
+
   /** Makes one call, and says of everybody concerned what came of it. */
-  async #attempt(choice: Choice<C>, scope: Scope): Promise<T | Failure> {
+  async #attempt(choice: Choice<C>, scope: Scope, race: Race | undefined): Promise<Made<C, T>> {
     const { course, call, key } = choice;
     const { candidate } = course;
     const { clock, logAttempt } = this.#parts;
     const { record } = this.#context;
     const limit = this.#limitOf(course);
-    this.#note(course, key);
+    const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold };
+    this.#remember(course);
+    this.#note(choice);
     this.#calls += 1;
     record.attempts += 1;
     const attempt = record.attempts;
     course.calls += 1;
     const startedAtMs = clock.now();
     try {
-      const result = limitPassed(await this.#manner.tryOnce({ candidate, call, key, scope, attemptMs: limit.ms }), candidate.provider.name, limit);
+      const result = limitPassed(await this.#manner.tryOnce({ candidate, call, key, scope, attemptMs: limit.ms, entry }), candidate.provider.name, limit);
       const attemptMs = clock.now() - startedAtMs;
       record.upstreamMs += attemptMs;
       const failure = result instanceof Failure ? result : undefined;
       logAttempt(record, attempt, attemptMs, failure);
       this.#report(choice, failure, scope);
-      return result;
+      // What ends the request ends it for both.
+      if (failure !== undefined && scope.ended === undefined && !this.#mayMove(failure)) race?.claim(scope);
+      return { choice, course, result, isWinner: race?.winner === scope };
     } finally {
       this.#giveBack(choice);
     }
   }
 
-  /** Writes down who is asked. */
-  #note(course: Course<C>, key: ProviderKey | undefined): void {
+  /** The first event of an attempt beside which there is another. */
+  #claims(choice: Choice<C>, scope: Scope, race: Race): boolean {
+    if (!race.claim(scope)) return false;
+    this.#note(choice);
+    if (choice.paidFor === HEDGED) this.#context.record.hedged = 'won';
+    return true;
+  }
+
+  /** Writes down who is asked, or serves. */
+  #note({ course, key }: Choice<C>): void {
     const { record } = this.#context;
     const { provider, model } = course.candidate;
     record.provider = provider.name;
     record.askedModel = model;
     record.key = provider.keys.length > 1 ? key?.number : undefined;
+    if (this.#courses.length > 1) record.passedOver = this.#passedOver(course);
+  }
+
+  /** Remembers that it is asked, and counts that it is so after another or in place of it. */
+  #remember(course: Course<C>): void {
     if (this.#courses.length > 1) {
       const last = this.#asked.at(-1) ?? this.#courses[0];
-      record.passedOver = this.#passedOver(course);
       const why = last?.failure?.kind ?? last?.passedOver;
       if (last !== undefined && last !== course && why !== undefined) this.#parts.metrics.fallback(this.#ask.route?.name ?? '', nameOf(last), nameOf(course), why);
     }
@@ -373,7 +439,8 @@ class Asking<C extends Candidate, T> {
     const { metrics, clock } = this.#parts;
     const { record } = this.#context;
     const managesKeys = this.#managesKeys(course);
-    const move = MOVES[failure === undefined ? 'success' : ended !== undefined ? 'ended' : outcomeOf(failure)];
+    const isOvertaken = ended === 'outpaced' && paidFor !== HEDGED;
+    const move = MOVES[failure === undefined ? 'success' : isOvertaken ? 'overtaken' : ended !== undefined ? 'ended' : outcomeOf(failure)];
     // A caller who hangs up says nothing about the provider.
     metrics.attempt(provider.name, failure, ended);
     if (managesKeys) {
@@ -468,6 +535,12 @@ class Asking<C extends Candidate, T> {
     return failure;
   }
 }
+
+/** An attempt that was made. */
+type Made<C extends Candidate, T> = { readonly choice: Choice<C>; readonly course: Course<C>; readonly result: T | Failure; readonly isWinner: boolean };
+
+/** What a call beside another is paid for. */
+const HEDGED = new Failure('unknown', 'the first event is long in coming');
 
 type Refusal = RetryRefusal | 'budget' | 'out';
 

@@ -22,6 +22,7 @@ import type { Attempt } from './attempt.ts';
 import { Attempts, REAL_CLOCK } from './attempts.ts';
 import type { CallContext } from './attempts.ts';
 import type { CallRecord } from './call-record.ts';
+import { GatedSink } from './gated-sink.ts';
 import { pipeStream } from './pipe-stream.ts';
 import type { StreamSink } from './pipe-stream.ts';
 
@@ -160,6 +161,10 @@ export function createGateway(
           const response = await send(attempt, context, streamLimits);
           if (response instanceof Failure) return response;
           if (isJson(response)) return readErrorInsteadOfStream(candidate.provider, response);
+          if (attempt.entry !== undefined) {
+            const gated = new GatedSink(sink, pushDelta, attempt.entry, () => sink.begin?.(candidate));
+            return pipeStream(candidate.provider, response, gated.push, gated);
+          }
           sink.begin?.(candidate);
           return pipeStream(candidate.provider, response, pushDelta, sink);
         },

@@ -23,7 +23,7 @@ export async function pipeStream(
   provider: Provider,
   response: UpstreamResponse,
   push: (delta: Delta, servedModel: string | undefined) => void,
-  sink: Omit<StreamSink, 'begin'>,
+  sink: Pick<StreamSink, 'relay' | 'flush'>,
 ): Promise<undefined | Failure> {
   const decoder = provider.adapter.createStreamDecoder();
   const state: { end: 'done' | Failure | undefined } = { end: undefined };

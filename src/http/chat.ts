@@ -14,14 +14,16 @@ import { Deadline } from './deadline.ts';
 import { EventStream } from './event-stream.ts';
 import type { EventStreamSource } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
+import { isWithinLimits, takeLimits } from './limits.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
 import { showFailed, showServer } from './served.ts';
+import { countedSink, noteDelivered } from './settlement.ts';
 
 /** Answers a chat on one of its dialect's paths. */
 export async function answerChat(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<void> {
   exchange.isChat = true;
-  if (!takePlace(exchange, parts)) return;
+  if (!takePlace(exchange, parts) || !isWithinLimits(exchange, parts, 'chat')) return;
   const deadline = new Deadline(exchange, parts.config, route.stream === 'always');
   try {
     const asked = (await readAsked(exchange, parts, route)) ?? endedWhileSending(exchange, deadline.setting);
@@ -31,6 +33,7 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
       exchange.sendFailure(asked);
       return;
     }
+    if (!(await takeLimits(exchange, parts, 'chat', asked.decoded))) return;
     deadline.startFor(asked.isStream);
     const context = contextOf(exchange, parts, deadline);
     await (asked.isStream ? answerStreamed(exchange, parts, asked, context) : answerWhole(exchange, parts, asked, context));
@@ -46,6 +49,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
   showServer(exchange, asked.ask, candidate);
   const facts = factsOf(exchange, asked);
   if (!(result instanceof Failure)) {
+    noteDelivered(exchange, result.reply);
     const raw = parts.config.includesRaw ? result.raw : undefined;
     exchange.sendJson(200, relay?.renderReply(result.raw, facts) ?? dialect.renderReply(result.reply, facts, raw));
   } else if (isRefusalReplied(result, dialect)) {
@@ -75,7 +79,7 @@ async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Ask
   const stream = new EventStream(exchange, source, parts.config);
   exchange.failStream = (failure) => stream.fail(failure);
   try {
-    const { candidate, result } = await parts.gateway.stream(ask, context, stream);
+    const { candidate, result } = await parts.gateway.stream(ask, context, countedSink(exchange, stream));
     showServer(exchange, ask, candidate);
     if (result instanceof Failure) showFailed(exchange, ask, result);
     if (result instanceof Failure && isRefusalReplied(result, dialect)) stream.refuse(result, refusalReply(exchange));

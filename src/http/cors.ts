@@ -5,7 +5,12 @@ import { allowedMethods } from './routes.ts';
 import type { Route } from './routes.ts';
 
 /** What clients look at besides a status and a body. */
-const EXPOSED_HEADERS = 'X-Request-Id, Request-Id, Retry-After, X-Should-Retry, X-Gateway-Route, X-Gateway-Target, X-Gateway-Attempts, X-Gateway-Fallback, X-Gateway-Ignored';
+const EXPOSED_HEADERS = [
+  'X-Request-Id, Request-Id, Retry-After, X-Should-Retry, RateLimit-Policy, RateLimit',
+  'X-Gateway-Route, X-Gateway-Target, X-Gateway-Attempts, X-Gateway-Fallback, X-Gateway-Ignored',
+  'x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests',
+  'x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens',
+].join(', ');
 
 const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id';
 /** Most names that are repeated, and of how many characters: clients send some twenty of their own, of up to thirty. */

@@ -9,13 +9,14 @@ import type { CallerCandidate } from './caller-candidate.ts';
 import { askOf } from './candidates.ts';
 import { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
+import { isWithinLimits, takeLimits } from './limits.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
 import { showFailed, showServer } from './served.ts';
 
 /** Answers with the tokens that a request would bring, limited and tried again as a chat is. */
 export async function answerCount(exchange: Exchange, parts: ServerParts, counting: DialectCounting): Promise<void> {
-  if (!takePlace(exchange, parts)) return;
+  if (!takePlace(exchange, parts) || !isWithinLimits(exchange, parts, 'count')) return;
   const deadline = new Deadline(exchange, parts.config, false);
   try {
     const received = (await receive(exchange, parts, counting.route)) ?? endedWhileSending(exchange, deadline.setting);
@@ -26,6 +27,7 @@ export async function answerCount(exchange: Exchange, parts: ServerParts, counti
       exchange.sendFailure(asked);
       return;
     }
+    if (!(await takeLimits(exchange, parts, 'count'))) return;
     const { candidate, result } = await parts.gateway.count(asked, contextOf(exchange, parts, deadline));
     showServer(exchange, asked, candidate);
     if (result instanceof Failure) {

@@ -12,6 +12,7 @@ import type { OmittableField } from '../core/route.ts';
 import { Scope } from '../core/scope.ts';
 import { createCallRecord } from '../gateway/call-record.ts';
 import type { CallRecord } from '../gateway/call-record.ts';
+import type { Charge } from '../limits/store.ts';
 import type { Trace } from './trace.ts';
 
 export abstract class Exchange {
@@ -42,6 +43,8 @@ export abstract class Exchange {
   caller = '';
   /** What was not sent to whoever serves it, by the operator's word. */
   omitted: readonly OmittableField[] = [];
+  /** What was taken from its caller's limits and is not settled yet, and the characters of its answer so far, where tokens are limited. */
+  charged: { readonly charge: Charge; deliveredChars: number } | undefined;
   status = 0;
   failure: Failure | undefined;
   receivedBytes = 0;

@@ -7,6 +7,7 @@ import type { ScopeEnd } from '../core/scope.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 import { report } from './report.ts';
+import { settleLimits } from './settlement.ts';
 
 export class Exchanges {
   readonly #inFlight = new Set<Exchange>();
@@ -28,9 +29,14 @@ export class Exchanges {
     } catch (thrown) {
       reportCrash(exchange, parts, thrown);
     } finally {
-      await exchange.taken(parts.config);
+      try {
+        await exchange.taken(parts.config);
+      } finally {
+        // Whatever a host's response throws: what is not given back is lost to the caller for as long as the process lives.
+        settleLimits(exchange, parts);
+        this.#inFlight.delete(exchange);
+      }
       noteLateEnd(exchange, parts);
-      this.#inFlight.delete(exchange);
       report(exchange, parts);
     }
   }

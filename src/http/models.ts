@@ -10,6 +10,7 @@ import { targetName } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import { isAllowed, notAllowed } from './allowed.ts';
 import type { Exchange } from './exchange.ts';
+import { takeLimits } from './limits.ts';
 import type { ModelsAsker } from './model-lists.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
@@ -39,7 +40,7 @@ export function sharersOf(exchange: Exchange, dialects: ServerParts['dialects'])
 
 /** Takes a place as a chat does: a long list is up to 50 calls. */
 export async function answerModels(exchange: Exchange, parts: ServerParts): Promise<void> {
-  if (!takePlace(exchange, parts)) return;
+  if (!takePlace(exchange, parts) || !(await takeLimits(exchange, parts, 'models'))) return;
   const named = providerIn(exchange.query);
   if (named !== null) return answerLive(exchange, parts, named);
   const providers = [...parts.providers.values()];
@@ -67,7 +68,7 @@ export async function answerModels(exchange: Exchange, parts: ServerParts): Prom
 
 /** One model, by the name that a request would have: with a provider as its prefix or without, slashes and all. */
 export async function answerModel(exchange: Exchange, parts: ServerParts): Promise<void> {
-  if (!takePlace(exchange, parts)) return;
+  if (!takePlace(exchange, parts) || !(await takeLimits(exchange, parts, 'models'))) return;
   const model = decoded(exchange.path.slice(MODEL_PATH.length));
   if (model === undefined) {
     exchange.sendFailure(new Failure('bad_request', 'the path is not percent-encoded UTF-8'));

@@ -7,6 +7,7 @@ import type { Provider } from '../core/adapter.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import type { Limits } from '../limits/limiter.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Admission } from './admission.ts';
 import type { ModelLists } from './model-lists.ts';
@@ -21,6 +22,7 @@ export type ServerParts = {
   readonly modelLists: ModelLists;
   readonly metrics: Metrics;
   readonly admission: Admission;
+  readonly limits: Limits;
   readonly log: Log;
   readonly isDraining: () => boolean;
   /**
@@ -28,7 +30,7 @@ export type ServerParts = {
    * by an embedder, so whatever it does is to be expected.
    */
   readonly authenticate: ((request: IncomingMessage) => unknown) | undefined;
-  /** What metrics call a caller: labels that are not configured are one. */
+  /** What limits and metrics know a caller by: labels that are not configured are one. */
   readonly callerLabel: (label: string) => string;
   /** The failure as a caller may see it: with the provider's prose where the operator allows it. */
   readonly presentable: (failure: Failure) => Failure;

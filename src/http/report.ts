@@ -4,6 +4,7 @@ import type { LogFields, LogLevel } from '../base/log.ts';
 import { bounded } from '../base/redact.ts';
 import type { Usage } from '../core/chat.ts';
 import type { Tried } from '../gateway/call-record.ts';
+import { isLimitName } from '../core/route.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -52,6 +53,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     error: failure === undefined ? undefined : parts.sentence(failure),
     detail: failure?.detail === undefined ? undefined : parts.redacted(failure.detail),
     limit: failure?.limit,
+    limit_wait_ms: isLimitName(failure?.limit) ? failure?.retryAfterMs : undefined,
     ended: exchange.scope.ended,
     attempts: record.attempts || undefined,
     tried: record.tried.length === 0 ? undefined : record.tried.map(triedText).join(' '),

@@ -111,6 +111,14 @@ export const ALERTS: readonly Alert[] = [
     action: 'Run more of them behind the load balancer.',
   },
   {
+    name: 'GatewayLimitsApart',
+    expr: 'gateway_limit_store_up < 1',
+    holds: '5m',
+    severity: 'ticket',
+    summary: "A gateway keeps its callers' limits alone: {{ $labels.engine }} does not answer it.",
+    action: 'Its log has the cause. Until then each replica admits as much as all of them may together.',
+  },
+  {
     name: 'GatewayLogLinesLost',
     expr: 'sum by (job, instance) (rate(gateway_log_lines_dropped_total[5m])) > 0',
     holds: '10m',

@@ -30,6 +30,7 @@ const END_PHRASE: Readonly<Record<ScopeEnd, string>> = {
   'caller-stalled': 'the caller stopped reading',
   deadline: "the request's time was over",
   shutdown: 'the gateway is shutting down',
+  outpaced: 'another target answered earlier',
 };
 
 /** The exchange ended while the provider was being waited for. */

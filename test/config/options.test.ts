@@ -40,7 +40,7 @@ function configWith(options: object): Config {
 /** A configuration to be compared: secrets as text, functions left out. */
 function comparable(config: Config | undefined): unknown {
   if (config === undefined) return undefined;
-  const { callers, providers, metricsToken, trustedProxies, listen, logFormat, proxy, tls, ...rest } = config;
+  const { callers, providers, metricsToken, trustedProxies, listen, logFormat, proxy, tls, limitsEngine, ...rest } = config;
   return {
     ...rest,
     callers: callers.map(({ label, token }) => [label, token.reveal()]),
@@ -49,6 +49,7 @@ function comparable(config: Config | undefined): unknown {
     trustedProxies: trustedProxies.rules,
     proxies: [proxy.httpsProxy?.hostname, proxy.httpsProxy?.credentials?.reveal(), proxy.noProxy],
     tls: tls?.cert,
+    engine: [limitsEngine?.hostname, limitsEngine?.password?.reveal()],
   };
 }
 
@@ -219,6 +220,7 @@ test('the options of an environment come to the configuration of that environmen
     https_proxy: 'http://someone:password@proxy.example:3128',
     NO_PROXY: 'a.example',
     OPENAI_API: 'responses',
+    GATEWAY_LIMITS_URL: 'redis://:password@redis',
     GATEWAY_LOG_FORMAT: 'text',
   };
   const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, readFile);

@@ -110,6 +110,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     tls: undefined,
     propagatesTrace: false,
     proxy: { httpsProxy: undefined, httpProxy: undefined, noProxy: [] },
+    limitsEngine: undefined,
     routing: { routes: new Map(), callers: new Map(), concurrentMax: new Map() },
   });
   deepEqual(callers.map(({ label, token }) => [label, token.reveal()]), [['default', TOKEN]]);
@@ -282,7 +283,7 @@ for (const [variable, { field, good, bad, expected }] of Object.entries(CASES)) 
 
 test('every setting is either among the good and bad values or has tests of its own', () => {
   const own = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_AUTH_TOKENS', 'GATEWAY_COMPAT_BASE_URL', 'GATEWAY_COMPAT_NAME', 'GATEWAY_COMPAT_API_KEY', 'GATEWAY_METRICS_TOKEN', 'GATEWAY_TRUSTED_PROXIES'];
-  own.push('GATEWAY_COMPAT_STRUCTURED_OUTPUT', 'GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'OPENAI_API');
+  own.push('GATEWAY_COMPAT_STRUCTURED_OUTPUT', 'GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'GATEWAY_LIMITS_URL', 'OPENAI_API');
   // In routing.test.ts.
   own.push('GATEWAY_COMPAT_API_KEYS', 'GATEWAY_ROUTES', 'GATEWAY_CALLER_LIMITS', 'GATEWAY_ROUTING_FILE');
   deepEqual(rows.map(({ variable }) => variable).sort(), [...Object.keys(CASES), ...own].sort());
@@ -363,7 +364,7 @@ test('a secret of 4000 characters is accepted', () => {
 });
 
 test('every secret may come from a file, whose trailing line break is dropped', () => {
-  const files = { '/token': `${TOKEN}\n`, '/tokens': 'ci:token-of-the-ci-job\r\n', '/metrics': 'token-of-prometheus', '/key': '\uFEFFkey-from-file\n', '/compat': 'key-of-compat\n', '/proxy': 'http://u:p@proxy.example:1\n' };
+  const files = { '/token': `${TOKEN}\n`, '/tokens': 'ci:token-of-the-ci-job\r\n', '/metrics': 'token-of-prometheus', '/key': '\uFEFFkey-from-file\n', '/compat': 'key-of-compat\n', '/proxy': 'http://u:p@proxy.example:1\n', '/limits': 'redis://:password@redis\n' };
   const { config, problems, effective } = load(
     {
       GATEWAY_AUTH_TOKEN_FILE: '/token',
@@ -373,6 +374,7 @@ test('every secret may come from a file, whose trailing line break is dropped', 
       GATEWAY_COMPAT_API_KEY_FILE: '/compat',
       GATEWAY_COMPAT_BASE_URL: 'https://compat.example',
       HTTPS_PROXY_FILE: '/proxy',
+      GATEWAY_LIMITS_URL_FILE: '/limits',
     },
     files,
   );
@@ -382,11 +384,13 @@ test('every secret may come from a file, whose trailing line break is dropped', 
   equal(config.metricsToken?.reveal(), 'token-of-prometheus');
   deepEqual(config.providers.map(({ keys: [key] }) => key?.secret.reveal()), ['key-of-compat', 'key-from-file']);
   equal(config.proxy.httpsProxy?.credentials?.reveal(), 'u:p');
+  equal(config.limitsEngine?.password?.reveal(), 'password');
   deepEqual(effective.filter(({ source }) => source === 'file').map(({ variable, value }) => `${variable} ${value}`), [
     'GATEWAY_AUTH_TOKEN [set]',
     'GATEWAY_AUTH_TOKENS [set]',
     'GATEWAY_METRICS_TOKEN [set]',
     'HTTPS_PROXY [set]',
+    'GATEWAY_LIMITS_URL [set]',
     'ZETA_API_KEY [set]',
     'GATEWAY_COMPAT_API_KEY [set]',
   ]);
@@ -748,6 +752,31 @@ for (const text of ['proxy.example:3128', 'socks5://proxy.example', 'http://', '
   });
 }
 
+const ENGINES: readonly (readonly [text: string, parts: readonly unknown[]])[] = [
+  ['redis://redis', [false, 'redis', 6379, undefined, undefined, 0]],
+  ['REDIS://10.0.0.7:7000/', [false, '10.0.0.7', 7000, undefined, undefined, 0]],
+  ['rediss://:p%40ss@[::1]:1/15', [true, '::1', 1, undefined, 'p@ss', 15]],
+  ['rediss://gw:p%C3%A4ss@cache.example.com', [true, 'cache.example.com', 6379, 'gw', 'päss', 0]],
+];
+
+for (const [text, parts] of ENGINES) {
+  test(`GATEWAY_LIMITS_URL=${text} is an engine`, () => {
+    const { isTls, hostname, port, user, password, database } = configWith({ GATEWAY_LIMITS_URL: text }).limitsEngine ?? {};
+    deepEqual([isTls, hostname, port, user, password?.reveal(), database], parts);
+  });
+}
+
+for (const text of ['redis', 'http://redis', 'redis://', 'redis:///0', 'redis://h/x', 'redis://h/1/2', 'redis://h/100000', 'redis://h:0', 'redis://h:99999', 'redis://h?db=1', 'redis://h#0', 'redis://canary@h', 'redis://u:%ff@h', 'redis://a b']) {
+  test(`GATEWAY_LIMITS_URL=${text} is refused without being shown`, () => {
+    deepEqual(problemsWith({ GATEWAY_LIMITS_URL: text }), ['GATEWAY_LIMITS_URL: expected redis://[user:password@]host[:6379][/0], or rediss:// for TLS']);
+  });
+}
+
+test('GATEWAY_LIMITS_URL without a limit that it could keep is a warning', () => {
+  deepEqual(loadWith({ GATEWAY_LIMITS_URL: 'redis://redis' }).warnings, ['GATEWAY_LIMITS_URL: has no effect, because no caller has a limit']);
+  deepEqual(loadWith({ GATEWAY_LIMITS_URL: 'redis://redis', GATEWAY_CALLER_LIMITS: 'default:rpm=1' }).warnings, []);
+});
+
 test('a network in NO_PROXY is a warning, since it exempts nothing', () => {
   deepEqual(loadWith({ NO_PROXY: 'localhost,10.0.0.0/8' }).warnings, ['NO_PROXY: "10.0.0.0/8" exempts nothing: networks are not understood, list hosts']);
 });
@@ -833,6 +862,9 @@ test('no password of a URL is ever shown', () => {
     for (const variable of ['HTTPS_PROXY', 'HTTP_PROXY', 'https_proxy', 'http_proxy', 'ZETA_BASE_URL', 'GATEWAY_COMPAT_BASE_URL']) {
       ok(!said(loadWith({ [variable]: value })).includes('canary'), `${variable}=${value}`);
     }
+  }
+  for (const value of [`redis://u:${CANARY}@redis`, `redis://u:${CANARY}@redis/x`, `u:${CANARY}@redis`]) {
+    ok(!said(loadWith({ GATEWAY_LIMITS_URL: value })).includes('canary'), value);
   }
 });
 

@@ -8,6 +8,8 @@ import assert from 'node:assert/strict';
 import { parseJson, parseLenient } from '../../src/base/json/parse.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
 import type { JsonValue } from '../../src/base/json/value.ts';
+import { RespDecoder } from '../../src/base/resp.ts';
+import type { RespReply } from '../../src/base/resp.ts';
 import { SseBuffer } from '../../src/base/sse.ts';
 import { renderChatReply, renderDeltaFrame } from '../../src/callers/native/reply.ts';
 import { decodeChatRequest } from '../../src/callers/native/request.ts';
@@ -72,6 +74,14 @@ export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
     const isClosed = random.below(2) === 0;
     const whole = readResponse([wire], bytesMax, isClosed);
     assert.deepEqual(readResponse(cutAnywhere(random, wire), bytesMax, isClosed), whole, JSON.stringify(wire.toString('latin1')));
+  },
+
+  /** The replies of a peer do not depend on how its bytes were cut into chunks, nor does being refused; nothing comes after that. */
+  resp(random) {
+    const pieces = ['+OK\r\n', ':1\r\n', ':-12\r\n', '$3\r\na\r\n\r\n', '$-1\r\n', '*2\r\n', '*1\r\n', '*0\r\n', '-ERR x\r\n', '$2\r\n', 'é', '\r\n', '\r', '\n', ':', '$', '*', '9'];
+    const text = Array.from({ length: random.below(30) }, () => random.pick(pieces)).join('');
+    const bytes = Buffer.from(random.below(3) === 0 ? mutateText(random, text) : text, random.below(20) === 0 ? 'latin1' : 'utf8');
+    assert.deepEqual(readReplies(cutAnywhere(random, bytes)), readReplies([bytes]), JSON.stringify(text));
   },
 
   /** The own JSON reader takes what `JSON.parse` takes, and gives the same values. */
@@ -255,6 +265,19 @@ function readFrames(chunks: readonly Buffer[], bytesMax: number): { readonly fra
   let isWithin = true;
   for (const chunk of chunks) isWithin = buffer.feed(chunk);
   return { frames, isWithin };
+}
+
+function readReplies(chunks: readonly Buffer[]): { readonly replies: readonly RespReply[]; readonly isWithin: boolean } {
+  const replies: RespReply[] = [];
+  const decoder = new RespDecoder((reply) => replies.push(reply), { stringBytesMax: 40, valuesMax: 12 });
+  let isWithin = true;
+  for (const chunk of chunks) {
+    const countBefore = replies.length;
+    const wasWithin: boolean = isWithin;
+    isWithin = decoder.feed(chunk);
+    assert.ok(wasWithin || (!isWithin && replies.length === countBefore));
+  }
+  return { replies, isWithin };
 }
 
 function textOf(deltas: readonly Delta[]): string {

@@ -7,13 +7,17 @@ import { DIALECTS } from '../../src/callers/index.ts';
 import { loadConfig } from '../../src/config/settings.ts';
 import type { UpstreamCall } from '../../src/core/adapter.ts';
 import { Failure } from '../../src/core/failure.ts';
+import type { Routing } from '../../src/core/route.ts';
 import type { Gateway, WholeReply } from '../../src/gateway/gateway.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { Exchanges } from '../../src/http/exchanges.ts';
 import { createHandler } from '../../src/http/handler.ts';
 import { ModelLists } from '../../src/http/model-lists.ts';
+import type { ServerParts } from '../../src/http/parts.ts';
 import { createServer } from '../../src/http/server.ts';
 import type { ConnectionLimits, GatewayServer } from '../../src/http/server.ts';
+import { Limits } from '../../src/limits/limiter.ts';
+import { createMemoryStore } from '../../src/limits/memory.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { TOKEN } from '../running-gateway.ts';
@@ -22,6 +26,8 @@ type Settings = {
   readonly gateway?: Partial<Gateway>;
   readonly limits?: ConnectionLimits;
   readonly admission?: Admission;
+  readonly routing?: Routing;
+  readonly callerLimits?: Limits;
   readonly environment?: Readonly<Record<string, string>>;
 };
 
@@ -34,7 +40,10 @@ export type BareServer = {
   metricsPage(): string;
 };
 
-export async function startServer(t: TestContext, settings: Settings): Promise<BareServer> {
+export type BareParts = { readonly parts: ServerParts; readonly logLines: readonly Readonly<Record<string, unknown>>[] };
+
+/** What exchanges are served with. */
+export function createParts(settings: Settings): BareParts {
   const environment = { GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_COMPAT_BASE_URL: 'http://127.0.0.1:1', ...settings.environment };
   const { config, problems } = loadConfig(environment, PROVIDER_ROWS, compatRow, () => {
     throw new Error('no files in this test');
@@ -49,13 +58,14 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
   const metrics = createMetrics({ version: 'test', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
   const admission = settings.admission ?? new Admission(config.concurrentMax, () => false);
   const gateway = { complete: unexpected, stream: unexpected, count: unexpected, models: unexpected, ...settings.gateway };
-  const parts = {
-    config,
+  const parts: ServerParts = {
+    config: { ...config, routing: settings.routing ?? config.routing },
     providers: new Map(config.providers.map((provider) => [provider.name, provider])),
     gateway,
     modelLists: new ModelLists({ ask: gateway.models, onFailure: () => {}, requestTimeoutMs: config.requestTimeoutMs, now: () => performance.now() }),
     metrics,
     admission,
+    limits: settings.callerLimits ?? new Limits(createMemoryStore(() => performance.now()), () => performance.now()),
     log,
     isDraining: () => false,
     authenticate: undefined,
@@ -65,6 +75,12 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     redacted: (text: string) => text,
     dialects: DIALECTS,
   };
+  return { parts, logLines };
+}
+
+export async function startServer(t: TestContext, settings: Settings): Promise<BareServer> {
+  const { parts, logLines } = createParts(settings);
+  const { admission, metrics } = parts;
   const exchanges = new Exchanges();
   const server = createServer(() => parts, createHandler(() => parts, exchanges), settings.limits);
   await new Promise<void>((resolve) => server.server.listen(0, '127.0.0.1', resolve));

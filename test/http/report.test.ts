@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answerJson, startUpstream } from '../faults/upstream.ts';
 import { readPage } from '../readme.ts';
-import { PROVIDER_KEY, startGateway, TOKEN, user } from '../running-gateway.ts';
+import { PROVIDER_KEY, routeOf, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { RawCaller } from './raw-caller.ts';
 
@@ -209,14 +209,25 @@ test('the page on operating explains every field that a line can have', async (t
   await gateway.stream({ ...HELLO, model: 'fake-thinking' });
   const limited = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '30ms' });
   await limited.chat({ ...HELLO, model: 'fake-stall' });
-  const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat')];
+  const refusing = await startGateway(t, { GATEWAY_CALLER_LIMITS: 'default:rpm=1' });
+  await refusing.stream(HELLO);
+  await refusing.chat(HELLO);
+  const routed = await startGateway(t, { OPENAI_API_KEY: '', OPENAI_API_KEYS: 'one-key,another-key' }, {
+    routes: [routeOf('smart', 'anthropic/fake-chat', { provider: 'openai', model: 'fake-chat', omit: ['temperature'] })],
+  });
+  const call = { type: 'tool_call', id: 'c1', name: 'look', provider_state: 'gemini.openai.e30' };
+  const loop = [user('Go'), { role: 'assistant', content: [call] }, { role: 'tool', content: [{ type: 'tool_result', tool_call_id: 'c1', content: 'ok' }] }];
+  await routed.chat({ model: 'smart', temperature: 1, tools: [{ name: 'look' }], messages: loop });
+  const lines = [await lineOf(gateway, 'chat'), await lineOf(gateway, 'chat_stream'), await lineOf(limited, 'chat'), await lineOf(routed, 'chat'), await lineOf(refusing, 'chat')];
+  const { model_route, tried, key, sticky, omitted } = lines[3] ?? {};
+  assert.deepEqual([model_route, tried, typeof key, sticky, omitted], ['smart', 'openai/fake-chat:success', 'number', true, 'temperature']);
   const page = readPage('src/README.md');
   const section = page.slice(page.indexOf('## Logs\n'));
   const table = section.slice(0, section.indexOf('\n#', 4));
   const explained = new Set([...table.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, field]) => field)));
   const written = new Set(lines.flatMap((line) => Object.keys(line)));
   assert.deepEqual([...written].filter((field) => !explained.has(field)), []);
-  // Depends on what a provider reports; the sandbox reports less.
-  for (const field of ['cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens']) written.add(field);
+  // Of providers that report more than the sandbox does, and of routes that ask two at once.
+  for (const field of ['cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'hedged']) written.add(field);
   assert.deepEqual([...explained].filter((field) => !written.has(field ?? '')), []);
 });

@@ -580,6 +580,7 @@ for (const { name, isFetch, create } of CONTRACTS) {
       'caller-stalled': 'the caller stopped reading',
       deadline: "the request's time was over",
       shutdown: 'the gateway is shutting down',
+      outpaced: 'another target answered earlier',
     };
     for (const reason of ['caller-gone', 'caller-stalled', 'deadline', 'shutdown'] as const) {
       test(`before the attempt (${reason}) means that nothing is sent`, async (t) => {

@@ -1,0 +1,103 @@
+/**
+ * What callers may use, wherever that is kept.
+ *
+ * Before a request's body is read nobody is asked: what the store said last, and what was settled since, says whether its
+ * caller is over. For a store of this process that is exact. For one that others share it is as old as the caller's last
+ * request here, and can be wrong by what others settled since; the store itself decides about every request that gets so far.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { CallerLimits, LimitName } from '../core/route.ts';
+import { Account } from './account.ts';
+import type { Charge, Decision, LimitStore } from './store.ts';
+
+export type Refused = Extract<Decision, { readonly waitMs: number }>;
+
+/** A decision, and what it is about: to be settled where nothing refused it. */
+export type Taken = { readonly charge: Charge; readonly decision: Decision };
+
+/**
+ * More than any model reads and writes at once. A provider that reports more is wrong, and would keep its caller out for
+ * longer than anybody meant.
+ */
+const TOKENS_MAX = 100_000_000;
+
+export class Limits {
+  readonly #store: LimitStore;
+  readonly #now: () => number;
+  /** By label; as many as configurations name. */
+  readonly #known = new Map<string, Account>();
+  /** Of leases, which are unique among all processes. */
+  readonly #process = randomUUID();
+  #leases = 0;
+  #isClosed = false;
+
+  /** `now`: milliseconds of a clock that never goes back. */
+  constructor(store: LimitStore, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  /**
+   * Why a request of this caller would be refused however little it asks; undefined = it would not, as far as is known here.
+   * Takes nothing. The wait is as long as one of `tokensMax` has to wait, which nobody has read yet.
+   */
+  // hot: per request
+  peek(caller: string, limits: CallerLimits, tokensMax: number): Refused | undefined {
+    const account = this.#known.get(caller);
+    if (account === undefined) return undefined;
+    const nowMs = this.#now();
+    if (account.refusalOf(limits, 1, nowMs) === undefined) return undefined;
+    const refusal = account.refusalOf(limits, Math.max(1, tokensMax), nowMs);
+    return refusal && { ...refusal, standings: account.standings(limits, nowMs) };
+  }
+
+  /** Takes one request with so many tokens, in whole numbers, and a place: together or not at all. */
+  // hot: per request
+  take(caller: string, limits: CallerLimits, tokens: number): Taken | Promise<Taken> {
+    this.#leases += 1;
+    const charge: Charge = { caller, limits, tokens, lease: `${this.#process}-${this.#leases}` };
+    const decision = this.#store.take(charge);
+    return decision instanceof Promise ? decision.then((decided) => this.#noted(charge, decided)) : this.#noted(charge, decision);
+  }
+
+  #noted(charge: Charge, decision: Decision): Taken {
+    const nowMs = this.#now();
+    const account = this.#accountOf(charge.caller);
+    if (decision.refusedBy === undefined) account.enter(charge.limits, decision.standings, nowMs);
+    else account.learn(charge.limits, decision.standings, nowMs);
+    return { charge, decision };
+  }
+
+  /** Gives the place back, and corrects the tokens to what was used. Once for each charge that was taken. */
+  // hot: per request
+  settle(charge: Charge, tokensUsed: number): void {
+    const tokensMore = Math.min(Math.max(0, tokensUsed), TOKENS_MAX) - charge.tokens;
+    this.#accountOf(charge.caller).settle(charge.limits, tokensMore, this.#now());
+    this.#store.settle(charge, tokensMore);
+  }
+
+  /** How much of each of its limits a caller uses, as far as is known here: 1 = all of it, more = a debt. */
+  used(limitsOf: (caller: string) => CallerLimits | undefined): readonly (readonly [caller: string, limit: LimitName, used: number])[] {
+    const nowMs = this.#now();
+    return [...this.#known].flatMap(([caller, account]) => {
+      const limits = limitsOf(caller);
+      return limits === undefined ? [] : account.used(limits, nowMs).map(([limit, used]) => [caller, limit, used] as const);
+    });
+  }
+
+  /** Once is enough. */
+  close(): void {
+    if (!this.#isClosed) this.#store.close();
+    this.#isClosed = true;
+  }
+
+  #accountOf(caller: string): Account {
+    let account = this.#known.get(caller);
+    if (account === undefined) {
+      account = new Account();
+      this.#known.set(caller, account);
+    }
+    return account;
+  }
+}
