@@ -6,7 +6,7 @@
  */
 
 import { PIECES_PER_TURN } from '../base/pacer.ts';
-import type { Provider, ProviderKey, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
+import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
@@ -19,7 +19,7 @@ import { proxyHeaders } from './proxy.ts';
 import { SocketRoom } from './socket-room.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
 import { INTERIM_MAX, interimFailure, proxyFailure, unwritableFailure, upgradeFailure } from './transport-failure.ts';
-import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
+import type { AttemptLimits, ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 import { ConnectionError } from './wire-connection.ts';
 import type { ConnectionUser, WireConnection } from './wire-connection.ts';
 import { WirePool } from './wire-pool.ts';
@@ -42,7 +42,7 @@ class WireTransport implements Transport {
     this.#room = new SocketRoom(settings.socketsMax);
   }
 
-  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
+  send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
     if (scope.ended !== undefined) return Promise.resolve(endedFailure(scope.ended));
     return new Promise((resolve) => {
       const watch = new AttemptWatch(provider.name, scope, limits);
@@ -60,7 +60,7 @@ class WireTransport implements Transport {
     return count;
   }
 
-  #poolOf(provider: Provider): WirePool {
+  #poolOf(provider: Destination): WirePool {
     let pool = this.#pools.get(provider.name);
     if (pool === undefined) {
       pool = new WirePool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections, this.#room);
@@ -73,9 +73,9 @@ class WireTransport implements Transport {
 /** One call on its way until its response's head is in. */
 // hot: per request
 class Attempt implements ConnectionUser, Opening {
-  readonly #provider: Provider;
+  readonly #provider: Destination;
   readonly #key: ProviderKey | undefined;
-  readonly #call: UpstreamCall;
+  readonly #call: OutboundCall;
   readonly #pool: WirePool;
   readonly #watch: AttemptWatch;
   readonly #settings: HttpTransportSettings;
@@ -90,9 +90,9 @@ class Attempt implements ConnectionUser, Opening {
   #interimLeft = INTERIM_MAX;
 
   constructor(
-    provider: Provider,
+    provider: Destination,
     key: ProviderKey | undefined,
-    call: UpstreamCall,
+    call: OutboundCall,
     pool: WirePool,
     watch: AttemptWatch,
     settings: HttpTransportSettings,

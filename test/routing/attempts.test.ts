@@ -517,3 +517,23 @@ test("a limit of the route's is named as the operator named it", async () => {
   assert.equal(result.message, 'no complete answer from a within 3000 ms (first_event_timeout)');
   assert.equal(result.limit, 'first_event_timeout');
 });
+
+test('what one process finds out of targets and keys another takes over, and tells nobody', async () => {
+  const clock = createLoneClock(() => 0.5);
+  const one = createSubject(clock);
+  const other = createSubject(clock);
+  const takeOver = (): void => one.transitions.forEach((transition) => other.routing.apply(transition));
+  const key = THREE_KEYS.keys[1] ?? assert.fail();
+  for (let index = 0; index < 8; index += 1) await outcomeOf({ a: failure('server') }, one);
+  one.routing.keys.rejected('k', key);
+  one.routing.keys.cool('k', key, 'm', 400_000);
+  takeOver();
+  assert.equal((await outcomeOf({}, other)).served, 'b');
+  assert.deepEqual([...other.routing.keys.all()], [{ provider: 'k', number: 2, isCooling: true }]);
+  clock.nowMs += 10_000;
+  await outcomeOf({}, one);
+  takeOver();
+  assert.equal((await outcomeOf({}, other)).served, 'a');
+  assert.deepEqual(one.transitions.map(({ to }) => to), ['out', 'cooling', 'cooling', 'in']);
+  assert.deepEqual(other.transitions, []);
+});
