@@ -2,6 +2,11 @@
 
 import { providerContract } from './contract.ts';
 
-for (const provider of ['anthropic', 'openai', 'gemini', 'compat']) providerContract(provider, 'http');
-for (const provider of ['anthropic', 'openai', 'gemini']) providerContract(provider, 'fetch');
-providerContract('openai', 'http', 'responses');
+providerContract({ name: 'anthropic', provider: 'anthropic', transport: 'http', form: 'plain' });
+providerContract({ name: 'openai by chat', provider: 'openai', transport: 'http', form: 'plain' });
+providerContract({ name: 'gemini', provider: 'gemini', transport: 'http', form: 'gemini' });
+providerContract({ name: 'compat', provider: 'compat', transport: 'http', form: 'plain' });
+providerContract({ name: 'anthropic', provider: 'anthropic', transport: 'fetch', form: 'plain' });
+providerContract({ name: 'openai by chat', provider: 'openai', transport: 'fetch', form: 'plain' });
+providerContract({ name: 'gemini', provider: 'gemini', transport: 'fetch', form: 'gemini' });
+providerContract({ name: 'openai by responses', provider: 'openai', transport: 'http', form: 'responses' });

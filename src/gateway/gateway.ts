@@ -244,8 +244,8 @@ async function readErrorInsteadOfStream(provider: Provider, response: UpstreamRe
 
 async function readFailure(provider: Provider, response: UpstreamResponse): Promise<Failure> {
   const body = await readFailureBody(response);
-  const said = provider.adapter.decodeFailure(response.status, body instanceof Failure ? '' : body);
-  const failure = forbidsRetry(response) ? said.with({ isRetried: false }) : said;
+  const said = provider.adapter.decodeFailure(response.status, body instanceof Failure ? '' : body, response.headers);
+  const failure = response.isCredentialMended === true ? said.with({ isRetried: true }) : forbidsRetry(response) ? said.with({ isRetried: false }) : said;
   if (failure.retryAfterMs !== undefined) return failure;
   const waitMs = retryAfterMs(response.headers, Date.now());
   // An absurd wait goes out as a hint too, and has to be a number that a header can carry.

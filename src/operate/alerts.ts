@@ -4,8 +4,6 @@
  * Format: prometheus.io/docs/prometheus/latest/configuration/alerting_rules.
  */
 
-import { OF_GATEWAYS } from './questions.ts';
-
 type Alert = {
   readonly name: string;
   readonly expr: string;
@@ -120,11 +118,27 @@ export const ALERTS: readonly Alert[] = [
   },
   {
     name: 'GatewayBusy',
-    expr: `rate(process_cpu_seconds_total[5m]) ${OF_GATEWAYS} > 0.85`,
+    expr: 'rate(process_cpu_seconds_total[5m]) / on (job, instance) gateway_workers > 0.85',
     holds: '15m',
     severity: 'ticket',
-    summary: '{{ $labels.instance }} uses nearly all of a core, and can use no second one.',
-    action: 'Run more of them behind the load balancer.',
+    summary: '{{ $labels.instance }} uses nearly all of a core for each of its workers, and can use no more.',
+    action: 'Raise GATEWAY_WORKERS where there are more cores, or run more of them behind the load balancer.',
+  },
+  {
+    name: 'GatewayWorkersEnding',
+    expr: 'sum by (job, instance) (rate(gateway_worker_restarts_total[10m])) > 0',
+    holds: '10m',
+    severity: 'ticket',
+    summary: 'Workers of {{ $labels.instance }} keep ending, and their streams with them.',
+    action: 'The log says how each ended; a signal that nobody sent is most often want of memory.',
+  },
+  {
+    name: 'GatewayWorkerSilent',
+    expr: 'gateway_workers_silent > 0',
+    holds: '2m',
+    severity: 'page',
+    summary: 'A worker of {{ $labels.instance }} has not answered for two minutes, and its callers wait.',
+    action: 'Restart the gateway, or kill -9 the process that uses a whole core: it is replaced.',
   },
   {
     name: 'GatewayLimitsApart',

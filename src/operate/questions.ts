@@ -116,13 +116,22 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     title: 'Saturation',
-    about: 'Saturation: chats at once, how late the event loop is, the processor (1 = a whole core), memory, lost log lines.',
+    about: 'Saturation: chats at once, how late the event loop is, the processor (1 = a whole core for each worker), memory, lost log lines.',
     questions: [
       { title: 'Chats at once', expr: 'sum(gateway_requests_in_flight)', unit: 'short', legend: 'in flight' },
       { title: 'Event loop late, 99th percentile', expr: 'max(gateway_event_loop_delay_seconds{percentile="99"})', unit: 's', legend: 'the latest' },
-      { title: 'Processor', expr: `max(rate(process_cpu_seconds_total[5m]) ${OF_GATEWAYS})`, unit: 'percentunit', legend: 'the busiest' },
+      { title: 'Processor, of a core for each worker', expr: 'max(rate(process_cpu_seconds_total[5m]) / on (job, instance) gateway_workers)', unit: 'percentunit', legend: 'the busiest' },
       { title: 'Memory', expr: `max(process_resident_memory_bytes ${OF_GATEWAYS})`, unit: 'bytes', legend: 'the largest' },
       { title: 'Lost log lines', expr: 'sum(rate(gateway_log_lines_dropped_total[5m]))', unit: 'ops', legend: 'lost' },
+    ],
+  },
+  {
+    title: 'Workers',
+    about: 'Workers that serve, that did not answer the last scrape in time, and that were started in place of one that ended.',
+    questions: [
+      { title: 'Workers', expr: 'sum(gateway_workers)', unit: 'short', legend: 'serving' },
+      { title: 'Silent workers', expr: 'sum(gateway_workers_silent)', unit: 'short', legend: 'silent' },
+      { title: 'Workers replaced', expr: 'sum(rate(gateway_worker_restarts_total[5m]))', unit: 'ops', legend: 'replaced' },
     ],
   },
 ];
