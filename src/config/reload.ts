@@ -17,7 +17,8 @@ export function withReloaded(config: Config, next: Config): Config {
   // another place is nobody's to see.
   const kept = config.providers.map((provider) => {
     const after = nextOf.get(provider.name);
-    return after === undefined || isElsewhere(provider, after) ? provider : { ...provider, keys: after.keys };
+    if (after === undefined || isElsewhere(provider, after)) return provider;
+    return { ...provider, keys: after.keys, credentials: after.credentials };
   });
   const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
   return {

@@ -98,6 +98,8 @@ export interface DialectRelay {
   /** A whole good answer of the provider, as its caller gets it. */
   renderReply(raw: string, facts: AnswerFacts): string;
   createFrames(facts: AnswerFacts): RelayedFrames;
+  /** Whether answers hold what only the account can read that made them. */
+  readonly sealsForAccount: boolean;
   /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */
   readonly relaysDeclined: boolean;
 }

@@ -21,6 +21,8 @@ export function scopeFailure(reason: ScopeEnd, deadlineSetting: string): Failure
       });
     case 'shutdown':
       return new Failure('unknown', 'the gateway is shutting down', { isRetried: false, status: 503 });
+    case 'outpaced':
+      return new Failure('unknown', 'another target answered earlier', { isRetried: false });
     default:
       return unreachable(reason);
   }

@@ -14,7 +14,9 @@ export type ScopeEnd =
   /** The whole exchange took longer than allowed. */
   | 'deadline'
   /** The gateway is shutting down and its grace is over. */
-  | 'shutdown';
+  | 'shutdown'
+  /** Only of an attempt: another at the same answer had its first event earlier. */
+  | 'outpaced';
 
 export class Scope {
   #ended: ScopeEnd | undefined;

@@ -5,6 +5,7 @@ import { Failure } from '../core/failure.ts';
 import type { Target } from '../core/route.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Candidate } from './ask.ts';
+import type { Entry } from './gated-sink.ts';
 
 export type Attempt<C extends Candidate> = {
   readonly candidate: C;
@@ -14,6 +15,8 @@ export type Attempt<C extends Candidate> = {
   readonly scope: Scope;
   /** Until its whole answer, or a stream's first event. */
   readonly attemptMs: number;
+  /** Where another attempt may be made beside it; undefined where the answer is its own in any case. */
+  readonly entry: Entry | undefined;
 };
 
 /** How long a stream may take until its first event where another target could be asked instead. */

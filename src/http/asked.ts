@@ -40,7 +40,7 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   const chosen = choiceOf(dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);
   const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, exchange, decoded, chosen) ?? chosen);
   if (choice instanceof Failure) return choice;
-  const [first] = choice.targets;
+  const first = choice.targets[0];
   record.provider = first.provider.name;
   record.modelRoute = choice.route?.name;
   if (choice.route !== undefined) exchange.setHeader('X-Gateway-Route', choice.route.name);

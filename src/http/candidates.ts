@@ -5,7 +5,7 @@ import type { UpstreamCall } from '../core/adapter.ts';
 import { applyTarget, isUnchanging } from '../core/apply-target.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import { checkConversation } from '../core/conversation.ts';
-import type { DecodedRequest, DialectRelay, Translation } from '../core/dialect.ts';
+import type { CallerDialect, DecodedRequest, DialectRelay, Translation } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import type { Route } from '../core/route.ts';
 import { tenantRequest } from '../core/tenant.ts';
@@ -25,21 +25,40 @@ export type Question = {
 };
 
 /** What the gateway is to ask, or the failure for what no target of the route can be asked. */
+// hot: per request
 export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice }: Received, question: Question): Ask<CallerCandidate> | Failure {
-  const { route, targets: [first, ...others] } = choice;
-  const problem = route === undefined ? undefined : optionsProblem(route, [first, ...others], decoded);
+  const { route, targets } = choice;
+  const problem = route === undefined ? undefined : optionsProblem(route, targets, decoded);
   if (problem !== undefined) return problem;
-  const translated = translator(exchange, decoded, first.model);
+  const translated = translator(exchange, decoded, targets[0].model);
+  const relayed = targets.find((target) => isRelayable(target, exchange.dialect));
+  const onMade = (candidate: CallerCandidate): void => showServer(exchange, ask, candidate);
   const candidateOf = (target: Target): CallerCandidate =>
-    createCandidate(exchange, parts, decoded, target, question, translated, (candidate) => showServer(exchange, ask, candidate));
-  const candidates: Ask<CallerCandidate>['candidates'] = [candidateOf(first), ...others.map(candidateOf)];
+    createCandidate(exchange, parts, decoded, target, relayFor(target, relayed, exchange.dialect), question, translated, onMade);
+  const candidates: Ask<CallerCandidate>['candidates'] =
+    targets.length === 1 ? [candidateOf(targets[0])] : [candidateOf(targets[0]), ...targets.slice(1).map(candidateOf)];
   const ask: Ask<CallerCandidate> = {
     route,
     candidates,
     conversation: () => conversationOf(exchange, decoded),
-    loopProvider: others.length === 0 ? undefined : loopProviderOf(decoded, candidates),
+    loopProvider: targets.length === 1 ? undefined : loopProviderOf(decoded, candidates),
   };
   return ask;
+}
+
+/** What an operator changes of a request is said of a chat, whatever the caller speaks. */
+function isRelayable({ provider, target }: Target, dialect: CallerDialect): boolean {
+  return provider.speaks.includes(dialect.name) && (target === undefined || isUnchanging(target));
+}
+
+/**
+ * Undefined where the target is sent a translation: what is translated names whose each state is. Of what is relayed nobody
+ * could tell, so that of a format with seals one account is relayed to: the first of the route, `relayed`.
+ */
+function relayFor(target: Target, relayed: Target | undefined, dialect: CallerDialect): DialectRelay | undefined {
+  if (relayed === undefined || !isRelayable(target, dialect)) return undefined;
+  const isItsAccount = target.provider.name === relayed.provider.name;
+  return isItsAccount || dialect.relay?.sealsForAccount !== true ? dialect.relay : undefined;
 }
 
 /** One patch fits payloads of one kind. */
@@ -91,14 +110,11 @@ function createCandidate(
   parts: ServerParts,
   decoded: DecodedRequest,
   { provider, model, target }: Target,
+  relay: DialectRelay | undefined,
   { relayPath, encode }: Question,
   translated: () => Translated | Failure,
   onMade: (candidate: CallerCandidate) => void,
 ): CallerCandidate {
-  const { dialect } = exchange;
-  // What an operator changes of a request is said of a chat, whatever the caller speaks.
-  const isRelayable = provider.speaks.includes(dialect.name) && (target === undefined || isUnchanging(target));
-  const relay = isRelayable ? dialect.relay : undefined;
   const path = relay && relayPath(relay);
   const left: LeftOut = { ignored: [], omitted: [] };
   const encodeTranslated = (): UpstreamCall | Failure => {

@@ -14,7 +14,7 @@ export type Move = {
 };
 
 /** The outcomes that differ in what follows. */
-export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'not_found' | 'too_long' | 'unsupported' | 'final' | 'ended';
+export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'not_found' | 'too_long' | 'unsupported' | 'final' | 'overtaken' | 'ended';
 
 const NEUTRAL = { health: 'neutral', key: undefined } as const;
 
@@ -33,7 +33,9 @@ export const MOVES: Readonly<Record<OutcomeName, Move>> = {
   unsupported: { nextKey: false, nextTarget: true, ...NEUTRAL },
   /** What is wrong with the request, or with the gateway itself, stays wrong; a refusal is not shopped around. */
   final: { nextKey: false, nextTarget: false, ...NEUTRAL },
-  /** The caller hung up, the time is over, the gateway shuts down, or another target has answered. */
+  /** It was silent for so long that another was asked beside it, and that one answered earlier. A target that hangs has to go out. */
+  overtaken: { nextKey: false, nextTarget: false, health: 'failure', key: undefined },
+  /** The caller hung up, the time is over, the gateway shuts down, or the target that was asked first has answered after all. */
   ended: { nextKey: false, nextTarget: false, ...NEUTRAL },
 };
 

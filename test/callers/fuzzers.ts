@@ -101,6 +101,10 @@ export function dialectRequests(random: Random): void {
     checkRefusal(decoded);
     return;
   }
+  const { system, user } = decoded.head();
+  assert.ok(typeof system === 'string' && typeof user === 'string');
+  const owner = decoded.loopOwner();
+  if (owner !== undefined && owner !== 'relayed') assert.match(owner.provider, /^[\w-]{1,64}$/);
   checkTranslated(decoded, random);
   checkRelayed(dialect, decoded, { caller: 'shop', allowsStored: random.below(2) === 0 });
 }

@@ -32,6 +32,7 @@ export const MESSAGES_RELAY: DialectRelay = {
   encode,
   renderReply: (raw, facts) => echoed(parseReplied(raw), facts) ?? raw,
   createFrames: (facts) => new MessageEvents(facts),
+  sealsForAccount: true,
   relaysDeclined: true,
 };
 

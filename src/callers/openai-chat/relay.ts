@@ -31,6 +31,7 @@ export const CHAT_RELAY: DialectRelay = {
   encode,
   renderReply: (raw) => raw,
   createFrames: (facts) => new CompletionChunks(facts),
+  sealsForAccount: false,
   relaysDeclined: false,
 };
 

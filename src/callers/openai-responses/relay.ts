@@ -28,6 +28,7 @@ export const RESPONSES_RELAY: DialectRelay = {
   encode,
   renderReply: (raw) => raw,
   createFrames: (facts) => new ResponseEvents(facts),
+  sealsForAccount: true,
   relaysDeclined: false,
 };
 

@@ -1,0 +1,53 @@
+/** Holds a stream back until its first delta, since another may have its own earlier: then all of it passes, or nothing. */
+
+import type { Delta } from '../core/chat.ts';
+import type { StreamSink } from './pipe-stream.ts';
+
+type Push = (delta: Delta, servedModel: string | undefined) => void;
+
+/** An attempt's part in a race: how it asks for the answer, and gives back the slot that its receiver used. */
+export type Entry = { readonly claim: () => boolean; readonly hold: () => void };
+
+export class GatedSink {
+  readonly #sink: StreamSink;
+  readonly #push: Push;
+  readonly #entry: Entry;
+  readonly #begin: () => void;
+  /** What the provider wrote before its first delta; whoever reads it bounds it. */
+  #held: [event: string, data: string][] = [];
+  #isOpen = false;
+
+  /** `begin` is called when the answer is this one's, before anything of it passes. */
+  constructor(sink: StreamSink, push: Push, entry: Entry, begin: () => void) {
+    this.#sink = sink;
+    this.#push = push;
+    this.#entry = entry;
+    this.#begin = begin;
+  }
+
+  // hot: per token
+  readonly push: Push = (delta, servedModel) => {
+    if (!this.#isOpen && !this.#open()) return;
+    this.#push(delta, servedModel);
+  };
+
+  // hot: per token
+  readonly relay = (event: string, data: string): void => {
+    if (this.#isOpen) this.#sink.relay?.(event, data);
+    else this.#held.push([event, data]);
+  };
+
+  flush(): void | Promise<void> {
+    if (!this.#isOpen) return;
+    return this.#sink.flush()?.finally(this.#entry.hold);
+  }
+
+  #open(): boolean {
+    if (!this.#entry.claim()) return false;
+    this.#isOpen = true;
+    this.#begin();
+    for (const [event, data] of this.#held) this.#sink.relay?.(event, data);
+    this.#held = [];
+    return true;
+  }
+}

@@ -1,0 +1,100 @@
+/** Two streams beside each other, as a caller sees them: one of them, whole. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Delta } from '../../src/core/chat.ts';
+import { Scope } from '../../src/core/scope.ts';
+import type { Candidate } from '../../src/gateway/ask.ts';
+import { createCallRecord } from '../../src/gateway/call-record.ts';
+import { createGateway } from '../../src/gateway/gateway.ts';
+import type { StreamSink } from '../../src/gateway/pipe-stream.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { endedFailure } from '../../src/upstream/transport-failure.ts';
+import type { ChunkReceiver, Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
+import { askRoute, fakeProvider, fakeRoute, fakeTarget } from './virtual.ts';
+
+const PROVIDERS = new Map(['a', 'b'].map((name) => [name, fakeProvider(name)]));
+const ROUTE = fakeRoute([fakeTarget('a/m'), fakeTarget('b/m')], { hedgeAfterMs: 1 });
+const SETTINGS = {
+  connectTimeoutMs: 60_000, attemptTimeoutMs: 60_000, streamIdleTimeoutMs: 60_000,
+  retryPolicy: { retriesMax: 3, baseDelayMs: 1, maxDelayMs: 1, retryAfterCapMs: 60_000 },
+};
+
+const frame = (who: string, delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: who, model: who, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+
+/** A response that begins with what is no event yet, then says the pieces, and with `staysOpen` is silent until its exchange is over. */
+function response(who: string, scope: Scope, pieces: readonly string[], staysOpen: boolean): UpstreamResponse {
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream' },
+    readBody: () => assert.fail('a stream is not read whole'),
+    startIdleLimit: () => undefined,
+    discard: () => undefined,
+    async readChunks(onChunk: ChunkReceiver) {
+      for (const piece of [frame(who, { role: 'assistant', content: '' }), ...pieces]) {
+        await onChunk(Buffer.from(piece));
+        if (scope.ended !== undefined) return endedFailure(scope.ended);
+      }
+      if (staysOpen) await new Promise<void>((resolve) => scope.onEnd(resolve));
+      return scope.ended === undefined ? undefined : endedFailure(scope.ended);
+    },
+  };
+}
+
+/** What a caller's stream is given. */
+function createSink(flush: StreamSink['flush'] = () => undefined) {
+  const seen: string[] = [];
+  const sink: StreamSink = {
+    begin: ({ provider }: Candidate) => void seen.push(`begin ${provider.name}`),
+    push: (delta: Delta) => void seen.push(delta.type === 'text' ? delta.text : delta.type),
+    relay: (_event, data) => void seen.push(data.includes('"role"') ? 'relayed head' : 'relayed'),
+    flush,
+  };
+  return { sink, seen };
+}
+
+function createSubject(send: Transport['send']) {
+  const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
+  metrics.stop();
+  return createGateway(SETTINGS, { send, close: () => undefined }, metrics, () => undefined);
+}
+
+const PIECES = [frame('b', { content: 'one' }), frame('b', { content: ' two' }), frame('b', {}, 'stop'), 'data: [DONE]\n\n'];
+
+function contextOf(scope: Scope) {
+  return { scope, deadline: { atMs: performance.now() + 60_000, setting: 'GATEWAY_STREAM_TIMEOUT' }, record: createCallRecord('') };
+}
+
+test('of two streams beside each other a caller sees the one with the first event, from its beginning, and nothing of the other', async () => {
+  const scopes = new Map<string, Scope>();
+  const gateway = createSubject((provider, _call, scope) => {
+    scopes.set(provider.name, scope);
+    return Promise.resolve(provider.name === 'a' ? response('a', scope, [], true) : response('b', scope, PIECES, false));
+  });
+  const { sink, seen } = createSink();
+  const context = contextOf(new Scope());
+  const { candidate, result } = await gateway.stream(askRoute(ROUTE, PROVIDERS), context, sink);
+  assert.equal(result, undefined);
+  assert.equal(candidate.provider.name, 'b');
+  assert.deepEqual(seen, ['begin b', 'relayed head', 'one', 'relayed', ' two', 'relayed', 'relayed', 'done', 'relayed']);
+  assert.equal(scopes.get('a')?.ended, 'outpaced');
+  assert.deepEqual([context.record.hedged, context.record.servedModel, context.record.attempts], ['won', 'b', 2]);
+});
+
+test('a caller that hangs up ends its stream, though a slow moment of its had taken the slot of its exchange', async () => {
+  const gateway = createSubject((provider, _call, scope) => Promise.resolve(response(provider.name, scope, provider.name === 'a' ? [] : PIECES.slice(0, 1), true)));
+  const exchange = new Scope();
+  const { sink, seen } = createSink(() => new Promise<void>((resolve) => {
+    // As the inbound side waits: in the exchange's slot, which it gives back.
+    exchange.onEnd(resolve);
+    setImmediate(() => {
+      exchange.onEnd(undefined);
+      resolve();
+      setImmediate(() => exchange.end('caller-gone'));
+    });
+  }));
+  const { result } = await gateway.stream(askRoute(ROUTE, PROVIDERS), contextOf(exchange), sink);
+  assert.equal(result?.message, 'the caller hung up');
+  assert.deepEqual(seen, ['begin b', 'relayed head', 'one', 'relayed']);
+});
