@@ -30,7 +30,7 @@ export type EngineTimings = {
 export const ENGINE_TIMINGS: EngineTimings = { answerMs: 50, connectMs: 1000, outMs: 1000, outMsMax: 25_000 };
 
 /** What went wrong: of a closed set, for a metric. */
-export type EngineCause = 'auth' | 'connection' | 'full' | 'loading' | 'moved' | 'out_of_memory' | 'other' | 'protocol' | 'read_only' | 'timeout';
+export type EngineCause = 'auth' | 'connection' | 'database' | 'full' | 'loading' | 'moved' | 'out_of_memory' | 'other' | 'protocol' | 'read_only' | 'timeout';
 
 export type EngineFailure = {
   readonly cause: EngineCause;
@@ -256,7 +256,10 @@ export class EngineConnection {
 
   #greetWith(words: readonly string[]): void {
     const onAnswer = (reply: RespReply | undefined): void => {
-      if (reply instanceof RespError) this.#failBy(reply);
+      if (!(reply instanceof RespError)) return;
+      const { cause, code } = failureFrom(reply);
+      // Engines have no code for a database that they have not.
+      this.#fail(cause === 'other' && words[0] === 'SELECT' ? 'database' : cause, code);
     };
     this.#send(encodeCommand(words), { onAnswer, isAnswer: isGreeted, whole: undefined, isProof: false });
   }

@@ -175,6 +175,13 @@ for (const [what, error, code] of [
   });
 }
 
+test('a database that an engine has not is told by its own name', async (t) => {
+  const engine = await startScriptedEngine(t, ([name]) => (name === 'SELECT' ? '-ERR DB index is out of range\r\n' : ADMITTED), { database: 99 });
+  const { lines } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
+  await lines.until((all) => all.length === 1);
+  assert.deepEqual(lines.all, [`${AWAY}{"engine":"127.0.0.1:${engine.address.port}","cause":"database","error":"ERR"}`]);
+});
+
 test('an engine that is back is asked again after one probe, and each way is one line', async (t) => {
   let isGood = false;
   const engine = await startScriptedEngine(t, (words) => (isGood ? wellAnswered(words, engine.connections.all[0] as never) : '-LOADING\r\n'));
