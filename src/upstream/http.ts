@@ -6,7 +6,7 @@
  */
 
 import http from 'node:http';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { Pacer } from '../base/pacer.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
@@ -23,11 +23,8 @@ import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
 import { SocketRoom } from './socket-room.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
-import { interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
+import { INTERIM_MAX, interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
-
-/** Most interim responses (1xx) to one request. Each costs 40 µs, and nothing else bounds them. */
-const INTERIM_MAX = 1000;
 
 export type HttpTransportSettings = {
   /** The proxy on the way to a provider at this URL; undefined = none. Asked once for each provider. */
@@ -38,6 +35,8 @@ export type HttpTransportSettings = {
   readonly onConnected?: (provider: string, socket: Socket) => void;
   /** Whom host names are asked of; undefined = the platform. */
   readonly nameSource?: NameSource;
+  /** How they are looked up, where somebody else in the process does the same; undefined = by this transport alone. */
+  readonly lookup?: LookupFunction | undefined;
   /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string;
   /** How many sockets there may be before an idle one is closed for each that is opened; undefined = any number. */
@@ -57,7 +56,7 @@ class HttpTransport implements Transport {
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
-    this.#connections = { lookup: new NameLookup(settings.nameSource).lookup, ca: settings.ca };
+    this.#connections = { lookup: settings.lookup ?? new NameLookup(settings.nameSource).lookup, ca: settings.ca };
     this.#room = new SocketRoom(settings.socketsMax);
   }
 
@@ -197,7 +196,7 @@ class Attempt implements TunnelOwner {
 
   #onInterim(): void {
     this.#interimLeft -= 1;
-    if (this.#interimLeft < 0) this.#fail(interimFailure(this.#provider.name, INTERIM_MAX));
+    if (this.#interimLeft < 0) this.#fail(interimFailure(this.#provider.name));
   }
 
   #onResponse(request: http.ClientRequest, response: http.IncomingMessage): void {
