@@ -3,7 +3,8 @@
  *
  * Before a request's body is read nobody is asked: what the store said last, and what was settled since, says whether its
  * caller is over. For a store of this process that is exact. For one that others share it is as old as the caller's last
- * request here, and can be wrong by what others settled since; the store itself decides about every request that gets so far.
+ * request here, and can be wrong by what others settled since: so it is believed for a second. The store itself decides about every
+ * request that gets so far.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -22,11 +23,16 @@ export type Taken = { readonly charge: Charge; readonly decision: Decision };
  */
 const TOKENS_MAX = 100_000_000;
 
+/** What is given back elsewhere nobody tells: a caller in debt would be kept out for hours by one who has long paid it. */
+const BELIEVED_MS = 1000;
+
 export class Limits {
   readonly #store: LimitStore;
   readonly #now: () => number;
   /** By label; as many as configurations name. */
   readonly #known = new Map<string, Account>();
+  /** When a store that others share last said so; undefined where it was one of this process. */
+  readonly #heardAtMs = new Map<string, number>();
   /** Of leases, which are unique among all processes. */
   readonly #process = randomUUID();
   #leases = 0;
@@ -47,7 +53,10 @@ export class Limits {
     const account = this.#known.get(caller);
     if (account === undefined) return undefined;
     const nowMs = this.#now();
-    if (account.refusalOf(limits, 1, nowMs) === undefined) return undefined;
+    const least = account.refusalOf(limits, 1, nowMs);
+    if (least === undefined) return undefined;
+    // How many of its requests are in flight here, nobody knows better.
+    if (least.refusedBy !== 'concurrent' && nowMs - (this.#heardAtMs.get(caller) ?? nowMs) > BELIEVED_MS) return undefined;
     const refusal = account.refusalOf(limits, Math.max(1, tokensMax), nowMs);
     return refusal && { ...refusal, standings: account.standings(limits, nowMs) };
   }
@@ -58,7 +67,12 @@ export class Limits {
     this.#leases += 1;
     const charge: Charge = { caller, limits, tokens, lease: `${this.#process}-${this.#leases}` };
     const decision = this.#store.take(charge);
-    return decision instanceof Promise ? decision.then((decided) => this.#noted(charge, decided)) : this.#noted(charge, decision);
+    return decision instanceof Promise ? decision.then((decided) => this.#heard(charge, decided)) : this.#noted(charge, decision);
+  }
+
+  #heard(charge: Charge, decision: Decision): Taken {
+    this.#heardAtMs.set(charge.caller, this.#now());
+    return this.#noted(charge, decision);
   }
 
   #noted(charge: Charge, decision: Decision): Taken {

@@ -116,6 +116,33 @@ test('a look knows what a store that others share said last', async () => {
   assert.equal(limits.peek('batch', config, 0), undefined);
 });
 
+test('a look believes what a store that others share said for a second, since what they give back nobody tells', async () => {
+  const time = clock();
+  const shared = createMemoryStore(time.now);
+  const store: LimitStore = { ...shared, take: (charge) => Promise.resolve(shared.take(charge)) };
+  const [here, there] = [limitsAt(time, store), limitsAt(time, store)];
+  const config = { ...NONE, tokensPerDay: 1000, concurrent: 1 };
+  const large = await there.take('batch', config, 20_000);
+  assert.equal((await here.take('batch', config, 1)).decision.refusedBy, 'concurrent');
+  there.settle(large.charge, 20_000);
+  assert.equal((await here.take('batch', config, 1)).decision.refusedBy, 'tokens_per_day');
+  time.nowMs += 1000;
+  assert.equal(here.peek('batch', config, 1)?.refusedBy, 'tokens_per_day');
+  time.nowMs += 1;
+  assert.equal(here.peek('batch', config, 1), undefined);
+  assert.equal((await here.take('batch', config, 1)).decision.refusedBy, 'tokens_per_day');
+  assert.equal(here.peek('batch', config, 1)?.refusedBy, 'tokens_per_day');
+});
+
+test('a look knows for as long as it takes how many requests are in flight here, wherever the limits are kept', async () => {
+  const time = clock();
+  const shared = createMemoryStore(time.now);
+  const limits = limitsAt(time, { ...shared, take: (charge) => Promise.resolve(shared.take(charge)) });
+  await limits.take('batch', { ...NONE, concurrent: 1 }, 1);
+  time.nowMs += 60_000;
+  assert.equal(limits.peek('batch', { ...NONE, concurrent: 1 }, 1)?.refusedBy, 'concurrent');
+});
+
 test('a settlement tells the store of the difference, and no provider can report a caller out for years', () => {
   const time = clock();
   const settled: number[] = [];
