@@ -8,7 +8,7 @@ import type { FailureKind } from '../../src/core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import { framesOf, PROVIDER_KEY, routeOf, sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
+import { framesOf, holdReplies, PROVIDER_KEY, routeOf, sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { Message, ReplyBody, RunningGateway } from '../running-gateway.ts';
 
 const TOOLS = [{ name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } }];
@@ -78,6 +78,16 @@ test('a stream that was opened to keep its caller waiting goes on at the next ta
   assert.match(text, /^: keep-alive\n\n/);
   assert.equal(framesOf(text).at(-1)?.provider, 'openai');
   assert.equal(lastLine(gateway)['provider'], 'openai');
+});
+
+test('a stream that is opened to keep its caller waiting says whom it waits for, and in whose place', async (t) => {
+  const full = { provider: 'anthropic', model: 'fake-chat', concurrentMax: 0 };
+  const gateway = await startGateway(t, { GATEWAY_HEARTBEAT_INTERVAL: '20ms' }, { routes: [routeOf('busy', full, 'openai/held')] });
+  const release = holdReplies(gateway.sandbox);
+  const response = await gateway.post('/v1/chat/stream', { model: 'busy', messages: [user('Hello')] });
+  assert.deepEqual([header(response, 'target'), header(response, 'fallback')], ['openai/held', 'anthropic=full']);
+  release();
+  assert.match(await response.text(), /^: keep-alive\n\n/);
 });
 
 test('counts and callers of the same process fall back, too', async (t) => {
