@@ -58,10 +58,15 @@ function relayFor(target: Target, relayed: Target | undefined, dialect: CallerDi
   return isItsAccount || dialect.relay?.sealsForAccount !== true ? dialect.relay : undefined;
 }
 
+/** What would put another model in a target's place, whose failures would be held against the target. */
+const DECIDED_OPTIONS = ['model', 'models'];
+
 /** One patch fits payloads of one kind. */
 function optionsProblem(route: Route, targets: readonly Target[], { providerOptions }: DecodedRequest): Failure | undefined {
   if (providerOptions === undefined) return undefined;
   const patched = targets.filter(({ target }) => target?.omit.includes('provider_options') !== true);
+  const decided = patched.length === 0 ? undefined : DECIDED_OPTIONS.find((name) => providerOptions.entries.has(name));
+  if (decided !== undefined) return new Failure('bad_request', `provider_options.${decided}: not allowed, route ${route.name} decides it`);
   if (new Set(patched.map(({ provider }) => provider.adapter.dialect)).size <= 1) return undefined;
   return new Failure('bad_request', `provider_options: the targets of route ${route.name} are of several kinds; put them in a target's defaults`);
 }
