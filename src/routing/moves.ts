@@ -14,7 +14,7 @@ export type Move = {
 };
 
 /** The outcomes that differ in what follows. */
-export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'not_found' | 'too_long' | 'unsupported' | 'final' | 'overtaken' | 'ended';
+export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'not_found' | 'reference' | 'too_long' | 'unsupported' | 'final' | 'overtaken' | 'ended';
 
 const NEUTRAL = { health: 'neutral', key: undefined } as const;
 
@@ -28,6 +28,8 @@ export const MOVES: Readonly<Record<OutcomeName, Move>> = {
   quota: { nextKey: true, nextTarget: true, health: 'neutral', key: 'quota' },
   auth: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rejected' },
   not_found: { nextKey: false, nextTarget: true, health: 'gone', key: undefined },
+  /** A stored item, file or prompt that the request names: its caller's doing, and another may do without. */
+  reference: { nextKey: false, nextTarget: true, ...NEUTRAL },
   /** The request is more than this model takes, or than the account's whole rate. */
   too_long: { nextKey: false, nextTarget: true, ...NEUTRAL },
   unsupported: { nextKey: false, nextTarget: true, ...NEUTRAL },
@@ -54,6 +56,7 @@ const NAME_BY_KIND: Readonly<Record<FailureKind, OutcomeName>> = {
 export function outcomeOf(failure: Failure): OutcomeName {
   if (failure.isTooLong) return 'too_long';
   if (failure.isQuota) return 'quota';
+  if (failure.isReference) return 'reference';
   if (failure.isOwn) return 'final';
   // The way to the provider failed, which no key of the provider's mends.
   if (failure.isAtProxy) return 'unknown';
