@@ -473,6 +473,7 @@ class Asking<C extends Candidate, T> {
     if (is === 'good') keys.succeeded(provider.name, key, model);
     else if (is === 'rate_limit') keys.cool(provider.name, key, model, retryAfterMs);
     else if (is === 'quota') keys.exhausted(provider.name, key, model);
+    else if (is === 'forbidden') keys.forbidden(provider.name, key, model);
     else if (is === 'rejected') keys.rejected(provider.name, key);
   }
 

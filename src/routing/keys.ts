@@ -120,6 +120,11 @@ export class Keys {
     this.#giveUp(this.#restOf(provider, key, model), provider, key, model, 'quota');
   }
 
+  /** This key may not be used for this model. */
+  forbidden(provider: string, key: KeyName, model: string): void {
+    this.#giveUp(this.#restOf(provider, key, model), provider, key, model, 'rejected');
+  }
+
   /** The provider rejected this key. */
   rejected(provider: string, key: KeyName): void {
     this.#giveUp(this.#stateOf(provider, key).rejected, provider, key, undefined, 'rejected');

@@ -139,6 +139,6 @@ test('what a provider does not have is the model, unless it speaks of something 
   for (const detail of [
     'The model `gpt-9` does not exist or you do not have access to it.', 'model: claude-9', 'models/gemini-9 is not found for API version v1beta', '404 page not found', undefined,
     'The API deployment for this resource does not exist.',
-  ]) assert.equal(isReference(detail), false, detail);
+  ]) assert.equal(isReference(detail), false, String(detail));
   assert.equal(upstreamFailure({ provider: 'openai', status: 400, kind: 'bad_request', detail: 'no such file' }).isReference, false);
 });
