@@ -283,7 +283,7 @@ class Asking<C extends Candidate, T> {
     const { paidFor } = course;
     course.paidFor = undefined;
     const askedAs = candidate.target !== undefined && health !== undefined ? health.ask() : health?.isOut === true ? 'anyway' : 'in';
-    return { course, call, key, askedAs, paidFor, places: this.#takePlaces(candidate) };
+    return { course, call, key, askedAs, isProbing: askedAs === 'probe', paidFor, places: this.#takePlaces(candidate) };
   }
 
   /** A request's first call at a provider is free; each further one is paid from the provider's budget. */
@@ -307,9 +307,16 @@ class Asking<C extends Candidate, T> {
     return names.length === 0 ? NO_PLACES : names;
   }
 
-  #giveBack({ course, askedAs, places }: Choice<C>): void {
-    course.health?.done(askedAs);
-    for (const name of places) this.#parts.routing.places.give(name);
+  #giveBack(choice: Choice<C>): void {
+    this.#endProbing(choice);
+    for (const name of choice.places) this.#parts.routing.places.give(name);
+  }
+
+  /** Lets another probe the target: a probe that answers may go on for as long as its caller takes to read. */
+  #endProbing(choice: Choice<C>): void {
+    if (!choice.isProbing) return;
+    choice.isProbing = false;
+    choice.course.health?.done(choice.askedAs);
   }
 
   /** How long a first event is waited for before somebody else is asked beside; undefined where nobody is. */
@@ -370,6 +377,7 @@ class Asking<C extends Candidate, T> {
     const { record } = this.#context;
     const limit = this.#limitOf(course);
     const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold };
+    const onFirstEvent = choice.isProbing ? () => this.#endProbing(choice) : undefined;
     this.#remember(course);
     this.#note(choice);
     this.#calls += 1;
@@ -378,7 +386,7 @@ class Asking<C extends Candidate, T> {
     course.calls += 1;
     const startedAtMs = clock.now();
     try {
-      const result = limitPassed(await this.#manner.tryOnce({ candidate, call, key, scope, attemptMs: limit.ms, entry }), candidate.provider.name, limit);
+      const result = limitPassed(await this.#manner.tryOnce({ candidate, call, key, scope, attemptMs: limit.ms, entry, onFirstEvent }), candidate.provider.name, limit);
       const attemptMs = clock.now() - startedAtMs;
       record.upstreamMs += attemptMs;
       const failure = result instanceof Failure ? result : undefined;

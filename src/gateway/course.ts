@@ -47,6 +47,8 @@ export type Choice<C extends Candidate> = {
   readonly call: UpstreamCall;
   readonly key: ProviderKey | undefined;
   readonly askedAs: AskedAs;
+  /** Whether it keeps others from probing its target. */
+  isProbing: boolean;
   /** The places it holds, by name. */
   readonly places: readonly string[];
   /** The failure that it was paid for after; undefined where it was free. */

@@ -138,14 +138,20 @@ export function createGateway(
       });
     },
 
-    async stream(ask, context, sink) {
+    async stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink<C>) {
       const startedAtMs = performance.now();
       let firstAtMs: number | undefined;
+      let onFirstEvent: Attempt<Candidate>['onFirstEvent'];
+      const begin = ({ candidate, onFirstEvent: told }: Attempt<C>): void => {
+        onFirstEvent = told;
+        sink.begin?.(candidate);
+      };
       const pushDelta = (delta: Delta, servedModel: string | undefined): void => {
         if (firstAtMs === undefined) {
           firstAtMs = performance.now();
           context.record.servedModel = servedModel;
           context.record.firstDeltaMs = firstAtMs - startedAtMs;
+          onFirstEvent?.();
         }
         if (delta.type === 'done') {
           context.record.restMs = performance.now() - firstAtMs;
@@ -162,10 +168,10 @@ export function createGateway(
           if (response instanceof Failure) return response;
           if (isJson(response)) return readErrorInsteadOfStream(candidate.provider, response);
           if (attempt.entry !== undefined) {
-            const gated = new GatedSink(sink, pushDelta, attempt.entry, () => sink.begin?.(candidate));
+            const gated = new GatedSink(sink, pushDelta, attempt.entry, () => begin(attempt));
             return pipeStream(candidate.provider, response, gated.push, gated);
           }
-          sink.begin?.(candidate);
+          begin(attempt);
           return pipeStream(candidate.provider, response, pushDelta, sink);
         },
       });

@@ -9,6 +9,7 @@ import { createCallRecord } from '../../src/gateway/call-record.ts';
 import { createGateway } from '../../src/gateway/gateway.ts';
 import type { StreamSink } from '../../src/gateway/pipe-stream.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { RoutingState } from '../../src/routing/state.ts';
 import { endedFailure } from '../../src/upstream/transport-failure.ts';
 import type { ChunkReceiver, Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
 import { askRoute, fakeProvider, fakeRoute, fakeTarget } from './virtual.ts';
@@ -54,10 +55,10 @@ function createSink(flush: StreamSink['flush'] = () => undefined) {
   return { sink, seen };
 }
 
-function createSubject(send: Transport['send']) {
+function createSubject(send: Transport['send'], routing?: RoutingState) {
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   metrics.stop();
-  return createGateway(SETTINGS, { send, close: () => undefined }, metrics, () => undefined);
+  return createGateway(SETTINGS, { send, close: () => undefined }, metrics, () => undefined, routing && { routing });
 }
 
 const PIECES = [frame('b', { content: 'one' }), frame('b', { content: ' two' }), frame('b', {}, 'stop'), 'data: [DONE]\n\n'];
@@ -97,4 +98,28 @@ test('a caller that hangs up ends its stream, though a slow moment of its had ta
   const { result } = await gateway.stream(askRoute(ROUTE, PROVIDERS), contextOf(exchange), sink);
   assert.equal(result?.message, 'the caller hung up');
   assert.deepEqual(seen, ['begin b', 'relayed head', 'one', 'relayed']);
+});
+
+test('a probe whose answer has begun keeps nobody else from probing, however long its caller takes to read it', async () => {
+  let nowMs = 0;
+  const routing = new RoutingState({ now: () => nowMs, random: () => 0.5 }, 60_000);
+  const target = routing.targets.of(fakeTarget('a/m'));
+  target.gone();
+  nowMs = 60_000;
+  const states: string[] = [];
+  for (const route of [ROUTE, fakeRoute(ROUTE.targets)]) {
+    const gateway = createSubject((provider, _call, scope) => {
+      states.push(target.state);
+      return Promise.resolve(response(provider.name, scope, PIECES.slice(0, 1), true));
+    }, routing);
+    const exchange = new Scope();
+    const push = (): void => {
+      states.push(target.state);
+      exchange.end('caller-gone');
+    };
+    const { candidate } = await gateway.stream(askRoute(route, PROVIDERS), contextOf(exchange), { push, flush: () => undefined });
+    assert.equal(candidate.provider.name, 'a');
+    assert.equal(target.state, 'due');
+  }
+  assert.deepEqual(states, ['probed', 'due', 'probed', 'due']);
 });
