@@ -331,6 +331,8 @@ class Asking<C extends Candidate, T> {
     const { clock } = this.#parts;
     const { record, scope } = this.#context;
     const race = new Race(scope);
+    const { upstreamMs } = record;
+    const startedAtMs = clock.now();
     try {
       const one = this.#attempt(first, race.enter(), race);
       one.then(() => race.patience.end('outpaced'), () => race.patience.end('outpaced'));
@@ -347,6 +349,8 @@ class Asking<C extends Candidate, T> {
       this.#hedged(record.hedged);
       return winner;
     } finally {
+      // Of two beside each other.
+      record.upstreamMs = upstreamMs + clock.now() - startedAtMs;
       race.close();
     }
   }
@@ -392,8 +396,8 @@ class Asking<C extends Candidate, T> {
       const failure = result instanceof Failure ? result : undefined;
       logAttempt(record, attempt, attemptMs, failure);
       this.#report(choice, failure, scope);
-      // What ends the request ends it for both.
-      if (failure !== undefined && scope.ended === undefined && !this.#mayMove(failure)) race?.claim(scope);
+      // What ends the request ends it for both; but what the second cannot do the first may still.
+      if (failure !== undefined && choice.paidFor !== HEDGED && scope.ended === undefined && !this.#mayMove(failure)) race?.claim(scope);
       return { choice, course, result, isWinner: race?.winner === scope };
     } finally {
       this.#giveBack(choice);
