@@ -17,7 +17,7 @@ RUN_TESTS = node --import tsx --test --test-concurrency=5 --test-timeout=900000 
 GROUPS = codecs doors faults programs wires
 TOGETHER_codecs = $(call rooms,base callers config core loops providers)
 TOGETHER_faults = $(filter-out $(CLOCKS),$(call rooms,faults))
-TOGETHER_programs = $(call rooms,clients e2e embedded operate)
+TOGETHER_programs = $(call rooms,clients e2e embedded operate workers)
 TOGETHER_doors = $(filter-out $(CLOCKS),$(call rooms,dialects http))
 TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,limits sandbox streams upstream))
 CLOCKS = $(shell grep -l 'mock\.timers' $(TESTS))

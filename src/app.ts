@@ -4,8 +4,10 @@
  * `createApp` reads no environment, installs no signal handler and never exits the process.
  */
 
+import type { Socket } from 'node:net';
 import { engineName } from './base/engine-address.ts';
 import type { Log } from './base/log.ts';
+import type { Snapshot } from './base/prometheus.ts';
 import { DIALECTS } from './callers/index.ts';
 import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
 import { secretsOf } from './config/secrets.ts';
@@ -34,10 +36,15 @@ import type { LimitStore } from './limits/store.ts';
 import { createMetrics } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { RoutingState } from './routing/state.ts';
+import type { Transition } from './routing/transition.ts';
+import { createAuthorizedTransport } from './upstream/authorized.ts';
+import type { Clock } from './upstream/credentials/authorization.ts';
+import { createAuthorizations } from './upstream/credentials/index.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
 import { proxyFor } from './upstream/proxy.ts';
 import type { Transport } from './upstream/transport.ts';
+import { createWireTransport } from './upstream/wire.ts';
 
 /** After the grace: time for the last error frames to leave. */
 const LAST_WORDS_MS = 500;
@@ -54,10 +61,20 @@ export type AppSurroundings = {
   readonly logLinesDropped: () => number;
   /** Instead of the transport that the configuration names: an own `fetch`, or a mock. */
   readonly fetch: typeof fetch | undefined;
+  /** A file's text, now; throws an error with a `code`. For what configuration names and others renew: tokens. */
+  readonly readFile: (path: string) => string;
+  /** By which credentials expire and signatures are dated; this machine's where absent. */
+  readonly clock?: Clock;
   /** How long a page of metrics is used again; a second where absent. */
   readonly metricsPageMs?: number;
   /** Whether chats are refused while the event loop or memory of this process cannot keep up: true where absent. */
   readonly watchesLoad?: boolean;
+  /** The metrics of all processes that share the address, where there are several; undefined = they cannot be had. */
+  readonly metricsPage?: () => Promise<string | undefined>;
+  /** Where these processes tell each other how targets and keys stand. */
+  readonly transitions?: { publish(transition: Transition): void; subscribe(receive: (transition: Transition) => void): void };
+  /** What these processes have in common to resume TLS sessions by. */
+  readonly ticketKeys?: Buffer;
   /** The label of the caller that a request comes from, where no token says it; absent = tokens alone decide. */
   readonly authenticate?: ServerParts['authenticate'];
   /** Keeps callers' limits, instead of this process: several share it. Closed with the app. */
@@ -69,11 +86,16 @@ export type AppSurroundings = {
 export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
   /** Starts serving, where the configuration says if nowhere else; resolves with where, e.g. `http://127.0.0.1:8080`. Rejects when the address cannot be had. */
   listen(address?: Config['listen']): Promise<string>;
+  /** Serves a connection that another process accepted. */
+  take(socket: Socket): void;
   /**
-   * Stops serving: unready at once, the listener closed after the drain delay, then waits for what is in flight. Resolves
-   * true when everything finished by itself, false when the grace ended first. A second call waits for the first.
+   * Stops serving: unready at once, the listener closed after the drain delay, then waits for what is in flight. Where another
+   * process listens, `listenerClosed` says when it does no more. Resolves true when everything finished by itself, false when
+   * the grace ended first. A second call waits for the first.
    */
-  drain(): Promise<boolean>;
+  drain(listenerClosed?: Promise<void>): Promise<boolean>;
+  /** The metrics of this process, for those of several to be added up. */
+  snapshot(): Snapshot;
   /** Ends everything, also a drain, within 200 ms: open streams get their `error` event, every exchange its log line. */
   stop(): Promise<void>;
   /**
@@ -87,15 +109,24 @@ export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
 
 export function createApp(config: Config, surroundings: AppSurroundings): App {
   const { log } = surroundings;
-  const transport: Transport =
+  const createTransport = config.transport === 'wire' ? createWireTransport : createHttpTransport;
+  const plainTransport: Transport =
     surroundings.fetch !== undefined || config.transport === 'fetch'
       ? createFetchTransport(surroundings.fetch)
-      : createHttpTransport({
+      : createTransport({
           onStaleRetry: (provider) => metrics.staleSocket(provider),
           proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
           // Each caller's connection has one exchange, and that one socket at a time.
           socketsMax: config.connectionsMax,
         });
+  const authorizations = createAuthorizations({
+    internet: plainTransport,
+    readFile: surroundings.readFile,
+    clock: surroundings.clock ?? { now: () => performance.now(), wall: Date.now },
+    onFailure: (provider, failure) => log.warn('the credentials of a provider cannot be had', { provider, kind: failure.kind, error: parts.sentence(failure) }),
+  });
+  authorizations.replace(config.providers);
+  const transport = createAuthorizedTransport(plainTransport, authorizations.of);
   const metrics = createMetrics({
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
@@ -103,7 +134,12 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     limitsUsed: () => limits.used((caller) => rulesOf(parts.config.routing, caller)?.limits),
     pageMs: surroundings.metricsPageMs,
   });
-  const routing = new RoutingState({ now: () => performance.now(), random: Math.random }, config.retryAfterCapMs, reportTransitions(metrics, log));
+  const reportTransition = reportTransitions(metrics, log);
+  const routing = new RoutingState({ now: () => performance.now(), random: Math.random }, config.retryAfterCapMs, (transition) => {
+    reportTransition(transition);
+    surroundings.transitions?.publish(transition);
+  });
+  surroundings.transitions?.subscribe((transition) => routing.apply(transition));
   watchStanding(metrics, routing);
   const limits = limitsFrom(config, surroundings, metrics);
   const gateway = createGateway(
@@ -120,11 +156,11 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     },
     transport,
     metrics,
-    (record, attempt, attemptMs, failure) => {
+    (record, attempt, attemptMs, failure, provider) => {
       if (!log.isEnabled('debug')) return;
       const outcome = failure?.kind ?? 'success';
       const error = failure === undefined ? undefined : parts.sentence(failure);
-      log.debug('attempt', { request_id: record.requestId, provider: record.provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
+      log.debug('attempt', { request_id: record.requestId, provider, attempt, outcome, error, upstream_ms: Math.round(attemptMs) });
     },
     { routing, concurrentMax: (provider) => parts.config.routing.concurrentMax.get(provider), isDraining: () => isDraining },
   );
@@ -139,7 +175,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const handler = createHandler(() => parts, exchanges);
   // With connections of its own: those of a host's server are not the gateway's to close.
   const handleMounted = createMountedHandler(() => parts, createHandler(() => parts, exchanges));
-  const server = createServer(() => parts, handler);
+  const server = createServer(() => parts, handler, undefined, surroundings.ticketKeys);
   /** Whether somebody outside may have to notice that it is unready. */
   let isReachable = false;
   let drained: Promise<boolean> | undefined;
@@ -162,6 +198,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
         now: () => performance.now(),
       }),
       metrics,
+      metricsPage: surroundings.metricsPage ?? (() => metrics.renderPage()),
       admission,
       limits,
       log,
@@ -175,14 +212,16 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   function reload(next: Config): Reloaded {
     const before = parts.config;
     parts = partsFrom(withReloaded(before, next));
+    authorizations.replace(parts.config.providers);
     if (next.tls !== undefined) server.swapCertificate(next.tls);
     return { swapped: changesBetween(before, parts.config), needsRestart: changesLeft(before, next) };
   }
 
-  async function drainOnce(): Promise<boolean> {
+  async function drainOnce(listenerClosed: Promise<void> | undefined): Promise<boolean> {
     isDraining = true;
     exchanges.endKeepAlive();
-    if (isReachable) await delay(config.drainDelayMs);
+    if (listenerClosed !== undefined) await listenerClosed;
+    else if (isReachable) await delay(config.drainDelayMs);
     // Right after the event loop has taken what was waiting to be accepted: the kernel resets the rest.
     await new Promise((resolve) => setImmediate(resolve));
     server.stopListening();
@@ -206,6 +245,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     server.server.close();
     server.server.closeAllConnections();
     transport.close();
+    authorizations.close();
     limits.close();
   }
 
@@ -224,7 +264,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       server.server.close();
       throw new Error('the gateway is closed');
     },
-    drain: () => (drained ??= drainOnce()),
+    take: (socket) => server.take(socket),
+    drain: (listenerClosed) => (drained ??= drainOnce(listenerClosed)),
+    snapshot: () => metrics.snapshot(),
     stop: () => endAll(SHORT_LAST_WORDS_MS),
     reload,
     close,

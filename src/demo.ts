@@ -104,7 +104,7 @@ async function show(): Promise<void> {
     isColoured: process.stderr.isTTY === true,
     write: (line) => writer.write(line),
   });
-  const surroundings = { log, version: VERSION, fetch: undefined, logLinesDropped: () => writer.dropped };
+  const surroundings = { log, version: VERSION, fetch: undefined, readFile: () => '', logLinesDropped: () => writer.dropped };
   let app = createApp(config, surroundings);
   const address = await app.listen().catch((error: unknown) => {
     if (GATEWAY_ADDR !== undefined || PORT !== undefined) throw error;

@@ -35,6 +35,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     logLinesDropped: linesLost,
     // Asked for by the type of the built-in one; what comes back is read as a Response.
     fetch: options.fetch as typeof fetch | undefined,
+    readFile: readText,
     authenticate: authenticate && ((request: IncomingMessage) => authenticate.call(options, request)),
   });
   const close = (): Promise<void> => app.stop();
@@ -54,7 +55,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       providers = [...new Set([...providers, ...nextConfig.providers.map(({ name }) => name)])].sort();
       return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next)) };
     },
-    drain: app.drain,
+    // Not the function itself: whoever has it as a listener would hand it what happened.
+    drain: () => app.drain(),
     close,
     [Symbol.asyncDispose]: close,
   };

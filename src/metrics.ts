@@ -7,8 +7,9 @@
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { GaugeMerge, GaugeSeries } from './base/metric-series.ts';
 import { Registry } from './base/prometheus.ts';
-import type { GaugeSeries } from './base/prometheus.ts';
+import type { Snapshot } from './base/prometheus.ts';
 import type { Usage } from './core/chat.ts';
 import type { Failure, FailureKind } from './core/failure.ts';
 import { isLimitName } from './core/route.ts';
@@ -120,8 +121,8 @@ export function createMetrics(sources: MetricsSources) {
   const registry = new Registry();
   const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status']);
   const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once: beyond `GATEWAY_MAX_CONNECTIONS`.', []).labels();
-  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats, counts of tokens and model lists being served, until their answer was taken.', []).labels();
-  const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', []).labels();
+  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats, counts of tokens and model lists being served, until their answer was taken.', [], 'sum').labels();
+  const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', [], 'sum').labels();
   const refused = registry.counter('gateway_requests_refused_total', 'Chats, counts of tokens and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up), `target_concurrency` (all who could serve are at their `concurrent`).', ['reason']);
   const ignoredFields = registry.counter('gateway_request_fields_ignored_total', 'Fields of requests in formats of other makers that were left out; `field` is one of its table, or `other`.', ['dialect', 'field']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
@@ -160,7 +161,7 @@ export function createMetrics(sources: MetricsSources) {
   );
   const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
   const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; a route has `first_event_timeout`, `attempt_timeout` and `half of the time left`, and `a list of models` has one of its own.', ['limit']);
-  const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone.", ['engine']);
+  const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone.", ['engine'], 'max');
   const engineFailures = registry.counter(
     'gateway_limit_store_errors_total',
     'What went wrong with that engine: `auth`, `connection`, `full` (too many questions at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',
@@ -185,7 +186,7 @@ export function createMetrics(sources: MetricsSources) {
     'Requests sent again because the provider had closed the idle connection.',
     ['provider'],
   );
-  const targetOut = registry.gauge('gateway_target_out', 'Whether a target of a route is out: asked only where nobody else is left, or as a probe.', ['provider', 'model']);
+  const targetOut = registry.gauge('gateway_target_out', 'Whether a target of a route is out: asked only where nobody else is left, or as a probe.', ['provider', 'model'], 'max');
   const ejections = registry.counter('gateway_target_ejections_total', 'Times a target went out: `failures` (too many), `probe` (it failed), `not_found` (no such model).', ['provider', 'model', 'cause']);
   const probes = registry.counter('gateway_probes_total', 'Requests let through to a target that was out: `success`, `failure`, `neutral` (it says nothing).', ['provider', 'model', 'outcome']);
   const fallbacks = registry.counter(
@@ -194,7 +195,7 @@ export function createMetrics(sources: MetricsSources) {
     ['route', 'from', 'to', 'kind'],
     { bytesMax: FALLBACKS_BYTES },
   );
-  const keysCooling = registry.gauge('gateway_keys_cooling', 'Whether a key, by its number, is not used for a while, for one model or all.', ['provider', 'key']);
+  const keysCooling = registry.gauge('gateway_keys_cooling', 'Whether a key, by its number, is not used for a while, for one model or all.', ['provider', 'key'], 'max');
   const keyCooldowns = registry.counter('gateway_key_cooldowns_total', 'Times a key began to rest: `rate_limit`, `quota` (used up), `rejected`.', ['provider', 'key', 'cause']);
   const hedges = registry.counter('gateway_hedges_total', 'Second targets asked beside a slow first: `won`, `lost`, `refused` (no budget, or nobody to ask).', ['route', 'outcome']);
   const duration = registry.histogram(
@@ -225,6 +226,10 @@ export function createMetrics(sources: MetricsSources) {
     PER_TOKEN_BOUNDS_S,
     { bytesMax: PER_TOKEN_BYTES, open: [RESPONSE_MODEL] },
   );
+  const workers = registry.gauge('gateway_workers', 'Processes that serve (`GATEWAY_WORKERS`).', [], 'first').labels();
+  workers.set(1);
+  const workersSilent = registry.gauge('gateway_workers_silent', 'Workers that had no answer for the last scrape within a second; they count as they last did.', [], 'first').labels();
+  const workerRestarts = registry.counter('gateway_worker_restarts_total', 'Workers started in place of one that ended.', []).labels();
   const stop = declareProcessMetrics(registry, sources);
   const models = createModelLabels();
   const { pageMs = PAGE_MS } = sources;
@@ -241,6 +246,10 @@ export function createMetrics(sources: MetricsSources) {
       }
       return page;
     },
+    /** The same as data, for the page of several processes. */
+    snapshot: (): Snapshot => registry.snapshot(),
+    /** A page of the same metrics, for the snapshots of several processes. */
+    createPage: (): Registry => registry.createPage(),
     /** Measures no more; what was measured stays. */
     stop,
     /** What there is, for the documentation. */
@@ -252,6 +261,9 @@ export function createMetrics(sources: MetricsSources) {
     droppedConnections,
     inFlight,
     openStreams,
+    workers,
+    workersSilent,
+    workerRestarts,
     receivedBytes,
     sentBytes,
     /** Counts one attempt; the scope's end counts only if the attempt failed. */
@@ -354,6 +366,7 @@ function declareLimitsUsed(registry: Registry, { limitsUsed }: MetricsSources): 
     'gateway_limit_used_ratio',
     'How much of a limit is used: 1 = all of it, more = a debt, to be paid before the next request. Callers beyond some forty are one, `other`.',
     ['caller', 'limit'],
+    'max',
     undefined,
     { bytesMax: LIMITS_BYTES },
   );
@@ -375,8 +388,8 @@ function declareLimitsUsed(registry: Registry, { limitsUsed }: MetricsSources): 
 /** Returns how to stop what measures without being asked. */
 function declareProcessMetrics(registry: Registry, sources: MetricsSources): () => void {
   const { lateness, stop } = createLoopLateness();
-  const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, percentiles of the last one to two minutes.', ['percentile']);
-  const gauge = (name: string, help: string, read: () => number): void => void registry.gauge(name, help, [], read);
+  const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, percentiles of the last one to two minutes.', ['percentile'], 'max');
+  const gauge = (name: string, help: string, merge: GaugeMerge, read: () => number): void => void registry.gauge(name, help, [], merge, read);
   registry.onScrape(() => {
     for (const [percentile, seconds] of lateness()) delays.labels(String(percentile)).set(seconds);
   });
@@ -388,18 +401,18 @@ function declareProcessMetrics(registry: Registry, sources: MetricsSources): () 
     cpuSeconds.add(Math.max(0, seconds - cpuSeen));
     cpuSeen = seconds;
   });
-  gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
-  gauge('nodejs_heap_used_bytes', 'Used heap.', () => process.memoryUsage().heapUsed);
+  gauge('process_resident_memory_bytes', 'Resident memory.', 'sum', () => process.memoryUsage.rss());
+  gauge('nodejs_heap_used_bytes', 'Used heap.', 'sum', () => process.memoryUsage().heapUsed);
   const startedAtSeconds = Math.round(Date.now() / 1000 - process.uptime());
-  gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', () => startedAtSeconds);
-  gauge('gateway_upstream_sockets', 'Open connections to providers.', sources.upstreamSockets);
+  gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', 'first', () => startedAtSeconds);
+  gauge('gateway_upstream_sockets', 'Open connections to providers.', 'sum', sources.upstreamSockets);
   const dropped = registry.counter('gateway_log_lines_dropped_total', 'Log lines dropped because nobody read them.', []).labels();
   let droppedSeen = 0;
   registry.onScrape(() => {
     dropped.add(sources.logLinesDropped() - droppedSeen);
     droppedSeen = sources.logLinesDropped();
   });
-  registry.gauge('gateway_build_info', 'Version of the gateway and of Node.', ['version', 'node']).labels(sources.version, process.version).set(1);
+  registry.gauge('gateway_build_info', 'Version of the gateway and of Node.', ['version', 'node'], 'first').labels(sources.version, process.version).set(1);
   return stop;
 }
 

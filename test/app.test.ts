@@ -82,7 +82,7 @@ test('the credentials of a proxy are masked in whatever a provider says', async 
   if (config === undefined) throw new Error('no configuration');
   let lines = '';
   const log = createLog({ level: 'debug', format: 'json', write: (line) => void (lines += line) });
-  const app = createApp(config, { log, version: 'test', logLinesDropped: () => 0, fetch: async () => new Response(words, { status: 400 }) });
+  const app = createApp(config, { log, version: 'test', readFile: () => '', logLinesDropped: () => 0, fetch: async () => new Response(words, { status: 400 }) });
   t.after(() => app.close());
   const response = await fetch(`${await app.listen()}/v1/chat`, {
     method: 'POST',
@@ -110,7 +110,7 @@ test("a shortage of descriptors is the gateway's own limit: asked once, 429 with
     return Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error('x'), { code: 'EMFILE' }) }));
   };
   const log = createLog({ level: 'error', format: 'json', write: () => undefined });
-  const app = createApp(config, { log, version: 'test', logLinesDropped: () => 0, fetch: shortOfDescriptors });
+  const app = createApp(config, { log, version: 'test', readFile: () => '', logLinesDropped: () => 0, fetch: shortOfDescriptors });
   const url = await app.listen();
   t.after(() => app.close());
   for (const path of ['/v1/chat', '/v1/chat/stream']) {

@@ -5,6 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Sandbox } from '../src/sandbox/index.ts';
 import { startGateway, user } from './running-gateway.ts';
 import type { Frame, Message, Part, ReplyBody, RunningGateway } from './running-gateway.ts';
 
@@ -16,15 +17,32 @@ const WEATHER = {
 const CLOTHES = { name: 'clothes', parameters: { type: 'object', properties: { weather: { type: 'string' } } } };
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
-/** `openAiApi` names the API of OpenAI, which has two. */
-export function providerContract(provider: string, transport: 'http' | 'fetch', openAiApi: 'chat' | 'responses' = 'chat'): void {
-  const environment = { GATEWAY_TRANSPORT: transport, OPENAI_API: openAiApi };
-  const name = provider === 'openai' ? `openai by ${openAiApi}` : provider;
+/** What differs between those who are held to it. */
+export type Held = {
+  /** For people. */
+  readonly name: string;
+  readonly provider: string;
+  readonly transport: 'http' | 'wire' | 'fetch';
+  /** What configures it, where the sandbox's own providers do not. */
+  readonly environment?: (sandbox: Sandbox) => Record<string, string>;
+  /** What the provider calls a model of the sandbox; the same where absent. */
+  readonly modelOf?: (name: string) => string;
+  /** What a request looks like there. */
+  readonly form: 'plain' | 'gemini' | 'responses';
+};
+
+export function providerContract({ name, provider, transport, environment: environmentOf = () => ({}), modelOf = (model) => model, form }: Held): void {
+  const environment = (sandbox: Sandbox): Record<string, string> => ({
+    GATEWAY_TRANSPORT: transport,
+    OPENAI_API: form === 'responses' ? 'responses' : 'chat',
+    ...environmentOf(sandbox),
+  });
+  const impatient = (retries: string) => (sandbox: Sandbox): Record<string, string> => ({ ...environment(sandbox), GATEWAY_MAX_RETRIES: retries });
 
   describe(`${name} over ${transport}`, () => {
     test('a chat answers with every field of the contract', async (t) => {
       const gateway = await startGateway(t, environment);
-      const { status, body } = await gateway.chat({ provider, model: 'fake-chat', messages: [user('Hello there')] });
+      const { status, body } = await gateway.chat({ provider, model: modelOf('fake-chat'), messages: [user('Hello there')] });
       assert.equal(status, 200);
       assert.equal(body.provider, provider);
       assert.equal(body.model, 'fake-chat');
@@ -41,7 +59,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
 
     test('a stream carries the same turn as the whole reply, and ends with done', async (t) => {
       const gateway = await startGateway(t, environment);
-      const request = { provider, model: 'fake-chat', messages: [user('Same either way')] };
+      const request = { provider, model: modelOf('fake-chat'), messages: [user('Same either way')] };
       const whole = (await gateway.chat(request)).body;
       const frames = await gateway.stream(request);
       const done = frames.at(-1);
@@ -61,7 +79,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
         const rounds: string[][] = [];
         let text: string | undefined;
         for (let round = 0; round < 5 && text === undefined; round += 1) {
-          const reply = await ask(gateway, way, { provider, model: 'fake-tool-loop', messages, tools: [WEATHER, CLOTHES] });
+          const reply = await ask(gateway, way, { provider, model: modelOf('fake-tool-loop'), messages, tools: [WEATHER, CLOTHES] });
           messages.push(reply.message);
           if (reply.stop_reason === 'tool_use') {
             const calls = reply.message.content.filter((part) => part.type === 'tool_call');
@@ -81,7 +99,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
       const first = await startGateway(t, environment);
       const second = await startGateway(t, environment);
       const messages: Message[] = [user('Go')];
-      const request = { provider, model: 'fake-tool-loop', tools: [WEATHER, CLOTHES] };
+      const request = { provider, model: modelOf('fake-tool-loop'), tools: [WEATHER, CLOTHES] };
       const begun = (await first.chat({ ...request, messages })).body;
       messages.push(begun.message, { role: 'tool', content: (begun.tool_calls ?? []).map((call) => resultFor(call, 'sun')) });
       assert.equal((await second.chat({ ...request, messages })).status, 200);
@@ -90,7 +108,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
     test('results of parallel calls may come in any order', async (t) => {
       const gateway = await startGateway(t, environment);
       const messages: Message[] = [user('Go')];
-      const request = { provider, model: 'fake-tool-loop', tools: [WEATHER, CLOTHES] };
+      const request = { provider, model: modelOf('fake-tool-loop'), tools: [WEATHER, CLOTHES] };
       const begun = (await gateway.chat({ ...request, messages })).body;
       const results = (begun.tool_calls ?? []).map((call) => resultFor(call, 'fog')).reverse();
       messages.push(begun.message, { role: 'tool', content: results });
@@ -101,7 +119,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
     for (const way of ['whole', 'streamed'] as const) {
       test(`reasoning between the calls of a turn, and at its end, comes back in its place, ${way}`, async (t) => {
         const gateway = await startGateway(t, environment);
-        const request = { provider, model: 'fake-interleaved', tools: [WEATHER] };
+        const request = { provider, model: modelOf('fake-interleaved'), tools: [WEATHER] };
         const messages: Message[] = [user('Go')];
         const begun = await ask(gateway, way, { ...request, messages });
         messages.push(begun.message, { role: 'tool', content: (begun.tool_calls ?? []).map((call) => resultFor(call, 'rain')) });
@@ -116,7 +134,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
 
     test('parallel calls to one function are answered in any order, each in a message of its own or together', async (t) => {
       const gateway = await startGateway(t, environment);
-      const request = { provider, model: 'fake-parallel', tools: [WEATHER] };
+      const request = { provider, model: modelOf('fake-parallel'), tools: [WEATHER] };
       const begun = (await gateway.chat({ ...request, messages: [user('Go')] })).body;
       const calls = begun.tool_calls ?? [];
       assert.deepEqual(calls.map((call) => call.name), ['weather', 'weather', 'weather']);
@@ -133,7 +151,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
 
     test('a failed tool is told to the model, also when it says nothing', async (t) => {
       const gateway = await startGateway(t, environment);
-      const request = { provider, model: 'fake-parallel', tools: [WEATHER] };
+      const request = { provider, model: modelOf('fake-parallel'), tools: [WEATHER] };
       const begun = (await gateway.chat({ ...request, messages: [user('Go')] })).body;
       const [first, second, third] = begun.tool_calls ?? [];
       const content = [
@@ -148,7 +166,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
 
     test('numbers in arguments reach the caller digit for digit, and go back so', async (t) => {
       const gateway = await startGateway(t, environment);
-      const request = { provider, model: 'fake-json-numbers', messages: [user('Numbers')], tools: [WEATHER] };
+      const request = { provider, model: modelOf('fake-json-numbers'), messages: [user('Numbers')], tools: [WEATHER] };
       const text = await (await gateway.post('/v1/chat', request)).text();
       for (const digits of ['12345678901234567890', '1.0', '1e-7']) assert.ok(text.includes(digits), digits);
       const calls = (JSON.parse(text) as ReplyBody).tool_calls ?? [];
@@ -157,9 +175,9 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
       assert.ok(message !== undefined, text);
       await gateway.post(
         '/v1/chat',
-        `{"provider":"${provider}","model":"fake-chat","tools":[{"name":"weather"}],"messages":[{"role":"user","text":"Numbers"},${message},{"role":"tool","content":${results}}]}`,
+        `{"provider":"${provider}","model":"${modelOf('fake-chat')}","tools":[{"name":"weather"}],"messages":[{"role":"user","text":"Numbers"},${message},{"role":"tool","content":${results}}]}`,
       );
-      const sent = gateway.sandbox.calls.at(-1)?.body ?? '';
+      const sent = chatsOf(gateway).at(-1)?.body ?? '';
       for (const digits of ['12345678901234567890', '1.0', '1e-7']) assert.ok(sent.includes(digits), sent);
     });
 
@@ -167,7 +185,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
       const gateway = await startGateway(t, environment);
       const { status, body } = await gateway.chat({
         provider,
-        model: 'fake-chat',
+        model: modelOf('fake-chat'),
         system: 'Be brief.',
         messages: [
           { role: 'user', content: [{ type: 'text', text: 'Look' }, { type: 'image', media_type: 'image/png', data: PIXEL }] },
@@ -177,7 +195,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
         max_tokens: 200,
         temperature: 0.5,
         top_p: 0.9,
-        stop: openAiApi === 'responses' ? [] : ['END'],
+        stop: form === 'responses' ? [] : ['END'],
         tools: [WEATHER, { name: 'now' }],
         tool_choice: { mode: 'none' },
         thinking: { enabled: false },
@@ -197,7 +215,7 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
       ];
       for (const [choice, stopReason] of expected) {
         const model = stopReason === 'end_turn' || 'name' in choice ? 'fake-chat' : 'fake-tool-loop';
-        const { body } = await gateway.chat({ provider, model, messages: [user('Go')], tools: [WEATHER, CLOTHES], tool_choice: choice });
+        const { body } = await gateway.chat({ provider, model: modelOf(model), messages: [user('Go')], tools: [WEATHER, CLOTHES], tool_choice: choice });
         assert.equal(body.stop_reason, stopReason, JSON.stringify(choice));
         if ('name' in choice) assert.equal(body.tool_calls?.[0]?.name, 'clothes');
       }
@@ -205,24 +223,24 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
 
     test('a stop at max_tokens says so', async (t) => {
       const gateway = await startGateway(t, environment);
-      const request = { provider, model: 'fake-chat', messages: [user('A long story please')], max_tokens: 2 };
+      const request = { provider, model: modelOf('fake-chat'), messages: [user('A long story please')], max_tokens: 2 };
       assert.equal((await gateway.chat(request)).body.stop_reason, 'max_tokens');
       assert.equal((await gateway.stream(request)).at(-1)?.stop_reason, 'max_tokens');
     });
 
     test('an empty answer is a good answer', async (t) => {
       const gateway = await startGateway(t, environment);
-      const { status, body } = await gateway.chat({ provider, model: 'fake-empty', messages: [user('Say nothing')] });
+      const { status, body } = await gateway.chat({ provider, model: modelOf('fake-empty'), messages: [user('Say nothing')] });
       assert.equal(status, 200, JSON.stringify(body));
       assert.equal(body.text, '');
-      const again = await gateway.chat({ provider, model: 'fake-chat', messages: [user('Say nothing'), body.message, user('More')] });
+      const again = await gateway.chat({ provider, model: modelOf('fake-chat'), messages: [user('Say nothing'), body.message, user('More')] });
       assert.equal(again.status, 200, JSON.stringify(again.body));
     });
 
     test('a refusal without content is 422 refusal on both endpoints', async (t) => {
       const gateway = await startGateway(t, environment);
       for (const path of ['/v1/chat', '/v1/chat/stream']) {
-        const response = await gateway.post(path, { provider, model: 'fake-refusal', messages: [user('No')] });
+        const response = await gateway.post(path, { provider, model: modelOf('fake-refusal'), messages: [user('No')] });
         assert.equal(response.status, 422, path);
         assert.equal(((await response.json()) as ReplyBody).kind, 'refusal');
       }
@@ -240,10 +258,10 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
       [503, 502, 'server'],
     ];
     test("each of the provider's failures becomes its kind, on both endpoints, without the provider's prose", async (t) => {
-      const gateway = await startGateway(t, { ...environment, GATEWAY_MAX_RETRIES: '0' });
+      const gateway = await startGateway(t, impatient('0'));
       for (const [upstream, status, kind] of statuses) {
         for (const path of ['/v1/chat', '/v1/chat/stream']) {
-          const response = await gateway.post(path, { provider, model: `fake-status-${upstream}`, messages: [user('x')] });
+          const response = await gateway.post(path, { provider, model: modelOf(`fake-status-${upstream}`), messages: [user('x')] });
           const body = (await response.json()) as ReplyBody;
           assert.equal(response.status, status, `${upstream} ${path}`);
           assert.deepEqual(Object.keys(body), ['kind', 'error']);
@@ -256,24 +274,24 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
     test('a failure before the first event is retried and then answered', async (t) => {
       const gateway = await startGateway(t, environment);
       for (const path of ['/v1/chat', '/v1/chat/stream']) {
-        const response = await gateway.post(path, { provider, model: 'fake-flaky-2', messages: [user(`try ${path}`)] });
+        const response = await gateway.post(path, { provider, model: modelOf('fake-flaky-2'), messages: [user(`try ${path}`)] });
         assert.equal(response.status, 200, await response.text());
       }
-      assert.equal(gateway.sandbox.calls.length, 6);
+      assert.equal(chatsOf(gateway).length, 6);
     });
 
     test('an overload inside a 200 stream is retried and then answered with its status', async (t) => {
-      const gateway = await startGateway(t, { ...environment, GATEWAY_MAX_RETRIES: '1' });
-      const response = await gateway.post('/v1/chat/stream', { provider, model: 'fake-overloaded', messages: [user('x')] });
+      const gateway = await startGateway(t, impatient('1'));
+      const response = await gateway.post('/v1/chat/stream', { provider, model: modelOf('fake-overloaded'), messages: [user('x')] });
       assert.equal(response.status, 502);
       assert.equal(((await response.json()) as ReplyBody).kind, 'server');
-      assert.equal(gateway.sandbox.calls.length, 2);
+      assert.equal(chatsOf(gateway).length, 2);
     });
 
     test('a cut stream ends with error, never with done', async (t) => {
-      const gateway = await startGateway(t, { ...environment, GATEWAY_MAX_RETRIES: '0' });
+      const gateway = await startGateway(t, impatient('0'));
       for (const model of ['fake-truncate', 'fake-reset-mid', 'fake-error-mid', 'fake-bad-chunk']) {
-        const frames = await gateway.stream({ provider, model, messages: [user('Cut me off')] });
+        const frames = await gateway.stream({ provider, model: modelOf(model), messages: [user('Cut me off')] });
         assert.equal(frames.at(-1)?.type, 'error', model);
         assert.equal(frames.at(-1)?.kind, 'server', model);
         assert.ok(frames.some((frame) => frame.type === 'text_delta'), model);
@@ -282,11 +300,11 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
     });
 
     test('an answer that is no answer is 502 server', async (t) => {
-      const gateway = await startGateway(t, { ...environment, GATEWAY_MAX_RETRIES: '0' });
+      const gateway = await startGateway(t, impatient('0'));
       const models = ['fake-html', 'fake-empty-body', 'fake-204', 'fake-malformed', 'fake-wrong-shape', 'fake-gzip', 'fake-redirect'];
       for (const model of models) {
         for (const path of ['/v1/chat', '/v1/chat/stream']) {
-          const response = await gateway.post(path, { provider, model, messages: [user('x')] });
+          const response = await gateway.post(path, { provider, model: modelOf(model), messages: [user('x')] });
           const text = await response.text();
           if (response.status === 200 && path.endsWith('stream')) {
             assert.match(text, /"type":"error","kind":"server"/, `${model} ${path}`);
@@ -300,12 +318,12 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
 
     test('provider_options are merged over the payload and win', async (t) => {
       const gateway = await startGateway(t, environment);
-      const options = provider === 'gemini' ? { generationConfig: { temperature: 0.25 } } : { temperature: 0.25 };
-      await gateway.chat({ provider, model: 'fake-chat', messages: [user('x')], temperature: 1, top_p: 0.5, provider_options: options });
-      const sent = JSON.parse(gateway.sandbox.calls[0]?.body ?? '') as Record<string, unknown>;
-      const place = (provider === 'gemini' ? sent['generationConfig'] : sent) as Record<string, unknown>;
+      const options = form === 'gemini' ? { generationConfig: { temperature: 0.25 } } : { temperature: 0.25 };
+      await gateway.chat({ provider, model: modelOf('fake-chat'), messages: [user('x')], temperature: 1, top_p: 0.5, provider_options: options });
+      const sent = JSON.parse(chatsOf(gateway)[0]?.body ?? '') as Record<string, unknown>;
+      const place = (form === 'gemini' ? sent['generationConfig'] : sent) as Record<string, unknown>;
       assert.equal(place['temperature'], 0.25);
-      assert.equal(place[provider === 'gemini' ? 'topP' : 'top_p'], 0.5);
+      assert.equal(place[form === 'gemini' ? 'topP' : 'top_p'], 0.5);
     });
 
     test('models are listed, all pages of them', async (t) => {
@@ -320,12 +338,17 @@ export function providerContract(provider: string, transport: 'http' | 'fetch', 
 
     test("the key travels in the provider's header only", async (t) => {
       const gateway = await startGateway(t, environment);
-      await gateway.chat({ provider, model: 'fake-chat', messages: [user('x')] });
-      const call = gateway.sandbox.calls[0];
+      await gateway.chat({ provider, model: modelOf('fake-chat'), messages: [user('x')] });
+      const call = chatsOf(gateway)[0];
       assert.ok(call !== undefined);
       assert.ok(!call.path.includes('canary') && !call.body.includes('canary'));
     });
   });
+}
+
+/** What reached the provider's API, without what was asked for credentials. */
+function chatsOf({ sandbox }: RunningGateway): Sandbox['calls'] {
+  return sandbox.calls.filter(({ protocol }) => protocol !== undefined);
 }
 
 function resultFor(call: Part, content: string): object {

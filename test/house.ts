@@ -86,6 +86,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     touches: ['sockets'],
     isBeside: true,
   },
+  workers: {
+    is: 'several processes: who accepts, starts, adds up; loaded for more than one',
+    values: ['base', 'core'],
+    types: ['limits', 'metrics.ts', 'routing'],
+    touches: ['sockets', 'processes', 'exit'],
+  },
   'version.ts': { is: 'the version', values: [], touches: [] },
   'app.ts': {
     is: 'the wiring: the one file that sees every layer',
@@ -100,7 +106,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'main.ts': {
     is: 'the process: environment, signals, exit codes',
-    values: ['app.ts', 'config', 'base', 'operate', 'providers', 'sandbox', 'version.ts'],
+    values: ['app.ts', 'config', 'base', 'http', 'limits', 'metrics.ts', 'operate', 'providers', 'sandbox', 'version.ts', 'workers'],
     touches: ['files', 'environment', 'exit'],
   },
   sandbox: { is: 'the fake provider, for tests and the demonstration; loaded when asked for', values: ['base'], touches: ['sockets', 'exit'], isBeside: true },

@@ -69,6 +69,7 @@ export const PAGES: Readonly<Record<string, readonly (keyof typeof TABLES)[]>> =
   'src/routing/README.md': ['moves'],
   'src/sandbox/README.md': ['models', 'faults'],
   'src/upstream/README.md': [],
+  'src/workers/README.md': [],
 };
 
 export function readPage(path: string): string {

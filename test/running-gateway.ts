@@ -52,10 +52,14 @@ export type ReplyBody = {
 };
 export type Frame = Partial<ReplyBody> & { readonly type: string; readonly tool_call?: Part };
 
+/** Over what every gateway here calls its provider where a test does not say: `GATEWAY_TRANSPORT=wire make test ONLY='faults|streams'`. */
+const { GATEWAY_TRANSPORT = 'http' } = process.env;
+
 /** Environment that points every provider of the sandbox at it. */
 export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
   return {
     GATEWAY_ADDR: '127.0.0.1:0',
+    GATEWAY_TRANSPORT,
     GATEWAY_AUTH_TOKEN: TOKEN,
     GATEWAY_DRAIN_DELAY: '0',
     GATEWAY_RETRY_BASE_DELAY: '1ms',
@@ -87,14 +91,16 @@ type Ruled = { readonly routes?: readonly Route[]; readonly callers?: Readonly<R
 /** Starts sandbox and gateway; `environment` adds to or replaces the settings above, `surroundings` what the app is given besides. */
 export async function startGateway(
   t: { after(close: () => Promise<void>): void },
-  environment: Record<string, string> = {},
+  environment: Record<string, string> | ((sandbox: Sandbox) => Record<string, string>) = {},
   { routes = [], callers = {}, routingFile, ...surroundings }: Partial<AppSurroundings> & Ruled = {},
 ): Promise<RunningGateway> {
-  const sandbox = await startSandbox({});
-  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...(routingFile && { GATEWAY_ROUTING_FILE: ROUTING_FILE }), ...environment }, PROVIDER_ROWS, compatRow, (path) => {
+  const sandbox = await startSandbox(surroundings.clock === undefined ? {} : { now: surroundings.clock.wall });
+  const own = typeof environment === 'function' ? environment(sandbox) : environment;
+  const readFile = (path: string): string => {
     if (routingFile === undefined || path !== ROUTING_FILE) throw new Error('no files in this test');
     return JSON.stringify(routingFile(sandbox));
-  });
+  };
+  const loaded = loadConfig({ ...sandboxEnvironment(sandbox), ...(routingFile && { GATEWAY_ROUTING_FILE: ROUTING_FILE }), ...own }, PROVIDER_ROWS, compatRow, readFile);
   if (loaded.config === undefined) throw new Error(loaded.problems.join('\n'));
   const routing = { ...loaded.config.routing, routes: new Map(routes.map((route) => [route.name, route])), callers: new Map(Object.entries(callers)) };
   const config = routes.length + Object.keys(callers).length === 0 ? loaded.config : { ...loaded.config, routing };
@@ -106,7 +112,7 @@ export async function startGateway(
   });
   // The process is the test's and the sandbox's too, and a busy machine holds all three up.
   const app = createApp(config, {
-    log, version: 'test', fetch: undefined, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false, ...surroundings,
+    log, version: 'test', fetch: undefined, readFile, logLinesDropped: () => 0, metricsPageMs: 0, watchesLoad: false, ...surroundings,
   });
   const url = await app.listen();
   const agent = new Agent({ keepAlive: true });

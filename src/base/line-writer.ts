@@ -5,6 +5,9 @@
  * write is under way at a time, in the thread pool. What comes meanwhile, or soon after it, is queued and written together,
  * since each write wakes a thread and the event loop again. A full queue drops lines and counts them: serving matters more than
  * logging.
+ *
+ * Several processes may share the pipe. Then no write is longer than what a pipe takes whole or not at all, so that no line of
+ * one stands inside a line of another.
  */
 
 import { constants, fstatSync, openSync, write as writeAsync, writeSync } from 'node:fs';
@@ -17,11 +20,15 @@ const REST_MS = 10;
 /** How long `flushSync` puts up with a full pipe. */
 const FLUSH_MS_MAX = 1000;
 
+/** What Linux writes to a pipe whole or not at all (PIPE_BUF), the line break included. A stream socket takes it in one piece, too. */
+export const WHOLE_WRITE_BYTES = 4096;
+
 const NOTHING: Buffer = Buffer.alloc(0);
 
 export class LineWriter {
   readonly #fd: number;
   readonly #queueBytesMax: number;
+  readonly #writeBytesMax: number;
   #queue: string[] = [];
   #queueBytes = 0;
   /** The part of the last lines taken from the queue that is not written yet. */
@@ -32,10 +39,14 @@ export class LineWriter {
   #isReaderGone = false;
   #dropped = 0;
 
-  /** The descriptor stays the caller's to close. At most `queueBytesMax` bytes wait to be written. */
-  constructor(fd: number, queueBytesMax = QUEUE_BYTES_MAX) {
+  /**
+   * The descriptor stays the caller's to close. At most `queueBytesMax` bytes wait to be written, and as many at most are
+   * written at once; where other processes write there too, WHOLE_WRITE_BYTES, which no line should pass.
+   */
+  constructor(fd: number, queueBytesMax = QUEUE_BYTES_MAX, writeBytesMax = queueBytesMax) {
     this.#fd = nonBlocking(fd);
     this.#queueBytesMax = queueBytesMax;
+    this.#writeBytesMax = writeBytesMax;
   }
 
   /** Lines that were lost: the queue was full, the write failed, or nobody reads any more. */
@@ -63,14 +74,13 @@ export class LineWriter {
     clearTimeout(this.#restTimer);
     this.#restTimer = undefined;
     const giveUpAtMs = performance.now() + FLUSH_MS_MAX;
-    if (this.#isWriting) {
-      const lines = this.#queue.length;
-      if (!this.#writeNow(this.#takeQueue(), giveUpAtMs)) this.#dropped += lines;
-      return;
-    }
-    for (this.#fillBatch(); this.#batch.length > 0; this.#fillBatch()) {
+    if (!this.#isWriting) {
       if (!this.#writeNow(this.#batch, giveUpAtMs)) this.#dropped += this.#batchLines;
       this.#batch = NOTHING;
+    }
+    while (this.#queue.length > 0) {
+      const lines = this.#takeLines();
+      if (!this.#writeNow(bytesOf(lines), giveUpAtMs)) this.#dropped += lines.length;
     }
   }
 
@@ -82,7 +92,7 @@ export class LineWriter {
       this.#isWriting = false;
       if (error === null) this.#batch = this.#batch.subarray(written);
       else if (error.code !== 'EAGAIN') this.#dropBatch(error);
-      if (error === null && this.#batch.length > 0) this.#writeBatch();
+      if (error === null && (this.#batch.length > 0 || this.#queueBytes >= this.#writeBytesMax)) this.#writeBatch();
       else this.#rest();
     });
   }
@@ -96,15 +106,29 @@ export class LineWriter {
 
   #fillBatch(): void {
     if (this.#batch.length > 0 || this.#queue.length === 0) return;
-    this.#batchLines = this.#queue.length;
-    this.#batch = this.#takeQueue();
+    const lines = this.#takeLines();
+    this.#batchLines = lines.length;
+    this.#batch = bytesOf(lines);
   }
 
-  #takeQueue(): Buffer {
-    const text = this.#queue.map((line) => line + '\n').join('');
-    this.#queue = [];
-    this.#queueBytes = 0;
-    return Buffer.from(text);
+  /** The first lines of the queue, as many as are written at once, and at least one. */
+  #takeLines(): readonly string[] {
+    if (this.#queueBytes <= this.#writeBytesMax) {
+      const lines = this.#queue;
+      this.#queue = [];
+      this.#queueBytes = 0;
+      return lines;
+    }
+    let count = 0;
+    let bytes = 0;
+    for (const line of this.#queue) {
+      const more = Buffer.byteLength(line) + 1;
+      if (count > 0 && bytes + more > this.#writeBytesMax) break;
+      bytes += more;
+      count += 1;
+    }
+    this.#queueBytes -= bytes;
+    return this.#queue.splice(0, count);
   }
 
   #dropBatch(error: NodeJS.ErrnoException): void {
@@ -139,6 +163,10 @@ export class LineWriter {
     }
     return true;
   }
+}
+
+function bytesOf(lines: readonly string[]): Buffer {
+  return Buffer.from(lines.map((line) => line + '\n').join(''));
 }
 
 /**

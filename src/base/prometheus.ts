@@ -6,8 +6,13 @@
  * compared. Each family has a share of the page, which no label values and no counts can make it exceed: whatever comes,
  * memory and scrape stay bounded, and no family is crowded out by another.
  *
+ * Of several processes, each makes a snapshot, and a registry of the same families is set to what these add up to.
+ *
  * Format: Prometheus text exposition format 0.0.4; naming rules as `promtool check metrics` has them.
  */
+
+import { bucketsOf, CounterSeries, GaugeSeries, HistogramSeries } from './metric-series.ts';
+import type { GaugeMerge, Series } from './metric-series.ts';
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -17,10 +22,6 @@ const PAGE_BYTES_MAX = 640 * 1024;
 const SHARE_BYTES = 4 * 1024;
 /** What series with open values leave to those without, so that a flood of models leaves room for the providers. */
 const OPEN_SHARE = 0.75;
-/** The longest a double is written, e.g. -1.7976931348623157e+308, and a count. */
-const NUMBER_BYTES = 24;
-const COUNT_BYTES = 16;
-
 /** How a family is kept within its part of the page. */
 export type Share = {
   /** Of its series; the default is for a few dozen short ones. */
@@ -28,6 +29,12 @@ export type Share = {
   /** The labels whose values nobody has listed beforehand. Once the share is full, these become `other` first. */
   readonly open?: readonly string[];
 };
+
+/** The values of every series at one moment, as plain data. */
+export type Snapshot = readonly FamilySnapshot[];
+export type FamilySnapshot = { readonly name: string; readonly series: readonly SeriesSnapshot[] };
+/** The values of the labels in the order of their names; one value, or a histogram's buckets and its sum. */
+export type SeriesSnapshot = { readonly labels: readonly string[]; readonly values: readonly number[] };
 
 export type Counter = MetricFamily<CounterSeries>;
 export type Gauge = MetricFamily<GaugeSeries>;
@@ -58,9 +65,9 @@ export class Registry {
   }
 
   /** A value that goes up and down. With `read`, which needs a family without labels, it is asked for at each scrape. */
-  gauge(name: string, help: string, labelNames: readonly string[], read?: () => number, share: Share = {}): Gauge {
+  gauge(name: string, help: string, labelNames: readonly string[], merge: GaugeMerge, read?: () => number, share: Share = {}): Gauge {
     if (read !== undefined && labelNames.length > 0) throw new Error(`${name}: a gauge that is read has no labels`);
-    return this.#add({ name, type: 'gauge', help, labelNames }, share, () => new GaugeSeries(read));
+    return this.#add({ name, type: 'gauge', help, labelNames }, share, () => new GaugeSeries(merge, read));
   }
 
   /** A distribution over buckets with the given upper bounds, which ascend; the last bucket, +Inf, is implied. */
@@ -83,6 +90,39 @@ export class Registry {
     return text;
   }
 
+  /** What a scrape would show. */
+  snapshot(): Snapshot {
+    for (const callback of this.#beforeRender) callback();
+    return [...this.#families].map(([name, family]) => ({ name, series: family.snapshot() }));
+  }
+
+  /** A registry of the same families that has counted nothing and asks nobody: for snapshots to be merged into. */
+  createPage(): Registry {
+    const page = new Registry();
+    for (const { declaration, share, createSeries } of this.#families.values()) page.#add(declaration, share, () => createSeries().createMerged());
+    return page;
+  }
+
+  /**
+   * Sets every series to what the snapshots come to. Of processes that are gone what they counted stays, and what was the case
+   * there is no more. A series keeps its place for good, and no counter ever falls, however doubles are rounded: to
+   * Prometheus that is a restart, and all that was ever counted came since. Families and series of another shape, as of another
+   * version, are left out.
+   */
+  merge(living: readonly Snapshot[], gone: readonly Snapshot[]): void {
+    for (const family of this.#families.values()) family.clear();
+    for (const snapshot of living) this.#absorb(snapshot, (type) => type !== undefined);
+    for (const snapshot of gone) this.#absorb(snapshot, (type) => type === 'counter' || type === 'histogram');
+    for (const family of this.#families.values()) family.settle();
+  }
+
+  #absorb(snapshot: Snapshot, isWanted: (type: MetricType | undefined) => boolean): void {
+    for (const { name, series } of snapshot) {
+      const family = this.#families.get(name);
+      if (isWanted(family?.declaration.type)) family?.absorb(series);
+    }
+  }
+
   #add<S extends Series>(declaration: MetricDeclaration, share: Share, createSeries: () => S): MetricFamily<S> {
     if (this.#families.has(declaration.name)) throw new Error(`${declaration.name}: declared twice`);
     const family = new MetricFamily(declaration, share, createSeries);
@@ -101,9 +141,10 @@ type Branch<S> = Map<string, Branch<S> | S>;
 /** One metric: its name, help and series. */
 export class MetricFamily<S extends Series> {
   readonly declaration: MetricDeclaration;
+  readonly share: Share;
+  readonly createSeries: () => S;
   /** The most that `render` returns. */
   readonly bytesMax: number;
-  readonly #createSeries: () => S;
   readonly #head: string;
   /** For each label, whether its values are open. */
   readonly #isOpen: readonly boolean[];
@@ -112,13 +153,15 @@ export class MetricFamily<S extends Series> {
   #openBytesLeft: number;
   #root: Branch<S> | S = new Map();
   /** Every series with its label text, e.g. `route="/v1/chat",status="200"`. */
-  readonly #rows: { readonly labels: string; readonly series: S }[] = [];
+  readonly #rows: { readonly labels: string; readonly values: readonly string[]; readonly series: S }[] = [];
 
-  constructor(declaration: MetricDeclaration, { bytesMax = SHARE_BYTES, open = [] }: Share, createSeries: () => S) {
+  constructor(declaration: MetricDeclaration, share: Share, createSeries: () => S) {
     checkNames(declaration);
     const { name, type, help, labelNames } = declaration;
+    const { bytesMax = SHARE_BYTES, open = [] } = share;
     this.declaration = declaration;
-    this.#createSeries = createSeries;
+    this.share = share;
+    this.createSeries = createSeries;
     this.#head = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
     this.#isOpen = labelNames.map((label) => open.includes(label));
     const others = renderLabels(labelNames, labelNames.map(() => 'other'));
@@ -154,7 +197,7 @@ export class MetricFamily<S extends Series> {
     // Told before anything is made: a full family is asked for new values with every chat.
     if (isOpen ? this.#openBytesLeft <= 0 : this.#bytesLeft <= 0) return this.#overflow(values, isOpen);
     const labels = renderLabels(labelNames, values);
-    const series = this.#createSeries();
+    const series = this.createSeries();
     const bytes = series.bytesMax(name, labels);
     if (bytes > this.#bytesLeft || (isOpen && bytes > this.#openBytesLeft)) {
       this.#openBytesLeft = 0;
@@ -170,8 +213,8 @@ export class MetricFamily<S extends Series> {
     return this.labels(...values.map((value, index) => (isOpen && this.#isOpen[index] !== true ? value : 'other')));
   }
 
-  #plant(values: readonly string[], labels: string, series = this.#createSeries()): S {
-    this.#rows.push({ labels, series });
+  #plant(values: readonly string[], labels: string, series = this.createSeries()): S {
+    this.#rows.push({ labels, values, series });
     if (this.#root instanceof Map) plant(this.#root, values, series);
     return series;
   }
@@ -182,6 +225,27 @@ export class MetricFamily<S extends Series> {
     const rows = this.#rows.sort((a, b) => (a.labels < b.labels ? -1 : 1));
     for (const { labels, series } of rows) text += series.render(name, labels);
     return text;
+  }
+
+  snapshot(): readonly SeriesSnapshot[] {
+    return this.#rows.map(({ values, series }) => ({ labels: values, values: series.snapshot() }));
+  }
+
+  /** Before snapshots are absorbed. */
+  clear(): void {
+    for (const { series } of this.#rows) series.clear();
+  }
+
+  /** Where the share is full, the series of what is new are those that count it here: `other`. */
+  absorb(snapshots: readonly SeriesSnapshot[]): void {
+    for (const { labels, values } of snapshots) {
+      if (labels.length === this.declaration.labelNames.length) this.labels(...labels).absorb(values);
+    }
+  }
+
+  /** After the last. */
+  settle(): void {
+    for (const { series } of this.#rows) series.settle();
   }
 }
 
@@ -195,118 +259,6 @@ function plant<S>(branch: Branch<S>, [value, ...others]: readonly string[], seri
   const next: Branch<S> = known instanceof Map ? known : new Map();
   branch.set(value, next);
   plant(next, others, series);
-}
-
-interface Series {
-  /** The lines of this series; `labels` without braces, empty when there are none. */
-  render(name: string, labels: string): string;
-  /** The most that `render` returns, whatever is counted. */
-  bytesMax(name: string, labels: string): number;
-}
-
-export class CounterSeries implements Series {
-  #value = 0;
-
-  add(amount = 1): void {
-    if (!(amount >= 0)) throw new RangeError('a counter only grows');
-    this.#value += amount;
-  }
-
-  render(name: string, labels: string): string {
-    return sample(name, labels, this.#value);
-  }
-
-  bytesMax(name: string, labels: string): number {
-    return sampleBytes(name, labels);
-  }
-}
-
-export class GaugeSeries implements Series {
-  #value = 0;
-  readonly #read: (() => number) | undefined;
-
-  constructor(read?: () => number) {
-    this.#read = read;
-  }
-
-  set(value: number): void {
-    this.#value = value;
-  }
-
-  add(amount: number): void {
-    this.#value += amount;
-  }
-
-  render(name: string, labels: string): string {
-    return sample(name, labels, this.#read === undefined ? this.#value : this.#read());
-  }
-
-  bytesMax(name: string, labels: string): number {
-    return sampleBytes(name, labels);
-  }
-}
-
-/** A histogram's upper bounds, and the same as they stand in its lines; of these there is one more, for +Inf. */
-type Buckets = { readonly bounds: readonly number[]; readonly labels: readonly string[] };
-
-function bucketsOf(bounds: readonly number[]): Buckets {
-  return { bounds, labels: [...bounds, Infinity].map((bound) => `le="${renderNumber(bound)}"} `) };
-}
-
-export class HistogramSeries implements Series {
-  readonly #buckets: Buckets;
-  /** Observations of each bucket alone; they are summed up when rendered. */
-  readonly #counts: Float64Array;
-  #sum = 0;
-
-  constructor(buckets: Buckets) {
-    this.#buckets = buckets;
-    this.#counts = new Float64Array(buckets.labels.length);
-  }
-
-  // hot: per request. A scan of some fifteen bounds is faster than a binary search over them.
-  observe(value: number): void {
-    if (Number.isNaN(value)) throw new RangeError('not a number to observe');
-    const { bounds } = this.#buckets;
-    let bucket = 0;
-    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1;
-    this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
-    this.#sum += value;
-  }
-
-  // Most lines of a scrape come from here: 16 MB of them take 20 ms this way, 60 ms with a template for each line.
-  render(name: string, labels: string): string {
-    const head = labels === '' ? `${name}_bucket{` : `${name}_bucket{${labels},`;
-    let text = '';
-    let count = 0;
-    for (const [bucket, label] of this.#buckets.labels.entries()) {
-      count += this.#counts[bucket] as number;
-      text += head + label + count + '\n';
-    }
-    return text + sample(`${name}_sum`, labels, this.#sum) + sample(`${name}_count`, labels, count);
-  }
-
-  bytesMax(name: string, labels: string): number {
-    const head = Buffer.byteLength(labels) + `${name}_bucket{,`.length;
-    let bytes = sampleBytes(`${name}_sum`, labels) + sampleBytes(`${name}_count`, labels);
-    for (const label of this.#buckets.labels) bytes += head + label.length + COUNT_BYTES + 1;
-    return bytes;
-  }
-}
-
-function sample(name: string, labels: string, value: number): string {
-  return labels === '' ? `${name} ${renderNumber(value)}\n` : `${name}{${labels}} ${renderNumber(value)}\n`;
-}
-
-/** The most that `sample` returns. */
-function sampleBytes(name: string, labels: string): number {
-  return name.length + Buffer.byteLength(labels) + '{} \n'.length + NUMBER_BYTES;
-}
-
-function renderNumber(value: number): string {
-  if (value === Infinity) return '+Inf';
-  if (value === -Infinity) return '-Inf';
-  return String(value);
 }
 
 function renderLabels(names: readonly string[], values: readonly string[]): string {

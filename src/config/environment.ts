@@ -6,6 +6,7 @@
  */
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { parseDuration } from '../base/duration.ts';
 import { parseEngineAddress } from '../base/engine-address.ts';
 import type { EngineAddress } from '../base/engine-address.ts';
@@ -180,6 +181,16 @@ export function count(min: number, max: number): SettingType<number> {
   };
   return { name: 'count', expects: `a whole number from ${min} to ${max}`, parse, shown: 'always', takes: 'number' };
 }
+
+/** Each takes the memory of a gateway, and a part of every scrape. */
+const WORKERS_MAX = 128;
+
+/** Processes; `auto` = as many as there are cores for this one. */
+export const WORKERS: SettingType<number> = {
+  ...count(1, WORKERS_MAX),
+  expects: `a whole number from 1 to ${WORKERS_MAX}, or auto`,
+  parse: (text) => (text === 'auto' ? Math.min(availableParallelism(), WORKERS_MAX) : count(1, WORKERS_MAX).parse(text)),
+};
 
 /** One of a few words. */
 export function word<T extends string>(...choices: readonly T[]): SettingType<T> {

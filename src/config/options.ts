@@ -8,12 +8,13 @@
 import { LOG_LEVELS } from '../base/log.ts';
 import { nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
-import type { AdapterSettings, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
+import type { AdapterSettings, CloudName, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
+import { CLOUD_VARIABLES, CLOUDS, readCloud } from './clouds.ts';
 import { BASE_URL, Environment, KEYS_MAX, PROVIDER_NAME, quoted, SECRET } from './environment.ts';
 import type { SettingType } from './environment.ts';
 import { samePair } from './provider-keys.ts';
-import { COMPAT, providerFrom, STRUCTURED_OUTPUT } from './providers.ts';
+import { cloudFrom, COMPAT, providerFrom, STRUCTURED_OUTPUT } from './providers.ts';
 import { readRoutingOption } from './routing-file.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { configFrom, loadConfig, placeOf, readSettings, SETTINGS, warnIfShort } from './settings.ts';
@@ -30,13 +31,15 @@ export const OF_A_PROCESS = {
   GATEWAY_COMPAT_API_KEY: 'see providers',
   GATEWAY_COMPAT_API_KEYS: 'see providers',
   GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'see providers',
+  GATEWAY_CLOUDS: 'see providers',
   GATEWAY_LOG_FORMAT: 'see log',
+  GATEWAY_WORKERS: 'a program has one process; start it several times behind a load balancer',
   GATEWAY_ROUTING_FILE: 'see routing',
 } as const;
 
 /** What is no setting. The functions among these are nobody's business here. */
 const OTHER_OPTIONS = ['providers', 'callers', 'routing', 'fetch', 'log', 'authenticate'];
-const PROVIDER_OPTIONS = ['key', 'keys', 'baseUrl', 'like', 'structuredOutput'];
+const PROVIDER_OPTIONS = ['key', 'keys', 'baseUrl', 'like', 'structuredOutput', 'environment'];
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -72,7 +75,7 @@ export function loadOptions(
   checkFunctions(source, options);
   const settings = readSettings(source);
   const callers = callersFrom(source, options['callers']);
-  const providers = providersFrom(source, options['providers'], rows, compatRow, { openAiApi: settings.openAiApi });
+  const providers = providersFrom(source, options['providers'], rows, compatRow, { openAiApi: settings.openAiApi }, readFile);
   const { routing } = options;
   const routingFile = routing === undefined ? undefined : readRoutingOption(source, 'routing', routing);
   const providerNames = isRecord(options['providers']) ? Object.keys(options['providers']) : [];
@@ -241,6 +244,7 @@ function providersFrom(
   rows: readonly ProviderRow[],
   compatRow: (name: string) => ProviderRow,
   settings: AdapterSettings,
+  readFile: (path: string) => string,
 ): readonly Provider[] {
   const entries = entriesOf(source, 'providers', value, '{ key, baseUrl } by each name');
   if (entries.length === 0 && (value === undefined || isRecord(value))) {
@@ -258,7 +262,8 @@ function providersFrom(
     }
     refuseUnknown(source, `${path}.`, given, PROVIDER_OPTIONS);
     const row = rowOf(source, path, name, given['like'], rows, compatRow);
-    const provider = row === undefined ? undefined : providerOf(source, path, row, given, settings);
+    const read = given['environment'] === undefined ? providerOf : cloudOf;
+    const provider = row === undefined ? undefined : read(source, path, row, given, settings, readFile);
     return provider === undefined ? [] : [provider];
   });
   return providers.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -317,6 +322,30 @@ function keysOf(source: OptionSource, path: string, { key, keys }: Options, row:
   return secrets.flatMap((secret) => secret ?? []);
 }
 
+/** A cloud, by variables as the makers' own SDKs read them. */
+function cloudOf(source: OptionSource, path: string, row: ProviderRow, given: Options, settings: AdapterSettings, readFile: (path: string) => string): Provider | undefined {
+  const variables = given['environment'];
+  const problemsBefore = source.problems.length;
+  if (row.cloud === undefined) source.problems.push(`${path}.environment: only of ${CLOUDS.join(', ')}`);
+  if (given['baseUrl'] !== undefined) source.problems.push(`${path}.baseUrl: is said by ${path}.environment`);
+  if (!isRecord(variables)) source.problems.push(`${path}.environment: expected an object of variables, got ${described(variables)}`);
+  if (row.cloud === undefined || !isRecord(variables)) return undefined;
+  const texts = Object.entries(variables).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const environment = new Environment(Object.fromEntries(texts), readFile);
+  const keyVariable = row.keyVariables.find((variable) => environment.isSet(variable, SECRET));
+  const isKeyGiven = given['key'] !== undefined || given['keys'] !== undefined;
+  const key = isKeyGiven || keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
+  const keys = isKeyGiven ? keysOf(source, path, given, row) : key === undefined ? [] : [key];
+  const hasKey = isKeyGiven || keyVariable !== undefined;
+  const cloud = readCloud(row.cloud, { environment, row, hasKey, root: undefined, rootPlace: undefined, readFile });
+  const held = structuredOutputOf(source, path, row, given['structuredOutput']);
+  for (const problem of environment.problems) source.problems.push(`${path}.environment.${problem}`);
+  for (const warning of environment.warnings) source.warnings.push(`${path}.environment.${warning}`);
+  if (cloud === undefined || source.problems.length > problemsBefore) return undefined;
+  const own = held === undefined ? settings : { ...settings, structuredOutput: held };
+  return cloudFrom(source, row, { ...cloud, place: `${path}.environment.${cloud.place}` }, keys, own);
+}
+
 /** What the embedder says of the answers of a host, of which it is the operator that knows. */
 function structuredOutputOf(source: OptionSource, path: string, row: ProviderRow, value: unknown): StructuredOutput | undefined {
   if (value === undefined) return undefined;
@@ -367,17 +396,24 @@ export function loadEnvironmentOptions(
     // Of the compatible hosts only the one that has a variable for it says what it holds answers to.
     const variable = like === COMPAT ? undefined : (row ?? compatRow(name)).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
+    const cloud = row?.cloud === undefined ? undefined : environmentOf(variables, row.cloud);
     const secrets = keys.map(({ secret }) => secret.reveal());
     const given = {
       ...(secrets.length > 1 ? { keys: secrets } : { key: secrets[0] }),
-      baseUrl: baseUrl.href,
+      baseUrl: cloud === undefined ? baseUrl.href : undefined,
       like: like ?? (row === undefined ? COMPAT : undefined),
       structuredOutput: held,
+      environment: cloud,
     };
     return [name, veiled(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))];
   }));
   if (routingFile !== undefined) options['routing'] = routingOptionOf(routingFile);
   return { options: veiled(options), problems: environment.problems };
+}
+
+/** What of an environment concerns a cloud. */
+function environmentOf(variables: Readonly<Record<string, string | undefined>>, cloud: CloudName): Options {
+  return Object.fromEntries(Object.entries(variables).filter(([name, value]) => value !== undefined && CLOUD_VARIABLES[cloud].test(name)));
 }
 
 /** The file's content as an option: what it says of who the providers are stands among the providers. */
@@ -386,7 +422,7 @@ function routingOptionOf({ text, providers }: RoutingFile): Options {
   return { ...(JSON.parse(text) as Options), providers: Object.fromEntries(bounded) };
 }
 
-const SECRET_OPTIONS = ['key', 'keys', 'metricsToken', 'httpsProxy', 'httpProxy', 'limitsUrl'];
+const SECRET_OPTIONS = ['environment', 'key', 'keys', 'metricsToken', 'httpsProxy', 'httpProxy', 'limitsUrl'];
 
 /** The options, whose secrets do not show where Node prints them, nor where they were spread into others. */
 function veiled(options: Options, isSecret = (name: string): boolean => SECRET_OPTIONS.includes(name)): Options {

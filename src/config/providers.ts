@@ -5,6 +5,8 @@ import { sha256 } from '../base/secret.ts';
 import type { Secret } from '../base/secret.ts';
 import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
+import { readCloud } from './clouds.ts';
+import type { Cloud } from './clouds.ts';
 import { BASE_URL, quoted, word } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { readKeys } from './provider-keys.ts';
@@ -16,6 +18,9 @@ export const STRUCTURED_OUTPUT = word(...STRUCTURED_OUTPUTS);
 
 /** The provider of the operator's own host, where it has no name of its own. */
 export const COMPAT = 'compat';
+
+/** What registers clouds besides keys: the operator's list, and the files that their variables name. */
+export type Clouds = { readonly listed: readonly string[]; readonly readFile: (path: string) => string };
 
 /** Where an operator mends what is wrong with a provider. */
 export type ProviderOrigin = {
@@ -40,6 +45,7 @@ export function readProviders(
   compatRow: (name: string) => ProviderRow,
   file: RoutingFile | undefined,
   settings: AdapterSettings,
+  clouds: Clouds,
 ): Registered {
   const problemsBefore = environment.problems.length;
   const providers = new Map<string, Provider>();
@@ -47,7 +53,7 @@ export function readProviders(
   const names = new Set(file?.providers.keys());
   for (const row of [...rows, ...(file === undefined ? [] : rowsOfFile(file, rows, compatRow))]) {
     const before = environment.problems.length;
-    const provider = readProvider(environment, row, file, settings, origins);
+    const provider = readProvider(environment, row, file, settings, clouds, origins);
     if (provider !== undefined || environment.problems.length > before) {
       names.add(row.name);
     } else if (file?.providers.get(row.name)?.keys === undefined && file?.providers.has(row.name) === true) {
@@ -97,12 +103,16 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
   });
 }
 
-/** Undefined when neither key nor base URL registers it, or when one of them is bad. Where both stand is added to `origins`. */
+/**
+ * Undefined when neither key nor base URL nor the list of clouds registers it, or when something about it is bad. Where key and
+ * base URL stand is added to `origins`.
+ */
 function readProvider(
   environment: Environment,
   row: ProviderRow,
   file: RoutingFile | undefined,
   settings: AdapterSettings,
+  { listed, readFile }: Clouds,
   origins: Map<string, ProviderOrigin>,
 ): Provider | undefined {
   const entry = file?.providers.get(row.name);
@@ -110,13 +120,15 @@ function readProvider(
   const given = readKeys(environment, row, entry?.keys && { place: placeOf('keys'), variables: entry.keys });
   const isVariableSet = environment.isSet(row.baseUrlVariable, BASE_URL);
   const isBaseUrlSet = entry?.baseUrl !== undefined || isVariableSet;
-  if (given === undefined && (row.isKeyRequired || !isBaseUrlSet)) {
+  const isListed = row.cloud !== undefined && listed.includes(row.name);
+  if (given === undefined && !isListed && (row.isKeyRequired || !isBaseUrlSet)) {
     for (const variable of [row.baseUrlVariable, row.structuredOutputVariable]) {
       if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${neededOf(row)}`);
     }
     return undefined;
   }
-  if (!isBaseUrlSet && row.defaultBaseUrl === undefined) {
+  if (given !== undefined && isListed) environment.warnings.push(`GATEWAY_CLOUDS: ${row.name} is called by the key in ${given.place}, not by other credentials`);
+  if (row.cloud === undefined && !isBaseUrlSet && row.defaultBaseUrl === undefined) {
     const isOfFile = entry?.keys !== undefined;
     environment.problems.push(isOfFile ? `${placeOf('base_url')}: required` : `${row.baseUrlVariable}: required, because ${given?.place} is set`);
     return undefined;
@@ -127,9 +139,21 @@ function readProvider(
   }
   const place = entry?.baseUrl === undefined ? row.baseUrlVariable : placeOf('base_url');
   origins.set(row.name, { keyVariables: given?.variables ?? [], baseUrlPlace: isBaseUrlSet ? place : undefined });
+  if (row.cloud !== undefined) {
+    const root = entry?.baseUrl && { root: entry.baseUrl, place };
+    const cloud = readCloud(row.cloud, { environment, row, hasKey: given !== undefined, root, rootPlace: entry?.keys === undefined ? undefined : placeOf('base_url'), readFile });
+    if (cloud === undefined || (given !== undefined && given.keys === undefined)) return undefined;
+    return cloudFrom(environment, row, cloud, given?.keys ?? [], withStructuredOutput(environment, row, settings));
+  }
   const root = entry?.baseUrl ?? (isVariableSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? ''));
   if (root === undefined || (given !== undefined && given.keys === undefined)) return undefined;
   return providerFrom(environment, row, { keys: given?.keys ?? [], root, place }, withStructuredOutput(environment, row, settings));
+}
+
+/** What a row makes of a cloud. */
+export function cloudFrom(source: Source, row: ProviderRow, cloud: Cloud, keys: readonly Secret[], settings: AdapterSettings): Provider {
+  const { root, place, credentials, headers } = cloud;
+  return { ...providerFrom(source, row, { keys, root, place }, { ...settings, ...cloud.settings }), credentials, headers };
 }
 
 /** What a row makes of keys and a base URL, which stands at `place`. */

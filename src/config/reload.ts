@@ -17,7 +17,9 @@ export function withReloaded(config: Config, next: Config): Config {
   // another place is nobody's to see.
   const kept = config.providers.map((provider) => {
     const after = nextOf.get(provider.name);
-    return after === undefined || isElsewhere(provider, after) || after.keys.length === 0 ? provider : { ...provider, keys: after.keys };
+    if (after === undefined || isElsewhere(provider, after)) return provider;
+    const { keys, credentials } = after;
+    return keys.length === 0 && credentials === undefined ? provider : { ...provider, keys, credentials };
   });
   const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
   return {

@@ -9,7 +9,9 @@ const VALUES =
   'Durations: `250ms`, `15s`, `1m30s`, `1h`. Sizes: `65536`, `512KiB`, `16MiB`. Booleans: `true`, `false`, `1`, `0`. ' +
   'Every secret can come from a file instead: add `_FILE` to its variable and give a path. An empty value counts as absent.';
 
-const REGISTRATION = 'A provider is registered by its key, or, where the key is optional, also by its base URL alone.';
+const REGISTRATION =
+  'A provider is registered by its key, or, where the key is optional, also by its base URL alone; clouds also by GATEWAY_CLOUDS. Where ' +
+  'a cloud is, other variables may say: its region, resource or project.';
 
 const KEYS =
   'Several keys of one account: the plural of the variable, `OPENAI_API_KEYS`, in its place (of two variables the first has one). ' +
@@ -34,7 +36,7 @@ export function renderSettingsTable(rows: readonly ProviderRow[]): string {
       row.name,
       row.keyVariables.map((variable) => `\`${variable}\``).join(' or ') + (row.isKeyRequired ? '' : ' (optional)'),
       `\`${row.baseUrlVariable}\``,
-      row.defaultBaseUrl === undefined ? 'required' : row.defaultBaseUrl,
+      row.defaultBaseUrl ?? (row.cloud === undefined ? 'required' : 'by [its cloud](#clouds)'),
     ]),
   );
   return [
@@ -65,7 +67,8 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
   });
   const providers = rows.map((row) => {
     const key = `${row.keyVariables.join(' or ')}${row.isKeyRequired ? '' : ' (optional)'}`;
-    const baseUrl = row.defaultBaseUrl === undefined ? '(required)' : `(default ${row.defaultBaseUrl})`;
+    const absence = row.cloud === undefined ? '(required)' : '(default by its cloud)';
+    const baseUrl = row.defaultBaseUrl === undefined ? absence : `(default ${row.defaultBaseUrl})`;
     return `  ${row.name.padEnd(12)}${key}\n${''.padEnd(14)}${row.baseUrlVariable} ${baseUrl}`;
   });
   return [

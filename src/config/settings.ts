@@ -15,9 +15,10 @@ import { Secret } from '../base/secret.ts';
 import type { Provider, ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import type { Routing } from '../core/route.ts';
+import { CLOUDS } from './clouds.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
-import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, count, quoted, size, someOf, word } from './environment.ts';
+import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, WORKERS, count, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 import { COMPAT, readProviders, STRUCTURED_OUTPUT } from './providers.ts';
 import type { Registered } from './providers.ts';
@@ -62,6 +63,8 @@ export const SETTINGS = [
     meaning: 'Several keys of one account at that host, instead.' },
   { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
     meaning: 'What that host holds answers to when asked: a JSON schema (and calls to the parameters of strict tools), any JSON, nothing. What it does not is `unsupported`.' },
+  { variable: 'GATEWAY_CLOUDS', field: 'clouds', type: someOf(...CLOUDS), default: 'none',
+    meaning: 'Clouds that are called by other credentials than keys: roles, identities, files of accounts. Such variables lie about on many machines, so nothing is registered by them alone.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
     meaning: 'A whole answer that is not streamed, or a model list, retries and waits included.' },
   { variable: 'GATEWAY_CONNECT_TIMEOUT', field: 'connectTimeoutMs', type: DURATION, default: '10s',
@@ -112,8 +115,8 @@ export const SETTINGS = [
     meaning: "Adds the caller's address to its log line." },
   { variable: 'GATEWAY_TRUSTED_PROXIES', field: 'trustedProxies', type: NETWORKS, default: '',
     meaning: 'Addresses and networks of your proxies, separated by commas; only these may name the caller, by `Forwarded` or `X-Forwarded-For`.' },
-  { variable: 'GATEWAY_TRANSPORT', field: 'transport', type: word('http', 'fetch'), default: 'http',
-    meaning: '`fetch` calls providers with the built-in fetch, which has time limits of its own.' },
+  { variable: 'GATEWAY_TRANSPORT', field: 'transport', type: word('http', 'fetch', 'wire'), default: 'http',
+    meaning: '`wire` calls providers with an HTTP client of the gateway\'s own, for less CPU; `fetch` with the built-in fetch, which has time limits of its own.' },
   { variable: 'GATEWAY_WRITE_STALL_TIMEOUT', field: 'writeStallTimeoutMs', type: DURATION, default: '60s',
     meaning: 'A caller who takes nothing of its answer for so long is cut off.' },
   { variable: 'GATEWAY_TLS_CERT_FILE', field: 'tlsCertFile', type: PATH, default: undefined,
@@ -145,6 +148,8 @@ export const SETTINGS = [
     meaning: 'With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored.' },
   { variable: 'GATEWAY_LIMITS_URL', field: 'limitsEngine', type: ENGINE_URL, default: undefined,
     meaning: "A Redis or Valkey (5 or newer) in which several gateways keep callers' limits together: `redis://[user:password@]host[:6379][/0]`, or `rediss://` for TLS. Without it, or while it is away, each process keeps its own." },
+  { variable: 'GATEWAY_WORKERS', field: 'workers', type: WORKERS, default: '1',
+    meaning: 'Processes that serve, on one address, with one `/metrics`; `auto` = as many as cores. `GATEWAY_MAX_CONCURRENT` and `GATEWAY_MAX_CONNECTIONS` are divided among them, rounded up.' },
   { variable: 'OPENAI_API', field: 'openAiApi', type: word('auto', 'chat', 'responses'), default: 'auto',
     meaning: 'Which API serves `openai`: Chat Completions, Responses, or by model and request.' },
 ] as const satisfies readonly Setting[];
@@ -162,6 +167,7 @@ type Ingredient =
   | 'authToken'
   | 'authTokens'
   | 'defaultProvider'
+  | 'clouds'
   | 'compatName'
   | 'openAiApi'
   | 'routes'
@@ -173,7 +179,7 @@ type Ingredient =
   | 'httpProxy'
   | 'noProxy';
 
-/** A valid configuration: the fields that the table names, and these. */
+/** A valid configuration: the fields that the table names, and these. Of what workers divide, it has the part of one. */
 export type Config = Omit<Settings, Ingredient> & {
   /** At least one; labels and tokens are unique. */
   readonly callers: readonly { readonly label: string; readonly token: Secret }[];
@@ -228,7 +234,7 @@ export function loadConfig(
   const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? []);
   const routingFile = settings.routingFile === undefined ? undefined : readRoutingFile(environment, 'GATEWAY_ROUTING_FILE', settings.routingFile);
   const known = [...rows, compatRow(settings.compatName)];
-  const registered = readProviders(environment, known, compatRow, routingFile, { openAiApi: settings.openAiApi });
+  const registered = readProviders(environment, known, compatRow, routingFile, { openAiApi: settings.openAiApi }, { listed: settings.clouds, readFile });
   const labels = callers.map(({ label }) => label);
   const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
   const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
@@ -258,14 +264,16 @@ export type Parties = Omit<Registered, 'origins'> & {
 /** What the settings come to, once they were read; what is wrong or odd only in combination is among the source's problems. */
 export function configFrom(source: Source, settings: Settings, parties: Parties, readFile: (path: string) => string): Config {
   const {
-    authToken, authTokens, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy,
+    authToken, authTokens, clouds, defaultProvider, compatName, openAiApi, tlsCertFile, tlsKeyFile, httpsProxy, httpProxy, noProxy,
     routes, callerLimits, routingFile: _, ...fields
   } = settings;
   const { callers, providers, routingFile } = parties;
   const config: Config = {
     ...fields,
     takesModelPrefixes: routingFile?.takesModelPrefixes ?? fields.takesModelPrefixes,
-    connectionsMax: fields.connectionsMax ?? connectionsMaxFrom(readFile),
+    concurrentMax: partOf(fields.concurrentMax, fields.workers),
+    // What the descriptors allow, each process has for itself.
+    connectionsMax: partOf(fields.connectionsMax, fields.workers) ?? connectionsMaxFrom(readFile),
     callers,
     providers,
     defaultProvider: defaultProviderFrom(source, defaultProvider, providers),
@@ -283,6 +291,11 @@ export function configFrom(source: Source, settings: Settings, parties: Parties,
   };
   checkTogether(source, config);
   return config;
+}
+
+/** What each of several gets, together no less than there is. */
+function partOf(max: number | undefined, workers: number): number | undefined {
+  return max === undefined ? undefined : Math.ceil(max / workers);
 }
 
 /** Every field of the table. In place of a bad value stands the default, so that the rest can be checked too. */

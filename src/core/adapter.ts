@@ -8,7 +8,9 @@
 
 import type { Secret } from '../base/secret.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
+import type { CredentialPlan } from './credential-plan.ts';
 import type { Failure } from './failure.ts';
+import type { ModelNames } from './model-name.ts';
 
 /** One upstream request as data, encoded once and used by every attempt. Never holds the key. */
 export type UpstreamCall = {
@@ -38,8 +40,12 @@ export type Provider = {
   readonly adapter: Adapter;
   /** Includes the version segment; no trailing slash in its path. */
   readonly baseUrl: URL;
-  /** In the operator's order, all different; empty where the host needs none. */
+  /** In the operator's order, all different; empty where the host needs none, or credentials of another kind. */
   readonly keys: readonly ProviderKey[];
+  /** Where its credentials come from when they are no key. */
+  readonly credentials?: CredentialPlan | undefined;
+  /** What every call to it says besides. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How a key travels: header `name`, value `prefix` + key. */
   readonly keyHeader: { readonly name: string; readonly prefix: string };
   /** The dialects of callers that it speaks as their maker does. */
@@ -56,7 +62,15 @@ export type AdapterSettings = {
   readonly openAiApi: 'auto' | 'chat' | 'responses';
   /** Replaces what is known of the host; absent = that. */
   readonly structuredOutput?: StructuredOutput | undefined;
+  /** What names of models stand for, as the operator says; absent = nothing is said. */
+  readonly models?: ModelNames | undefined;
+  /** Of a cloud whose paths name it; absent where they do not. */
+  readonly project?: { readonly id: string; readonly location: string } | undefined;
 };
+
+/** Clouds that know other credentials than keys. */
+export const CLOUD_NAMES = ['azure', 'foundry', 'bedrock', 'claude-aws', 'vertex'] as const;
+export type CloudName = (typeof CLOUD_NAMES)[number];
 
 /** How one provider is configured from the environment. Adding a provider is adding a row. */
 export type ProviderRow = {
@@ -76,6 +90,8 @@ export type ProviderRow = {
   readonly structuredOutputVariable?: string;
   /** The dialects of callers that it speaks as their maker does; absent = none. */
   readonly speaks?: readonly string[];
+  /** The cloud that it is, which has variables of its own besides. */
+  readonly cloud?: CloudName;
   /** The codec, for a provider registered under this name; without settings, by their defaults. */
   readonly createAdapter: (name: string, settings?: AdapterSettings) => Adapter;
 };
@@ -120,15 +136,18 @@ export interface Adapter {
   readonly support: SupportTable;
   /** The call for a request. Deterministic: same request, same bytes. Failures: unsupported, bad_request. */
   encodeChat(request: ChatRequest, isStream: boolean): UpstreamCall | Failure;
-  /** A whole 200 body. Failures: server (malformed), refusal (no content), or what an error inside a 200 says. */
-  decodeChat(body: string): ChatReply | Failure;
+  /**
+   * A whole 200 body, which `json` is parsed where somebody did that. Failures: server (malformed), refusal (no content), or
+   * what an error inside a 200 says.
+   */
+  decodeChat(body: string, json?: unknown): ChatReply | Failure;
   createStreamDecoder(): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
   decodeModels(body: string): ModelsPage | Failure;
   /** Absent where the provider does not count. */
   readonly counting?: TokenCounting | undefined;
-  /** A reply whose status is not 2xx. Never throws, whatever the body. Its headers are read elsewhere. */
-  decodeFailure(status: number, body: string): Failure;
+  /** A reply whose status is not 2xx. Never throws, whatever the body. How long to wait is read elsewhere. */
+  decodeFailure(status: number, body: string, headers?: UpstreamHeaders): Failure;
 }
 
 /** Everything in a request that an adapter has to take a stand on. */

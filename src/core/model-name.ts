@@ -30,3 +30,12 @@ export function plainModelName(model: string): string {
   const end = name.search(HOST_SUFFIX);
   return (end === -1 ? name : name.slice(0, end)).replace(SNAPSHOT_DATE, '');
 }
+
+/** What names of models stand for, where the names hide it: an operator's deployments and profiles. */
+export type ModelNames = ReadonlyMap<string, string>;
+
+/** The request under the name that rules go by. */
+export function asMeant<T extends { readonly model: string }>(request: T, models: ModelNames | undefined): T {
+  const model = models?.get(request.model);
+  return model === undefined ? request : { ...request, model };
+}

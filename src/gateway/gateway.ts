@@ -19,8 +19,9 @@ import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/tra
 import { askOne } from './ask.ts';
 import type { Ask, Candidate, Outcome } from './ask.ts';
 import type { Attempt } from './attempt.ts';
-import { Attempts, REAL_CLOCK } from './attempts.ts';
-import type { CallContext } from './attempts.ts';
+import { REAL_CLOCK } from './attempt-parts.ts';
+import type { AttemptLog, CallContext } from './attempt-parts.ts';
+import { Attempts } from './attempts.ts';
 import type { CallRecord } from './call-record.ts';
 import { GatedSink } from './gated-sink.ts';
 import { pipeStream } from './pipe-stream.ts';
@@ -71,7 +72,7 @@ export function createGateway(
   settings: GatewaySettings,
   transport: Transport,
   metrics: Metrics,
-  logAttempt: (record: CallRecord, attempt: number, attemptMs: number, failure: Failure | undefined) => void,
+  logAttempt: AttemptLog,
   surroundings: RoutingSurroundings = {},
 ): Gateway {
   const wholeLimits: AttemptLimits = {
@@ -249,8 +250,8 @@ async function readErrorInsteadOfStream(provider: Provider, response: UpstreamRe
 
 async function readFailure(provider: Provider, response: UpstreamResponse): Promise<Failure> {
   const body = await readFailureBody(response);
-  const said = provider.adapter.decodeFailure(response.status, body instanceof Failure ? '' : body);
-  const failure = forbidsRetry(response) ? said.with({ isRetried: false }) : said;
+  const said = provider.adapter.decodeFailure(response.status, body instanceof Failure ? '' : body, response.headers);
+  const failure = response.isCredentialMended === true ? said.with({ isRetried: true }) : forbidsRetry(response) ? said.with({ isRetried: false }) : said;
   if (failure.retryAfterMs !== undefined) return failure;
   const waitMs = retryAfterMs(response.headers, Date.now());
   // An absurd wait goes out as a hint too, and has to be a number that a header can carry.

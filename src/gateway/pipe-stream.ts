@@ -1,10 +1,11 @@
 /** One provider's stream, from chunks of bytes to deltas in a sink, and how it ended. */
 
+import { EVENT_STREAM_TYPE, EventFrames } from '../base/aws/event-frames.ts';
 import { SseBuffer } from '../base/sse.ts';
 import type { Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX, REPLY_CHARS_MAX } from '../core/chat.ts';
 import type { Delta } from '../core/chat.ts';
-import { beyondLimit, Failure, truncatedStream } from '../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, truncatedStream } from '../core/failure.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 import type { Candidate } from './ask.ts';
 
@@ -42,7 +43,7 @@ export async function pipeStream(
     if (delta.type === 'done') state.end ??= 'done';
     push(delta, decoder.servedModel);
   };
-  const frames = new SseBuffer((event, data) => {
+  const onFrame = (event: string, data: string): void => {
     if (isFirstFrame) {
       isFirstFrame = false;
       response.startIdleLimit();
@@ -56,7 +57,8 @@ export async function pipeStream(
       if (heldChars > REPLY_CHARS_MAX) state.end = beyondLimit(provider.name, 200, `its stream has more than ${REPLY_CHARS_MAX} characters before its answer begins`);
     }
     sink.relay?.(event, data);
-  }, REPLY_BYTES_MAX);
+  };
+  const frames = isEventStream(response) ? new EventFrames(onFrame, REPLY_BYTES_MAX) : new SseBuffer(onFrame, REPLY_BYTES_MAX);
   let isOverflown = false;
   const cut = await response.readChunks((chunk) => {
     isOverflown = !frames.feed(chunk);
@@ -65,6 +67,9 @@ export async function pipeStream(
     void sink.flush();
     return 'enough';
   });
+  if (isOverflown && state.end === undefined && frames instanceof EventFrames && frames.isBroken) {
+    return malformedReply(provider.name, 200, 'its stream is damaged');
+  }
   if (isOverflown && state.end === undefined) {
     return beyondLimit(provider.name, 200, `an event of its stream has more than ${REPLY_BYTES_MAX} bytes`);
   }
@@ -73,6 +78,11 @@ export async function pipeStream(
     void sink.flush();
     return state.end;
   });
+}
+
+/** Whether the events are AWS's own rather than server-sent ones. */
+function isEventStream({ headers }: UpstreamResponse): boolean {
+  return String(headers['content-type'] ?? '').startsWith(EVENT_STREAM_TYPE);
 }
 
 /** How a stream whose bytes are over ended: what its frames said, else why the bytes stopped. */

@@ -3,9 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
-import type { Server } from 'node:http';
 import { connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import type { Config } from '../config/settings.ts';
 
 type Address = Config['listen'];

@@ -1,6 +1,7 @@
 /** What machines ask about the gateway itself: GET /healthz, /readyz and /metrics. */
 
 import { METRICS_CONTENT_TYPE } from '../base/prometheus.ts';
+import { Failure } from '../core/failure.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -14,5 +15,7 @@ export async function answerReady(exchange: Exchange, parts: ServerParts): Promi
 }
 
 export async function answerMetrics(exchange: Exchange, parts: ServerParts): Promise<void> {
-  exchange.sendText(200, METRICS_CONTENT_TYPE, parts.metrics.renderPage());
+  const page = await parts.metricsPage();
+  if (page === undefined) exchange.sendFailure(new Failure('unknown', 'the metrics of all workers could not be had in time', { status: 503 }));
+  else exchange.sendText(200, METRICS_CONTENT_TYPE, page);
 }

@@ -21,6 +21,8 @@ export type ServerParts = {
   readonly gateway: Gateway;
   readonly modelLists: ModelLists;
   readonly metrics: Metrics;
+  /** The text of a scrape, which other processes may have to be asked for; undefined = it cannot be had. */
+  readonly metricsPage: () => string | Promise<string | undefined>;
   readonly admission: Admission;
   readonly limits: Limits;
   readonly log: Log;

@@ -4,6 +4,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
 import type { IncomingMessage, Server } from 'node:http';
 import { Server as TcpServer } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Config } from '../config/settings.ts';
 import { Failure } from '../core/failure.ts';
@@ -41,12 +42,17 @@ export type GatewayServer = {
   readonly server: Server;
   /** No new connections any more; those on which nothing is asked are closed. */
   stopListening(): void;
+  /** Serves a connection that another process accepted, in place of listening. */
+  take(socket: Socket): void;
   /** New connections get this certificate; nothing happens to the others. */
   swapCertificate(tls: NonNullable<Config['tls']>): void;
 };
 
-/** A server that is not listening yet; with a certificate it speaks HTTPS. */
-export function createServer(currentParts: () => ServerParts, handler: Handler, limits = CONNECTION_LIMITS): GatewayServer {
+/**
+ * A server that is not listening yet; with a certificate it speaks HTTPS. `ticketKeys` are those of TLS, of all processes that
+ * share an address: who resumes a session may come to another one.
+ */
+export function createServer(currentParts: () => ServerParts, handler: Handler, limits = CONNECTION_LIMITS, ticketKeys?: Buffer): GatewayServer {
   const settings = {
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
@@ -62,7 +68,7 @@ export function createServer(currentParts: () => ServerParts, handler: Handler, 
   const server: Server =
     tls === undefined
       ? createHttpServer(settings)
-      : createHttpsServer({ ...settings, handshakeTimeout: limits.headMs, ...pemOf(tls) });
+      : createHttpsServer({ ...settings, handshakeTimeout: limits.headMs, ...pemOf(tls), ...ticketsOf(ticketKeys) });
   // By default the headers after the 2,000th are dropped, and nobody is told.
   server.maxHeadersCount = 0;
   server.on('request', (request, response) => handler.take(request, response, false));
@@ -90,10 +96,30 @@ export function createServer(currentParts: () => ServerParts, handler: Handler, 
   }
   // Node closes what it has no descriptor for without a word. This limit leaves some, and what it costs is seen.
   if (config.connectionsMax !== undefined) server.maxConnections = config.connectionsMax;
-  server.on('drop', () => {
+  server.on('drop', noteDropped);
+  function noteDropped(): void {
     currentParts().metrics.droppedConnections.add(1);
     logNotAccepted('GATEWAY_MAX_CONNECTIONS');
-  });
+  }
+  let takenCount = 0;
+  let hasTaken = false;
+  function take(socket: Socket): void {
+    // What Node does with a connection that a listening server of its own accepted.
+    if (takenCount >= (config.connectionsMax ?? Infinity)) {
+      socket.destroy();
+      noteDropped();
+      return;
+    }
+    takenCount += 1;
+    socket.on('close', () => (takenCount -= 1));
+    // Limits on how long a request may take are looked at from then on.
+    if (!hasTaken) server.emit('listening');
+    hasTaken = true;
+    // As it is below a server of each kind.
+    socket.allowHalfOpen = !(server instanceof HttpsServer);
+    socket.setNoDelay(true);
+    server.emit('connection', socket);
+  }
   server.on('error', (error: ConnectionError) => {
     if (server.listening) logNotAccepted(error.code ?? error.name);
   });
@@ -105,10 +131,15 @@ export function createServer(currentParts: () => ServerParts, handler: Handler, 
       if (server instanceof TcpServer) TcpServer.prototype.close.call(server);
       handler.closeIdle();
     },
+    take,
     swapCertificate(next) {
-      if (server instanceof HttpsServer) server.setSecureContext(pemOf(next));
+      if (server instanceof HttpsServer) server.setSecureContext({ ...pemOf(next), ...ticketsOf(ticketKeys) });
     },
   };
+}
+
+function ticketsOf(ticketKeys: Buffer | undefined): { ticketKeys?: Buffer } {
+  return ticketKeys === undefined ? {} : { ticketKeys };
 }
 
 function pemOf({ cert, key }: NonNullable<Config['tls']>): { cert: string; key: string } {

@@ -4,8 +4,6 @@
  * Format: prometheus.io/docs/prometheus/latest/configuration/alerting_rules.
  */
 
-import { OF_GATEWAYS } from './questions.ts';
-
 type Alert = {
   readonly name: string;
   readonly expr: string;
@@ -53,6 +51,22 @@ export const ALERTS: readonly Alert[] = [
     severity: 'ticket',
     summary: 'More than a quarter of the attempts at {{ $labels.provider }} fail.',
     action: 'gateway --doctor tells trouble of the provider from trouble on the way to it.',
+  },
+  {
+    name: 'GatewayTargetOut',
+    expr: 'max by (provider, model) (gateway_target_out) > 0',
+    holds: '15m',
+    severity: 'ticket',
+    summary: '{{ $labels.provider }}/{{ $labels.model }} is out: other targets of its routes serve instead.',
+    action: 'The log has the cause: a model that is not found wants another name; else as for a failing provider.',
+  },
+  {
+    name: 'GatewayKeyCooling',
+    expr: 'max by (provider, key) (gateway_keys_cooling) > 0',
+    holds: '15m',
+    severity: 'ticket',
+    summary: 'Key {{ $labels.key }} of {{ $labels.provider }} is hardly used: its rate is limited, its quota used up, or it is rejected.',
+    action: 'gateway_key_cooldowns_total and the log say which. A key that was rejected wants to be replaced; callers do not notice while others serve.',
   },
   {
     name: 'GatewayRetryBudgetSpent',
@@ -104,11 +118,27 @@ export const ALERTS: readonly Alert[] = [
   },
   {
     name: 'GatewayBusy',
-    expr: `rate(process_cpu_seconds_total[5m]) ${OF_GATEWAYS} > 0.85`,
+    expr: 'rate(process_cpu_seconds_total[5m]) / on (job, instance) gateway_workers > 0.85',
     holds: '15m',
     severity: 'ticket',
-    summary: '{{ $labels.instance }} uses nearly all of a core, and can use no second one.',
-    action: 'Run more of them behind the load balancer.',
+    summary: '{{ $labels.instance }} uses nearly all of a core for each of its workers, and can use no more.',
+    action: 'Raise GATEWAY_WORKERS where there are more cores, or run more of them behind the load balancer.',
+  },
+  {
+    name: 'GatewayWorkersEnding',
+    expr: 'sum by (job, instance) (rate(gateway_worker_restarts_total[10m])) > 0',
+    holds: '10m',
+    severity: 'ticket',
+    summary: 'Workers of {{ $labels.instance }} keep ending, and their streams with them.',
+    action: 'The log says how each ended; a signal that nobody sent is most often want of memory.',
+  },
+  {
+    name: 'GatewayWorkerSilent',
+    expr: 'gateway_workers_silent > 0',
+    holds: '2m',
+    severity: 'page',
+    summary: 'A worker of {{ $labels.instance }} has not answered for two minutes, and its callers wait.',
+    action: 'Restart the gateway, or kill -9 the process that uses a whole core: it is replaced.',
   },
   {
     name: 'GatewayLimitsApart',

@@ -17,6 +17,8 @@ const FAILED = 1;
 export type Desk = {
   /** Reads the configuration. */
   readonly load: () => LoadedConfig;
+  /** A file's text; throws an error with a `code`. */
+  readonly readFile: (path: string) => string;
   /** To stdout. */
   readonly print: (text: string) => void;
   /** To stderr: a line without its end. */
@@ -43,7 +45,7 @@ async function runProbe([url = '', extra]: readonly string[], { complain }: Desk
 
 const CHAT = '--chat';
 
-async function runDoctor(words: readonly string[], { load, print, complain }: Desk): Promise<number | string> {
+async function runDoctor(words: readonly string[], { load, readFile, print, complain }: Desk): Promise<number | string> {
   const unknown = words.find((word) => word !== '--json' && word !== CHAT && !word.startsWith(`${CHAT}=`));
   if (unknown !== undefined) return unknown;
   const loaded = load();
@@ -54,7 +56,7 @@ async function runDoctor(words: readonly string[], { load, print, complain }: De
     complain('Nothing was examined. --help lists every setting.');
     return FAILED;
   }
-  const report = await examineProviders(config, loaded, chatWish(words, config));
+  const report = await examineProviders(config, loaded, chatWish(words, config), { readFile });
   print(words.includes('--json') ? `${JSON.stringify(report)}\n` : renderReport(report));
   return report.ok ? 0 : FAILED;
 }

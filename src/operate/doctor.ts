@@ -50,7 +50,15 @@ export type Check = {
   readonly remedy?: string;
 };
 
-export type Diagnosis = { readonly provider: string; readonly ok: boolean; readonly checks: readonly Check[] };
+export type Diagnosis = {
+  readonly provider: string;
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+  /** Of credentials that are no key: where they come from, for how many seconds they are good, and by how many the clock was corrected. */
+  readonly source?: string;
+  readonly expires_in?: number;
+  readonly clock_skew?: number;
+};
 
 export type Report = { readonly ok: boolean; readonly providers: readonly Diagnosis[] };
 
@@ -110,7 +118,15 @@ async function examine(provider: Provider, practice: Practice): Promise<Diagnosi
   const json = typeof model === 'string' ? await timed(() => askForJson(provider, model, practice, context)) : undefined;
   clearTimeout(timer);
   const checks = checksOf(provider, startedAtMs, models, answer, json, practice);
-  return { provider: provider.name, ok: checks.every(({ ok }) => ok), checks };
+  return { provider: provider.name, ok: checks.every(({ ok }) => ok), checks, ...credentialFacts(provider, practice) };
+}
+
+function credentialFacts({ name }: Provider, { lookout }: Practice): Pick<Diagnosis, 'source' | 'expires_in' | 'clock_skew'> {
+  const credentials = lookout.credentialsOf(name);
+  if (credentials === undefined) return {};
+  const { source, expiresInMs, clockSkewMs } = credentials.report;
+  const skewMs = clockSkewMs || (lookout.seenOf(name).skewMs ?? 0);
+  return { source, ...(expiresInMs === undefined ? {} : { expires_in: Math.round(expiresInMs / 1000) }), clock_skew: Math.round(skewMs / 1000) };
 }
 
 async function timed<T>(run: () => Promise<T | Failure>): Promise<Examined<T>> {
@@ -173,6 +189,7 @@ function isCut(outcome: unknown, provider: Provider, practice: Practice): boolea
 
 /** The check that the failure of the first call belongs to. */
 function brokenAt(failure: Failure, provider: Provider, { config, lookout }: Practice): FailedCheckName {
+  if (lookout.credentialsOf(provider.name)?.failure !== undefined && !lookout.seenOf(provider.name).isAnswered) return 'source';
   const proxy = proxyOf(provider, config);
   const lookup = lookout.lookupOf(askedHost(provider, proxy));
   if (lookup !== undefined && lookup.endedAtMs === undefined) return 'name';
@@ -185,11 +202,20 @@ function wayChecks(provider: Provider, startedAtMs: number, practice: Practice):
   const proxy = proxyOf(provider, practice.config);
   const sight = practice.lookout.seenOf(provider.name);
   return [
+    ...sourceChecks(provider, practice),
     nameCheck(provider, proxy, practice),
     { check: 'proxy', ok: true, detail: proxyDetail(proxy, practice.config) },
     connectCheck(provider, sight, proxy, startedAtMs, practice),
     { check: 'tls', ok: true, detail: tlsDetail(provider, sight, practice.redact) },
   ];
+}
+
+/** Where the credentials come from that are no key, and how long they last. */
+function sourceChecks({ name }: Provider, { lookout }: Practice): readonly Check[] {
+  const credentials = lookout.credentialsOf(name);
+  if (credentials === undefined) return [];
+  const { source, expiresInMs } = credentials.report;
+  return [{ check: 'source', ok: true, detail: expiresInMs === undefined ? source : `${source}, good for ${Math.round(expiresInMs / 1000)} s` }];
 }
 
 function answerChecks(

@@ -7,12 +7,16 @@
 import { TLSSocket } from 'node:tls';
 import type { Config } from '../config/settings.ts';
 import { Failure } from '../core/failure.ts';
+import { createAuthorizedTransport } from '../upstream/authorized.ts';
+import type { CredentialReport } from '../upstream/credentials/authorization.ts';
+import { createAuthorizations } from '../upstream/credentials/index.ts';
 import { createFetchTransport } from '../upstream/fetch.ts';
 import { createHttpTransport } from '../upstream/http.ts';
 import { PLATFORM } from '../upstream/name-lookup.ts';
 import type { NameSource } from '../upstream/name-lookup.ts';
 import { proxyFor } from '../upstream/proxy.ts';
 import type { Transport } from '../upstream/transport.ts';
+import { createWireTransport } from '../upstream/wire.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -43,13 +47,15 @@ export type Lookout = {
   seenOf(provider: string): Readonly<Sight>;
   /** The last lookup of a name; undefined = there was none. */
   lookupOf(hostname: string): Readonly<Lookup> | undefined;
+  /** Of a provider whose credentials are no key: what they are, and why they could not be had, if so; undefined for others. */
+  credentialsOf(provider: string): { readonly report: CredentialReport; readonly failure: Failure | undefined } | undefined;
 };
 
-/** What tests put in place of the world. */
-export type World = { readonly ca?: string; readonly nameSource?: NameSource };
+/** What is given, and what tests put in place of the world. */
+export type World = { readonly ca?: string; readonly nameSource?: NameSource; readonly readFile?: (path: string) => string };
 
 /** The transport that the configuration asks for, watched. */
-export function createLookout(config: Config, { ca, nameSource = PLATFORM }: World): Lookout {
+export function createLookout(config: Config, { ca, nameSource = PLATFORM, readFile = readNothing }: World): Lookout {
   const lookups = new Map<string, Lookup>();
   const sights = new Map<string, Sight>();
   const sightOf = (provider: string): Sight => {
@@ -60,9 +66,10 @@ export function createLookout(config: Config, { ca, nameSource = PLATFORM }: Wor
     }
     return sight;
   };
-  const inner = config.transport === 'fetch'
+  const createTransport = config.transport === 'wire' ? createWireTransport : createHttpTransport;
+  const plain = config.transport === 'fetch'
     ? createFetchTransport()
-    : createHttpTransport({
+    : createTransport({
         proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
         nameSource: watchLookups(nameSource, lookups),
         ...(ca === undefined ? {} : { ca }),
@@ -74,21 +81,41 @@ export function createLookout(config: Config, { ca, nameSource = PLATFORM }: Wor
           if (socket instanceof TLSSocket) sight.certificate = certificateOf(socket);
         },
       });
+  const credentialFailures = new Map<string, Failure>();
+  const authorizations = createAuthorizations({
+    internet: plain,
+    readFile,
+    clock: { now: () => performance.now(), wall: Date.now },
+    onFailure: (provider, failure) => void credentialFailures.set(provider, failure),
+  });
+  authorizations.replace(config.providers);
+  const authorized = createAuthorizedTransport(plain, authorizations.of);
   return {
     transport: {
       async send(provider, call, scope, limits, key) {
-        const response = await inner.send(provider, call, scope, limits, key);
+        const response = await authorized.send(provider, call, scope, limits, key);
         if (response instanceof Failure) return response;
         const sight = sightOf(provider.name);
         sight.isAnswered = true;
         sight.skewMs ??= skewOf(response.headers['date']);
         return response;
       },
-      close: () => inner.close(),
+      close() {
+        authorized.close();
+        authorizations.close();
+      },
     },
     seenOf: sightOf,
     lookupOf: (hostname) => lookups.get(hostname),
+    credentialsOf(provider) {
+      const authorization = authorizations.of(provider);
+      return authorization && { report: authorization.report(), failure: credentialFailures.get(provider) };
+    },
   };
+}
+
+function readNothing(): never {
+  throw new Error('there are no files');
 }
 
 function watchLookups(source: NameSource, lookups: Map<string, Lookup>): NameSource {

@@ -106,14 +106,32 @@ export const CHAPTERS: readonly Chapter[] = [
     ],
   },
   {
+    title: 'Routes',
+    about: 'Routes: which targets are out and which keys rest (1 = so), and calls to a target after or in place of another.',
+    questions: [
+      { title: 'Targets out', expr: 'max by (provider, model) (gateway_target_out)', unit: 'short', legend: '{{provider}}/{{model}}' },
+      { title: 'Keys cooling', expr: 'max by (provider, key) (gateway_keys_cooling)', unit: 'short', legend: '{{provider}} {{key}}' },
+      { title: 'Fallbacks', expr: 'sum by (route, from, to, kind) (rate(gateway_fallbacks_total[5m]))', unit: 'ops', legend: '{{route}}: {{from}} to {{to}}, {{kind}}' },
+    ],
+  },
+  {
     title: 'Saturation',
-    about: 'Saturation: chats at once, how late the event loop is, the processor (1 = a whole core), memory, lost log lines.',
+    about: 'Saturation: chats at once, how late the event loop is, the processor (1 = a whole core for each worker), memory, lost log lines.',
     questions: [
       { title: 'Chats at once', expr: 'sum(gateway_requests_in_flight)', unit: 'short', legend: 'in flight' },
       { title: 'Event loop late, 99th percentile', expr: 'max(gateway_event_loop_delay_seconds{percentile="99"})', unit: 's', legend: 'the latest' },
-      { title: 'Processor', expr: `max(rate(process_cpu_seconds_total[5m]) ${OF_GATEWAYS})`, unit: 'percentunit', legend: 'the busiest' },
+      { title: 'Processor, of a core for each worker', expr: 'max(rate(process_cpu_seconds_total[5m]) / on (job, instance) gateway_workers)', unit: 'percentunit', legend: 'the busiest' },
       { title: 'Memory', expr: `max(process_resident_memory_bytes ${OF_GATEWAYS})`, unit: 'bytes', legend: 'the largest' },
       { title: 'Lost log lines', expr: 'sum(rate(gateway_log_lines_dropped_total[5m]))', unit: 'ops', legend: 'lost' },
+    ],
+  },
+  {
+    title: 'Workers',
+    about: 'Workers that serve, that did not answer the last scrape in time, and that were started in place of one that ended.',
+    questions: [
+      { title: 'Workers', expr: 'sum(gateway_workers)', unit: 'short', legend: 'serving' },
+      { title: 'Silent workers', expr: 'sum(gateway_workers_silent)', unit: 'short', legend: 'silent' },
+      { title: 'Workers replaced', expr: 'sum(rate(gateway_worker_restarts_total[5m]))', unit: 'ops', legend: 'replaced' },
     ],
   },
 ];

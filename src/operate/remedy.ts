@@ -8,7 +8,7 @@ import { compatRow, PROVIDER_ROWS } from '../providers/index.ts';
 import { CERTIFICATE_CODE } from '../upstream/transport-failure.ts';
 
 /** What is checked of a provider, in this order. */
-export type CheckName = 'name' | 'proxy' | 'connect' | 'tls' | 'key' | 'chat' | 'json' | 'clock';
+export type CheckName = 'source' | 'name' | 'proxy' | 'connect' | 'tls' | 'key' | 'chat' | 'json' | 'clock';
 
 /** Those that fail because a call does. */
 export type FailedCheckName = Exclude<CheckName, 'json' | 'clock'>;
@@ -72,6 +72,8 @@ export function placeOf(failure: Failure, { isConnected, isAnswered, hasProxy }:
 /** One or two sentences that begin with the variable to mend, where one can be. */
 export function remedyFor(place: FailedCheckName, failure: Failure, origin: Origin): string {
   switch (place) {
+    case 'source':
+      return sourceRemedy(failure, origin);
     case 'name':
       return nameRemedy(origin);
     case 'proxy':
@@ -85,6 +87,11 @@ export function remedyFor(place: FailedCheckName, failure: Failure, origin: Orig
     case 'chat':
       return answerRemedy(place, failure, origin);
   }
+}
+
+function sourceRemedy({ kind }: Failure, { provider, keyVariable }: Origin): string {
+  if (kind === 'auth') return `GATEWAY_CLOUDS: check the identity that ${provider} is called by, and what it may do; or give a key in ${keyVariable}.`;
+  return `GATEWAY_CLOUDS: check that the source of credentials of ${provider} can be reached from here; or give a key in ${keyVariable}.`;
 }
 
 function nameRemedy({ hasProxy, proxyVariable, isBaseUrlSet, baseUrlVariable, host }: Origin): string {

@@ -7,8 +7,9 @@
  */
 
 import type { ProviderRow } from '../core/adapter.ts';
+import { AZURE_ROW } from './azure/adapter.ts';
 import { createOpenAiAdapter } from './openai-chat/adapter.ts';
-import { OPENAI_HOST, PLAIN_HOST, withOutput } from './openai-chat/profile.ts';
+import { PLAIN_HOST, withOutput } from './openai-chat/profile.ts';
 import type { HostProfile } from './openai-chat/profile.ts';
 
 /** A host on the internet: its key registers it. */
@@ -42,12 +43,7 @@ function ownRow(name: string, variablePrefix: string, baseUrl: string | undefine
 
 /** The known hosts. */
 export const HOST_ROWS: readonly ProviderRow[] = [
-  {
-    // The model is a deployment's name, which may hide the model; what is said has to suit every one of them.
-    ...hostedRow('azure', 'AZURE_OPENAI_API_KEY', '', { ...OPENAI_HOST, systemRole: 'system', userField: 'user', cacheLife: undefined }),
-    defaultBaseUrl: undefined,
-    keyHeader: { name: 'api-key', prefix: '' },
-  },
+  AZURE_ROW,
   hostedRow('cerebras', 'CEREBRAS_API_KEY', 'https://api.cerebras.ai/v1', {
     maxTokensField: 'max_completion_tokens',
     output: 'schema',

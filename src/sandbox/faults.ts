@@ -92,9 +92,9 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /** Sends some of the good reply, lets the peer read it, then ends as told. */
-function after(part: (good: Reply, n: number) => string | Uint8Array, end: (wire: Wire) => void | Promise<void>): Fault['act'] {
+function after(part: (good: Reply, n: number, wire: Wire) => string | Uint8Array, end: (wire: Wire) => void | Promise<void>): Fault['act'] {
   return async (exchange, n) => {
-    await begin(exchange, part(exchange.good, n));
+    await begin(exchange, part(exchange.good, n, exchange.wire));
     await exchange.wire.settle();
     await end(exchange.wire);
   };
@@ -127,8 +127,8 @@ function nothing(): string {
   return '';
 }
 
-function bytesOf({ pieces }: Reply, length: number): Uint8Array {
-  return Buffer.from(textOf(pieces)).subarray(0, length);
+function bytesOf({ pieces }: Reply, length: number, wire: Wire): Uint8Array {
+  return wire.encode(textOf(pieces)).subarray(0, length);
 }
 
 /** A stream up to its second piece of text; half of a whole body. */
@@ -180,7 +180,7 @@ function failAtFirst(exchange: Exchange, n: number): Promise<void> {
 async function drip(exchange: Exchange): Promise<void> {
   const { wire, good } = exchange;
   wire.head(good.status, good.headers);
-  for (const byte of Buffer.from(textOf(good.pieces))) {
+  for (const byte of wire.encode(textOf(good.pieces))) {
     await wire.pause(100);
     if (!(await wire.write(Uint8Array.of(byte)))) return;
   }
@@ -189,7 +189,7 @@ async function drip(exchange: Exchange): Promise<void> {
 
 /** A whole body is whole, so that only its length tells; a stream is cut before its own end. */
 async function announceTooMuch({ ask, wire, good }: Exchange): Promise<void> {
-  wire.head(good.status, { ...good.headers, 'content-length': String(Buffer.byteLength(textOf(good.pieces)) + 100) });
+  wire.head(good.status, { ...good.headers, 'content-length': String(wire.encode(textOf(good.pieces)).length + 100) });
   await wire.write(ask.isStream ? half(good) : textOf(good.pieces));
   wire.hangUp();
 }
@@ -206,7 +206,7 @@ async function switchProtocols({ wire }: Exchange): Promise<void> {
 
 async function compress({ wire, good }: Exchange): Promise<void> {
   wire.head(good.status, { ...good.headers, 'content-encoding': 'gzip' });
-  await wire.write(gzipSync(textOf(good.pieces)));
+  await wire.write(gzipSync(wire.encode(textOf(good.pieces))));
   await wire.end();
 }
 
@@ -231,13 +231,13 @@ function misshapen(good: Reply, { ask }: Exchange): Reply {
 }
 
 function withCrlf(good: Reply, { ask }: Exchange): Reply {
-  if (!ask.isStream) return good;
+  if (!ask.isStream || good.isBinary === true) return good;
   const [first, ...others] = good.pieces.map((piece) => ({ ...piece, bytes: piece.bytes.replaceAll(/\r?\n/g, '\r\n') }));
   return { ...good, pieces: [{ isText: false, bytes: `\uFEFF${first?.bytes ?? ''}` }, ...others] };
 }
 
 function withComments(good: Reply, { ask }: Exchange): Reply {
-  if (!ask.isStream) return good;
+  if (!ask.isStream || good.isBinary === true) return good;
   const respell = (bytes: string): string => `: a comment\nid: 1\nretry: 10\n${bytes.replace('data: ', 'data:')}`;
   return { ...good, pieces: good.pieces.map((piece) => ({ ...piece, bytes: respell(piece.bytes) })) };
 }
@@ -270,7 +270,7 @@ async function flood(exchange: Exchange): Promise<void> {
   if (!ask.isStream) return sendPadded(exchange, 200 * MIB, BLOCK_BYTES);
   const firstText = good.pieces.findIndex(({ isText }) => isText);
   const piece = good.pieces[firstText]?.bytes ?? '';
-  const block = Buffer.from(piece.repeat(Math.ceil(BLOCK_BYTES / Math.max(1, piece.length))));
+  const block = wire.encode(piece.repeat(Math.ceil(BLOCK_BYTES / Math.max(1, piece.length))));
   await begin(exchange, textOf(good.pieces.slice(0, firstText)));
   for (let sent = 0; sent < 200 * MIB; sent += block.length) if (!(await wire.write(block))) return;
   await wire.write(textOf(good.pieces.slice(firstText)));

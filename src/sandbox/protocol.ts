@@ -192,6 +192,8 @@ export type Reply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly pieces: readonly Piece[];
+  /** Whether the pieces are bytes as Latin-1, rather than text. */
+  readonly isBinary?: boolean;
 };
 
 /** What is wrong with a request, or feigned to be wrong with the provider. */

@@ -15,6 +15,10 @@ import { ANTHROPIC } from './anthropic/protocol.ts';
 import { PromptCache } from './cache.ts';
 import { recordCall } from './calls.ts';
 import type { Call, ProtocolName, RecordedCall } from './calls.ts';
+import type { CloudIdentity } from './cloud-identity.ts';
+import { askEndpoint } from './clouds/endpoints.ts';
+import { Ledger } from './clouds/ledger.ts';
+import { cloudRowOf } from './clouds/rows.ts';
 import { control } from './control.ts';
 import { FAULTS } from './faults.ts';
 import type { Fault } from './faults.ts';
@@ -22,7 +26,7 @@ import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
 import { RESPONSES } from './openai-responses/protocol.ts';
 import { Complaint, digest, jsonReply } from './protocol.ts';
-import type { Ask, Incoming, Memory, Protocol } from './protocol.ts';
+import type { Ask, Incoming, Memory, Protocol, Reply } from './protocol.ts';
 import { Replies } from './replies.ts';
 import type { Order } from './replies.ts';
 import { matchName, writeScript } from './script.ts';
@@ -37,6 +41,8 @@ export type SandboxSettings = {
   readonly key?: string;
   /** Pause before each piece of streamed text; 0 by default. */
   readonly tokenDelayMs?: number;
+  /** What its clouds take for the time, in milliseconds since 1970; this machine's clock by default. */
+  readonly now?: () => number;
 };
 
 /** A running sandbox. */
@@ -49,6 +55,8 @@ export type Sandbox = {
   readonly environment: Readonly<Record<string, string>>;
   /** The last 200 requests, oldest first; fewer where their bodies are more than 64 MiB together. */
   readonly calls: readonly RecordedCall[];
+  /** Who a gateway is to its clouds: what it gets tokens and keys by. */
+  readonly clouds: CloudIdentity;
   /**
    * Writes what a model answers: each request gets the next reply, and the last goes on; without any the model answers by its
    * name again. `*` is any model without replies of its own. Requests that the provider would refuse are refused all the same.
@@ -84,12 +92,14 @@ type State = Pick<Sandbox, 'reply' | 'reset'> & {
   readonly flakyCounts: Map<string, number>;
   readonly cache: PromptCache;
   readonly memory: Memory;
+  readonly ledger: Ledger;
 };
 
 /** Starts a sandbox; rejects when the port is taken. */
 export async function startSandbox(settings: SandboxSettings = {}): Promise<Sandbox> {
-  const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0 } = settings;
-  const state = createState(key, tokenDelayMs);
+  const { port = 0, host = '127.0.0.1', key, tokenDelayMs = 0, now = Date.now } = settings;
+  let url = '';
+  const state = createState(key, tokenDelayMs, new Ledger(now, () => url));
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     // A rejection that nobody takes would end the tests around it.
@@ -104,7 +114,7 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   });
   server.listen(port, host);
   await once(server, 'listening');
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
+  url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
   const close = async (): Promise<void> => {
     const closed = once(server, 'close');
     server.close();
@@ -116,6 +126,7 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
     baseUrls: baseUrlsOf(url),
     environment: environmentOf(url, key ?? ANY_KEY),
     calls: state.calls,
+    clouds: state.ledger,
     reply: state.reply,
     reset: state.reset,
     openConnections: () => sockets.size,
@@ -124,14 +135,14 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
   };
 }
 
-function createState(key: string | undefined, tokenDelayMs: number): State {
+function createState(key: string | undefined, tokenDelayMs: number, ledger: Ledger): State {
   const calls: Call[] = [];
   const replies = new Replies<RecordedCall>();
   const flakyCounts = new Map<string, number>();
   const cache = new PromptCache();
   const memory: Memory = { responses: new Map() };
   return {
-    key, tokenDelayMs, calls, replies, flakyCounts, cache, memory,
+    key, tokenDelayMs, calls, replies, flakyCounts, cache, memory, ledger,
     reply: (model, ...given) => replies.set(model, given),
     reset() {
       calls.length = 0;
@@ -139,6 +150,7 @@ function createState(key: string | undefined, tokenDelayMs: number): State {
       flakyCounts.clear();
       cache.clear();
       memory.responses.clear();
+      ledger.reset();
     },
   };
 }
@@ -187,15 +199,12 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 
 async function answer(state: State, wire: Wire, call: Call, port: number): Promise<void> {
   const url = urlOf(call.path);
-  const row = PROTOCOLS.find(({ prefix }) => `${url.pathname}/`.startsWith(`${prefix}/`));
-  if (row === undefined) return sendReply(wire, jsonReply(404, '{"error":"no such path"}'), 0);
-  const { prefix, protocol } = row;
-  call.protocol = row.name;
-  const incoming: Incoming = {
-    method: call.method, headers: call.headers, body: call.body, path: decodedPath(url.pathname.slice(prefix.length)), query: url.searchParams,
-  };
+  const entered = enter(state, call, url);
+  if (!('protocol' in entered)) return sendReply(wire, entered, 0);
+  const { prefix, protocol, incoming, isGuarded } = entered;
+  wire.isBinary = false;
   const key = protocol.keyOf(incoming);
-  const decoded = checkKey(state, protocol, key) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming, state.memory);
+  const decoded = (isGuarded ? undefined : checkKey(state, protocol, key)) ?? protocol.resource(incoming) ?? decodeChat(protocol, incoming, state.memory);
   if (decoded instanceof Complaint) return sendReply(wire, protocol.renderComplaint(decoded), 0);
   if (typeof decoded === 'string') return sendReply(wire, jsonReply(200, decoded), 0);
   call.model = decoded.model;
@@ -205,6 +214,7 @@ async function answer(state: State, wire: Wire, call: Call, port: number): Promi
   const answered = withCacheFigures(state.cache, decoded);
   const script = writeScript(answered, order?.blocks);
   const good = protocol.render(answered, script);
+  wire.isBinary = good.isBinary ?? false;
   const fault = faultOf(answered, order);
   if (fault === undefined) {
     protocol.keep?.(answered, script, state.memory);
@@ -216,6 +226,30 @@ async function answer(state: State, wire: Wire, call: Call, port: number): Promi
     askedCount: () => countUp(state.flakyCounts, digest(JSON.stringify([prefix, answered.model, answered.facts.userText]))),
   };
   await fault.row.act(exchange, fault.n);
+}
+
+/** A request at the protocol that it is for. */
+type Entered = { readonly prefix: string; readonly protocol: Protocol; readonly incoming: Incoming; readonly isGuarded: boolean };
+
+/** Finds the protocol, or the answer where there is none: in a cloud also that of whoever keeps its doors. */
+function enter(state: State, call: Call, url: URL): Entered | Reply {
+  const { method, headers, body } = call;
+  const atPath = (path: string): Incoming => ({ method, headers, body, path: decodedPath(path), query: url.searchParams });
+  const own = PROTOCOLS.find(({ prefix }) => `${url.pathname}/`.startsWith(`${prefix}/`));
+  if (own !== undefined) {
+    call.protocol = own.name;
+    return { prefix: own.prefix, protocol: own.protocol, incoming: atPath(url.pathname.slice(own.prefix.length)), isGuarded: false };
+  }
+  const cloud = cloudRowOf(url.pathname);
+  if (cloud === undefined) return askEndpoint(atPath(url.pathname), state.ledger) ?? jsonReply(404, '{"error":"no such path"}');
+  const { row: { name, protocol, guard, enter: adapt }, found } = cloud;
+  call.protocol = name;
+  const isKey = (text: string): boolean => state.key === undefined || state.key === text;
+  const refused = guard({ request: { method, headers, body, url: call.path }, ledger: state.ledger, isKey });
+  if (refused !== undefined) return refused;
+  const plain = atPath(url.pathname.slice(found[0].length));
+  const incoming = adapt === undefined ? plain : adapt(plain, found);
+  return incoming instanceof Complaint ? protocol.renderComplaint(incoming) : { prefix: found[0], protocol, incoming, isGuarded: true };
 }
 
 /** The way in which an answer is to fail: as it was written, or else by the model's name. */

@@ -15,6 +15,8 @@ export class Wire {
   readonly response: ServerResponse;
   /** True once the sandbox has ended the exchange: by a whole reply, or by cutting it. */
   isDone = false;
+  /** Whether texts are bytes as Latin-1. */
+  isBinary = false;
 
   constructor(response: ServerResponse) {
     this.response = response;
@@ -33,10 +35,16 @@ export class Wire {
     this.response.flushHeaders();
   }
 
+  /** A text as the bytes that it goes out as. */
+  encode(text: string): Buffer {
+    return Buffer.from(text, this.isBinary ? 'latin1' : 'utf8');
+  }
+
   /** Resolves when the bytes are flushed, or with false when the peer is gone. */
   write(bytes: string | Uint8Array): Promise<boolean> {
     if (!this.isOpen || bytes.length === 0) return Promise.resolve(this.isOpen);
-    return this.#settled((done) => this.response.write(bytes, (error) => done(!error)));
+    const encoded = typeof bytes === 'string' ? this.encode(bytes) : bytes;
+    return this.#settled((done) => this.response.write(encoded, (error) => done(!error)));
   }
 
   /** Bytes past the HTTP encoding. */
@@ -95,10 +103,11 @@ export class Wire {
 }
 
 /** Sends a reply as it is meant, with a pause before each piece of text. */
-export async function sendReply(wire: Wire, { status, headers, pieces }: Reply, textDelayMs: number): Promise<void> {
+export async function sendReply(wire: Wire, { status, headers, pieces, isBinary = false }: Reply, textDelayMs: number): Promise<void> {
+  wire.isBinary = isBinary;
   const [only] = pieces;
   const isWhole = pieces.length === 1 && only !== undefined;
-  wire.head(status, isWhole ? { ...headers, 'content-length': String(Buffer.byteLength(only.bytes)) } : headers);
+  wire.head(status, isWhole ? { ...headers, 'content-length': String(wire.encode(only.bytes).length) } : headers);
   for (const { bytes, isText } of pieces) {
     if (isText && textDelayMs > 0) await wire.pause(textDelayMs);
     if (!(await wire.write(bytes))) return;

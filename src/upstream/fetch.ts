@@ -8,7 +8,7 @@
  */
 
 import { PIECES_PER_TURN } from '../base/pacer.ts';
-import type { Provider, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
+import type { UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
@@ -16,7 +16,7 @@ import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { checkDescriptors } from './descriptor-shortage.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure, unwritableFailure } from './transport-failure.ts';
-import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
+import type { AttemptLimits, ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 
 /** The transport over the given function, by default the global one. It has to honour `signal` and `redirect: 'manual'`. */
 export function createFetchTransport(fetchFunction: typeof fetch = fetch): Transport {
@@ -30,7 +30,7 @@ class FetchTransport implements Transport {
     this.#fetch = fetchFunction;
   }
 
-  async send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
+  async send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
     if (scope.ended !== undefined) return endedFailure(scope.ended);
     const headers = headersFrom(outboundHeaders(provider, call, key));
     if (headers === undefined) return unwritableFailure(provider.name);

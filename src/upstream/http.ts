@@ -9,7 +9,7 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { Pacer } from '../base/pacer.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
-import type { Provider, ProviderKey, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
+import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
@@ -23,11 +23,8 @@ import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
 import { SocketRoom } from './socket-room.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
-import { interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
-import type { AttemptLimits, ChunkReceiver, Transport, UpstreamResponse } from './transport.ts';
-
-/** Most interim responses (1xx) to one request. Each costs 40 µs, and nothing else bounds them. */
-const INTERIM_MAX = 1000;
+import { INTERIM_MAX, interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
+import type { AttemptLimits, ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 
 export type HttpTransportSettings = {
   /** The proxy on the way to a provider at this URL; undefined = none. Asked once for each provider. */
@@ -61,7 +58,7 @@ class HttpTransport implements Transport {
     this.#room = new SocketRoom(settings.socketsMax);
   }
 
-  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
+  send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
     if (scope.ended !== undefined) return Promise.resolve(endedFailure(scope.ended));
     return new Promise((resolve) => {
       const watch = new AttemptWatch(provider.name, scope, limits);
@@ -79,7 +76,7 @@ class HttpTransport implements Transport {
     return count;
   }
 
-  #poolOf(provider: Provider): ConnectionPool {
+  #poolOf(provider: Destination): ConnectionPool {
     let pool = this.#pools.get(provider.name);
     if (pool === undefined) {
       pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections, this.#room);
@@ -92,9 +89,9 @@ class HttpTransport implements Transport {
 /** One call on its way until its response headers are in. */
 // hot: per request
 class Attempt implements TunnelOwner {
-  readonly #provider: Provider;
+  readonly #provider: Destination;
   readonly #key: ProviderKey | undefined;
-  readonly #call: UpstreamCall;
+  readonly #call: OutboundCall;
   readonly #pool: ConnectionPool;
   readonly #watch: AttemptWatch;
   readonly #settings: HttpTransportSettings;
@@ -107,9 +104,9 @@ class Attempt implements TunnelOwner {
   #interimLeft = INTERIM_MAX;
 
   constructor(
-    provider: Provider,
+    provider: Destination,
     key: ProviderKey | undefined,
-    call: UpstreamCall,
+    call: OutboundCall,
     pool: ConnectionPool,
     watch: AttemptWatch,
     settings: HttpTransportSettings,
@@ -197,7 +194,7 @@ class Attempt implements TunnelOwner {
 
   #onInterim(): void {
     this.#interimLeft -= 1;
-    if (this.#interimLeft < 0) this.#fail(interimFailure(this.#provider.name, INTERIM_MAX));
+    if (this.#interimLeft < 0) this.#fail(interimFailure(this.#provider.name));
   }
 
   #onResponse(request: http.ClientRequest, response: http.IncomingMessage): void {

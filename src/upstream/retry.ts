@@ -108,3 +108,22 @@ export class RetryBudget {
 function retryTokens(failure: Failure): number {
   return failure.kind === 'rate_limit' ? RATE_LIMIT_RETRY_TOKENS : RETRY_TOKENS;
 }
+
+/** A budget for each provider, by its name; there are as many as were ever configured. */
+export class RetryBudgets {
+  readonly #now: () => number;
+  readonly #budgets = new Map<string, RetryBudget>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  of(provider: string): RetryBudget {
+    let budget = this.#budgets.get(provider);
+    if (budget === undefined) {
+      budget = new RetryBudget(this.#now);
+      this.#budgets.set(provider, budget);
+    }
+    return budget;
+  }
+}

@@ -1,13 +1,19 @@
 /**
  * The seam between the gateway and the network: one attempt of one call.
  *
- * Two transports stand behind it, `http.ts` and `fetch.ts`, and one contract suite runs on both. Neither knows what a
- * chat is, and neither retries anything that the provider may have seen.
+ * Three transports stand behind it, `http.ts`, `wire.ts` and `fetch.ts`, and one contract suite runs on all. None knows what a
+ * chat is, and none retries anything that the provider may have seen.
  */
 
 import type { Provider, ProviderKey, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
+
+/** Where an attempt goes. */
+export type Destination = Pick<Provider, 'name' | 'baseUrl' | 'keys' | 'keyHeader' | 'headers'>;
+
+/** What goes there. Of those who are called, only metadata servers are called by PUT. */
+export type OutboundCall = Omit<UpstreamCall, 'method'> & { readonly method: UpstreamCall['method'] | 'PUT' };
 
 /** How long one attempt may take, in milliseconds. */
 export type AttemptLimits = {
@@ -26,7 +32,7 @@ export interface Transport {
    * answer that is not HTTP), rate_limit (the gateway's own: no descriptor is left). The caller of `send` reads the response
    * or discards it.
    */
-  send(provider: Provider, call: UpstreamCall, scope: Scope, limits: AttemptLimits, key?: ProviderKey): Promise<UpstreamResponse | Failure>;
+  send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key?: ProviderKey): Promise<UpstreamResponse | Failure>;
   /** Closes idle sockets, and the others as soon as their responses have ended. */
   close(): void;
   /** Sockets in use and idle, where the transport can tell. */
@@ -34,7 +40,7 @@ export interface Transport {
 }
 
 /**
- * Takes a chunk. A promise holds the next chunk back until it settles; false means that no more is wanted and the connection is
+ * Takes a chunk, which is its own until it returns: the memory is used again. A promise holds the next chunk back until it settles; false means that no more is wanted and the connection is
  * to be closed; `enough` that the answer is complete: the little that follows is read unseen, so that the connection is kept.
  * While its promise is pending the scope's slot is the receiver's to use, and the promise has to settle when the exchange ends.
  */
@@ -44,6 +50,8 @@ export type ChunkReceiver = (chunk: Buffer) => void | false | 'enough' | Promise
 export interface UpstreamResponse {
   readonly status: number;
   readonly headers: UpstreamHeaders;
+  /** Set where the provider refused the attempt's credential, and the next attempt will have a better one. */
+  isCredentialMended?: boolean;
   /**
    * The whole body. Failures: server (cut short, more than `bytesMax`, compressed although that was not asked for),
    * unknown (the attempt's limit, the exchange ended).

@@ -359,3 +359,31 @@ if (fs.existsSync('/proc/self/fd')) {
     assert.deepEqual(await once(child, 'exit'), [7, null]);
   });
 }
+
+test('LineWriter writes whole lines of as many bytes as it may at once, without a rest while there are as many', (t) => {
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD, 1000, 10);
+  for (const line of ['a', 'bbbb', 'ccc', 'dddddddddddd', 'é', 'f']) writer.write(line);
+  file.answer();
+  file.rest();
+  const written: string[] = [];
+  while (file.isWriting) {
+    const before = file.text.length;
+    file.answer();
+    written.push(file.text.slice(before));
+  }
+  assert.deepEqual(written, ['bbbb\nccc\n', 'dddddddddddd\n']);
+  file.rest();
+  file.answer();
+  assert.equal(file.text, 'a\nbbbb\nccc\ndddddddddddd\né\nf\n');
+  assert.equal(writer.dropped, 0);
+});
+
+test('LineWriter.flushSync writes no more at once than it may', (t) => {
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD, 1000, 10);
+  for (const line of ['a', 'bbbb', 'ccc', 'ddd']) writer.write(line);
+  writer.flushSync();
+  assert.deepEqual(file.asked, [2, 9, 4]);
+  assert.equal(file.text, 'bbbb\nccc\nddd\n');
+});

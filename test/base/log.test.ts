@@ -127,3 +127,30 @@ test('createLog cuts strings beyond 1,024 characters', () => {
   assert.deepEqual([line.message, line.a, line.b], [cut, whole, cut]);
   assert.equal(lineOf({ format: 'text' }, 'info', whole + 'x', fields), `03:14:15.926 INFO  ${cut}  a=${whole} b="${cut}"`);
 });
+
+for (const format of ['json', 'text'] as const) {
+  test(`createLog cuts what is long until the line has no more bytes than it may, as ${format}`, () => {
+    const lines: string[] = [];
+    const log = createLog({ level: 'info', format, lineBytesMax: 4095, write: (line) => lines.push(line) });
+    const long = (text: string): Record<string, string> => Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`field_of_some_length_${index}`, text]));
+    log.info('short', { a: 'x'.repeat(1024) });
+    log.info('m'.repeat(5000), { ...long('plain '.repeat(500)), last: 'end' });
+    log.info('controls', long('\u0001'.repeat(1024)));
+    log.info('wide', long('€'.repeat(1024)));
+    assert.match(lines[0] ?? '', /x{1024}/);
+    for (const line of lines) assert.ok(Buffer.byteLength(line) <= 4095, `${Buffer.byteLength(line)}`);
+    assert.match(lines[1] ?? '', /last\W{1,3}end/);
+    if (format === 'json') for (const line of lines) assert.ok(Object.keys(JSON.parse(line) as object).length > 3);
+  });
+}
+
+test('createLog adds the fields that stand in every line', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format: 'json', fields: { worker: 2 }, write: (line) => lines.push(line), now: () => new Date(0) });
+  log.info('a', { b: 1 });
+  log.info('c');
+  assert.deepEqual(lines, [
+    '{"time":"1970-01-01T00:00:00.000Z","level":"info","message":"a","b":1,"worker":2}',
+    '{"time":"1970-01-01T00:00:00.000Z","level":"info","message":"c","worker":2}',
+  ]);
+});

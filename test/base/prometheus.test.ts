@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { METRICS_CONTENT_TYPE, Registry } from '../../src/base/prometheus.ts';
+import type { Snapshot } from '../../src/base/prometheus.ts';
+import { createRandom } from './random.ts';
 
 test('METRICS_CONTENT_TYPE names the version of the text format', () => {
   assert.equal(METRICS_CONTENT_TYPE, 'text/plain; version=0.0.4; charset=utf-8');
@@ -48,7 +50,7 @@ test('Counter refuses to shrink and to count what is no number', () => {
 
 test('Gauge sets and adds', () => {
   const registry = new Registry();
-  const gauge = registry.gauge('in_flight', 'Now.', ['kind']);
+  const gauge = registry.gauge('in_flight', 'Now.', ['kind'], 'sum');
   gauge.labels('stream').set(5);
   gauge.labels('stream').add(-2);
   gauge.labels('plain').add(1);
@@ -61,7 +63,7 @@ test('Gauge sets and adds', () => {
 test('Gauge asks for its value at each scrape', () => {
   const registry = new Registry();
   let value = 1;
-  registry.gauge('memory_bytes', 'Memory.', [], () => value);
+  registry.gauge('memory_bytes', 'Memory.', [], 'sum', () => value);
   assert.match(registry.render(), /^memory_bytes 1$/m);
   value = 2;
   assert.match(registry.render(), /^memory_bytes 2$/m);
@@ -69,7 +71,7 @@ test('Gauge asks for its value at each scrape', () => {
 
 test('Registry.onScrape runs its callbacks before each rendering', () => {
   const registry = new Registry();
-  const gauge = registry.gauge('scrapes', 'Scrapes so far.', []).labels();
+  const gauge = registry.gauge('scrapes', 'Scrapes so far.', [], 'sum').labels();
   registry.onScrape(() => gauge.add(1));
   registry.onScrape(() => gauge.add(10));
   assert.match(registry.render(), /^scrapes 11$/m);
@@ -124,21 +126,21 @@ const numbers: readonly (readonly [value: number, text: string])[] = [
 for (const [value, text] of numbers) {
   test(`Registry writes the number ${text}`, () => {
     const registry = new Registry();
-    registry.gauge('a', 'A.', []).labels().set(value);
+    registry.gauge('a', 'A.', [], 'sum').labels().set(value);
     assert.ok(registry.render().endsWith(`\na ${text}\n`));
   });
 }
 
 test('Registry escapes help texts and label values', () => {
   const registry = new Registry();
-  registry.gauge('a', 'A "b" \\ c\nd', ['l']).labels('x"\\\n\\n é').set(1);
+  registry.gauge('a', 'A "b" \\ c\nd', ['l'], 'sum').labels('x"\\\n\\n é').set(1);
   assert.equal(registry.render(), '# HELP a A "b" \\\\ c\\nd\n# TYPE a gauge\na{l="x\\"\\\\\\n\\\\n é"} 1\n');
 });
 
 test('Registry renders families in the order of their declaration', () => {
   const registry = new Registry();
-  registry.gauge('b', 'B.', []);
-  registry.gauge('a', 'A.', []);
+  registry.gauge('b', 'B.', [], 'sum');
+  registry.gauge('a', 'A.', [], 'sum');
   assert.deepEqual(registry.render().match(/^\w+ /gm), ['b ', 'a ']);
 });
 
@@ -180,7 +182,7 @@ test('MetricFamily keeps within its share with the longest numbers, and labels b
   const registry = new Registry();
   const counter = registry.counter('a_total', 'A.', ['l'], { bytesMax: 1000 });
   const histogram = registry.histogram('b', 'B.', ['l'], [1e-7, 1.7976931348623157e308], { bytesMax: 3000 });
-  const gauge = registry.gauge('c', 'C.', ['l']);
+  const gauge = registry.gauge('c', 'C.', ['l'], 'sum');
   for (let i = 0; i < 300; i += 1) {
     const label = `é"\n${i}`;
     counter.labels(label).add(1.7976931348623157e308);
@@ -220,7 +222,7 @@ test('MetricFamily without labels has one series', () => {
 
 test('Registry.declarations says what is said of every metric, in the order of declaration', () => {
   const registry = new Registry();
-  registry.gauge('b', 'B.', []);
+  registry.gauge('b', 'B.', [], 'sum');
   registry.histogram('a', 'A.', ['x', 'y'], [1]);
   assert.deepEqual(registry.declarations, [
     { name: 'b', type: 'gauge', help: 'B.', labelNames: [] },
@@ -236,23 +238,23 @@ test('MetricFamily refuses the wrong number of label values', () => {
 
 const wrong: readonly (readonly [what: string, declare: (registry: Registry) => unknown, message: RegExp])[] = [
   ['a counter that does not end in _total', (r) => r.counter('a', 'A.', []), /a: counters, and only they, end in _total/],
-  ['a gauge that ends in _total', (r) => r.gauge('a_total', 'A.', []), /only they/],
+  ['a gauge that ends in _total', (r) => r.gauge('a_total', 'A.', [], 'sum'), /only they/],
   ['a histogram that ends in _total', (r) => r.histogram('a_total', 'A.', [], [1]), /only they/],
-  ['a name that is none', (r) => r.gauge('a-b', 'A.', []), /a-b: not a metric name/],
-  ['a name that begins with a digit', (r) => r.gauge('1a', 'A.', []), /not a metric name/],
-  ['an empty help text', (r) => r.gauge('a', '', []), /needs a help text/],
-  ['a label that is no name', (r) => r.gauge('a', 'A.', ['b-c']), /b-c cannot be a label/],
-  ['a reserved label', (r) => r.gauge('a', 'A.', ['__name__']), /__name__ cannot be a label/],
+  ['a name that is none', (r) => r.gauge('a-b', 'A.', [], 'sum'), /a-b: not a metric name/],
+  ['a name that begins with a digit', (r) => r.gauge('1a', 'A.', [], 'sum'), /not a metric name/],
+  ['an empty help text', (r) => r.gauge('a', '', [], 'sum'), /needs a help text/],
+  ['a label that is no name', (r) => r.gauge('a', 'A.', ['b-c'], 'sum'), /b-c cannot be a label/],
+  ['a reserved label', (r) => r.gauge('a', 'A.', ['__name__'], 'sum'), /__name__ cannot be a label/],
   ['a histogram with a label le', (r) => r.histogram('a', 'A.', ['le'], [1]), /le cannot be a label/],
-  ['a label twice', (r) => r.gauge('a', 'A.', ['b', 'b']), /a label comes twice/],
-  ['a gauge with labels that is read', (r) => r.gauge('a', 'A.', ['b'], () => 1), /has no labels/],
+  ['a label twice', (r) => r.gauge('a', 'A.', ['b', 'b'], 'sum'), /a label comes twice/],
+  ['a gauge with labels that is read', (r) => r.gauge('a', 'A.', ['b'], 'sum', () => 1), /has no labels/],
   ['a histogram without bounds', (r) => r.histogram('a', 'A.', [], []), /bounds are finite and ascend/],
   ['bounds that do not ascend', (r) => r.histogram('a', 'A.', [], [1, 1]), /bounds/],
   ['an infinite bound', (r) => r.histogram('a', 'A.', [], [1, Infinity]), /bounds/],
   ['bounds that are no numbers', (r) => r.histogram('a', 'A.', [], [NaN]), /bounds/],
-  ['a share that holds no series', (r) => r.gauge('a', 'A.', ['b'.repeat(5000)]), /its share holds no series/],
+  ['a share that holds no series', (r) => r.gauge('a', 'A.', ['b'.repeat(5000)], 'sum'), /its share holds no series/],
   ['more families than the page holds', (r) => r.counter('a_total', 'A.', ['b'], { bytesMax: 700_000 }), /a_total: the page is full/],
-  ['a name twice', (r) => [r.gauge('a', 'A.', []), r.gauge('a', 'A.', [])], /a: declared twice/],
+  ['a name twice', (r) => [r.gauge('a', 'A.', [], 'sum'), r.gauge('a', 'A.', [], 'sum')], /a: declared twice/],
 ];
 
 for (const [what, declare, message] of wrong) {
@@ -264,11 +266,164 @@ if (spawnSync('promtool', ['--version']).status === 0) {
   test('Registry renders text that promtool takes without a warning', () => {
     const registry = new Registry();
     registry.counter('gateway_requests_total', 'Requests "so" \\ far\nin all.', ['route']).labels('a"b\\c\nd é').add(1e21);
-    registry.gauge('gateway_memory_bytes', 'Memory.', []).labels().set(NaN);
-    registry.gauge('gateway_ratio', 'Ratio.', ['l']).labels('').set(-Infinity);
+    registry.gauge('gateway_memory_bytes', 'Memory.', [], 'sum').labels().set(NaN);
+    registry.gauge('gateway_ratio', 'Ratio.', ['l'], 'sum').labels('').set(-Infinity);
     const histogram = registry.histogram('gateway_duration_seconds', 'Duration.', ['route'], [0.005, 1, 1e21]);
     for (const seconds of [0.001, 0.5, 7, Infinity]) histogram.labels('x').observe(seconds);
     const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: registry.render(), encoding: 'utf8' });
     assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
   });
 }
+
+/** A registry with one family of each kind, as each of several processes has it. */
+function declared(): Registry {
+  const registry = new Registry();
+  registry.counter('a_total', 'A.', ['l']);
+  registry.gauge('sum', 'B.', [], 'sum');
+  registry.gauge('worst', 'C.', ['l'], 'max');
+  registry.gauge('mine', 'D.', [], 'first');
+  registry.histogram('h', 'E.', ['l'], [1, 2]);
+  return registry;
+}
+
+function linesOf(registry: Registry): readonly string[] {
+  return registry.render().split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/** The values of labels `l` by family, as another process would report them. */
+function reported(a: number, sum: number, worst: number, mine: number, observed: readonly number[]): Snapshot {
+  return [
+    { name: 'a_total', series: [{ labels: ['x'], values: [a] }] },
+    { name: 'sum', series: [{ labels: [], values: [sum] }] },
+    { name: 'worst', series: [{ labels: ['x'], values: [worst] }] },
+    { name: 'mine', series: [{ labels: [], values: [mine] }] },
+    { name: 'h', series: [{ labels: ['x'], values: observed }] },
+  ];
+}
+
+test('Registry makes a snapshot of what a scrape would show, gauges that are read and set at a scrape included', () => {
+  const registry = new Registry();
+  const counter = registry.counter('a_total', 'A.', ['l', 'm']);
+  registry.gauge('read', 'B.', [], 'sum', () => 7);
+  const scraped = registry.gauge('scraped', 'C.', [], 'sum').labels();
+  registry.onScrape(() => scraped.add(1));
+  registry.histogram('h', 'D.', [], [1, 2]).labels().observe(1.5);
+  counter.labels('x', 'y').add(3);
+  assert.deepEqual(registry.snapshot(), [
+    { name: 'a_total', series: [{ labels: ['x', 'y'], values: [3] }] },
+    { name: 'read', series: [{ labels: [], values: [7] }] },
+    { name: 'scraped', series: [{ labels: [], values: [1] }] },
+    { name: 'h', series: [{ labels: [], values: [0, 1, 0, 1.5] }] },
+  ]);
+});
+
+test('a merged page sums counters and histograms, and gauges as they declare', () => {
+  const page = declared().createPage();
+  page.merge([reported(1, 10, 5, 100, [1, 2, 3, 9.5]), reported(2, 20, 4, 200, [10, 20, 30, 90])], []);
+  assert.deepEqual(linesOf(page), [
+    'a_total{l="x"} 3',
+    'sum 30',
+    'worst{l="x"} 5',
+    'mine 100',
+    'h_bucket{l="x",le="1"} 11',
+    'h_bucket{l="x",le="2"} 33',
+    'h_bucket{l="x",le="+Inf"} 66',
+    'h_sum{l="x"} 99.5',
+    'h_count{l="x"} 66',
+  ]);
+});
+
+test('a merged page of one process is the page of that process', () => {
+  const registry = declared();
+  registry.merge([reported(1, 10, 5, 100, [1, 2, 3, 9.5])], []);
+  const page = registry.createPage();
+  page.merge([registry.snapshot()], []);
+  assert.equal(page.render(), registry.render());
+});
+
+test('a merged page keeps what a process that is gone counted, and forgets its gauges', () => {
+  const page = declared().createPage();
+  const gone = reported(1, 10, 5, 100, [1, 0, 0, 0.5]);
+  page.merge([reported(2, 20, 3, 200, [0, 1, 0, 1.5])], [gone]);
+  assert.deepEqual(linesOf(page), [
+    'a_total{l="x"} 3',
+    'sum 20',
+    'worst{l="x"} 3',
+    'mine 200',
+    'h_bucket{l="x",le="1"} 1',
+    'h_bucket{l="x",le="2"} 2',
+    'h_bucket{l="x",le="+Inf"} 2',
+    'h_sum{l="x"} 2',
+    'h_count{l="x"} 2',
+  ]);
+  page.merge([], [gone]);
+  assert.deepEqual(linesOf(page).slice(1, 4), ['sum 0', 'worst{l="x"} 0', 'mine 0']);
+});
+
+test('a merged page gives the same text whenever it is merged anew', () => {
+  const page = declared().createPage();
+  const snapshots = [reported(1, 10, 5, 100, [1, 2, 3, 9.5]), reported(2, 20, 4, 200, [10, 20, 30, 90])];
+  page.merge(snapshots, []);
+  const text = page.render();
+  page.merge(snapshots, []);
+  assert.equal(page.render(), text);
+});
+
+test('a merged page never lets a counter or histogram fall, in whatever order doubles are added up', () => {
+  const { below } = createRandom(27);
+  const random = (): number => below(2 ** 30) / 2 ** 30;
+  for (let round = 0; round < 200; round += 1) {
+    const page = declared().createPage();
+    const gone = declared().createPage();
+    const processes = Array.from({ length: 5 }, () => ({ a: 0, sum: 0, counts: [0, 0, 0] }));
+    const snapshotOf = ({ a, sum, counts }: (typeof processes)[number]): Snapshot => reported(a, 0, 0, 0, [...counts, sum]);
+    let before: readonly number[] = [];
+    for (let step = 0; step < 30; step += 1) {
+      for (const each of random() < 0.3 ? processes : []) {
+        each.a += random() / 3;
+        each.sum += random() * 10 ** Math.floor(random() * 12);
+        each.counts = each.counts.map((count) => count + Math.floor(random() * 3));
+      }
+      // One of them ends, another takes its place, and the rest report in any order.
+      if (random() < 0.5) {
+        gone.merge([], [gone.snapshot(), snapshotOf(processes[0] as (typeof processes)[number])]);
+        processes[0] = { a: 0, sum: 0, counts: [0, 0, 0] };
+      }
+      processes.sort(() => random() - 0.5);
+      page.merge(processes.map(snapshotOf), [gone.snapshot()]);
+      const values = linesOf(page).filter((line) => /^(a_total|h_)/.test(line)).map((line) => Number(line.split(' ')[1]));
+      for (const [index, value] of values.entries()) assert.ok(value >= (before[index] ?? 0), `${value} after ${before[index]}`);
+      before = values;
+    }
+  }
+});
+
+test('a merged page stays within its share, and puts the same series into other each time', () => {
+  const registry = new Registry();
+  registry.counter('a_total', 'A.', ['model'], { bytesMax: 400, open: ['model'] });
+  const page = registry.createPage();
+  const snapshotOf = (from: number, count: number): Snapshot => [
+    { name: 'a_total', series: Array.from({ length: count }, (_, index) => ({ labels: [`model-${from + index}`], values: [1] })) },
+  ];
+  let before = new Map<string, number>();
+  for (let round = 1; round <= 20; round += 1) {
+    page.merge([snapshotOf(100, round), snapshotOf(200, round), snapshotOf(300 - round, round)], []);
+    const lines = new Map(linesOf(page).map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
+    assert.equal([...lines.values()].reduce((sum, value) => sum + value), 3 * round);
+    for (const [name, value] of before) assert.ok((lines.get(name) ?? 0) >= value, name);
+    before = lines;
+  }
+  assert.ok(page.render().length <= 400 + 60);
+  assert.ok((before.get('a_total{model="other"}') ?? 0) > 0);
+});
+
+test('a merged page leaves out families and series of another shape', () => {
+  const page = declared().createPage();
+  page.merge([[
+    { name: 'unknown_total', series: [{ labels: [], values: [1] }] },
+    { name: 'a_total', series: [{ labels: ['x', 'y'], values: [1] }, { labels: ['x'], values: [1, 2] }, { labels: ['x'], values: [] }] },
+    { name: 'sum', series: [{ labels: [], values: [1, 2] }] },
+    { name: 'h', series: [{ labels: ['x'], values: [1, 2] }] },
+  ]], []);
+  assert.deepEqual(linesOf(page).filter((line) => !line.endsWith(' 0')), []);
+});

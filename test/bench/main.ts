@@ -2,9 +2,10 @@
  * What the gateway costs beside the least that a proxy on the same platform can: `make bench`. Ratios within one run mean
  * something, absolute figures only on your machine. Linux only (reads /proc).
  *
- * ONLY=costs,latency,memory,start,growth takes some of the parts, ROWS=native some of the dialects, ROUNDS=5. JSON=file
- * keeps every figure of every round. PEER=http://host:port/path of a peer in OpenAI's format with PEER_PID, PEER_TOKEN and
- * PEER_MODEL: let it reach the upstream whose address is printed, at UPSTREAM_PORT if you choose one.
+ * ONLY=costs,latency,memory,start,growth,workers takes some of the parts, ROWS=native some of the dialects, ROUNDS=5. JSON=file
+ * keeps every figure of every round. GATEWAY_TRANSPORT=wire measures that transport. PEER=http://host:port/path of a peer in
+ * OpenAI's format with PEER_PID, PEER_TOKEN and PEER_MODEL: let it reach the upstream whose address is printed, at
+ * UPSTREAM_PORT if you choose one.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -15,8 +16,9 @@ import { measureLatency, renderLatency } from './latency.ts';
 import { measureMemory, renderMemory } from './memory.ts';
 import { startUpstream } from './programs.ts';
 import { measureStart, renderStart } from './start.ts';
+import { measureWorkers, renderWorkers } from './workers.ts';
 
-const parts = (process.env['ONLY'] ?? 'costs,latency,memory,start,growth').split(',');
+const parts = (process.env['ONLY'] ?? 'costs,latency,memory,start,growth,workers').split(',');
 const upstream = await startUpstream();
 const results: Record<string, unknown> = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
 say(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'an unknown processor'}; upstream at http://127.0.0.1:${upstream.port}/v1\n\n`);
@@ -49,6 +51,11 @@ if (parts.includes('growth')) {
   const growth = await measureGrowth(upstream);
   results['growth'] = growth;
   say(renderGrowth(growth));
+}
+if (parts.includes('workers')) {
+  const workers = await measureWorkers(upstream);
+  results['workers'] = workers;
+  say(renderWorkers(workers));
 }
 if (process.env['JSON'] !== undefined) writeFileSync(process.env['JSON'], `${JSON.stringify(results, undefined, 2)}\n`);
 process.exit();

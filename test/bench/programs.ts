@@ -28,16 +28,18 @@ export function startFloor(name: 'bare' | 'translating', upstream: Program): Pro
 }
 
 /** The built gateway with everything on that is on by default, for the upstream in the role of three providers. */
-export function startGateway(upstream: Program, flags: readonly string[] = []): Promise<Program> {
+export function startGateway(upstream: Program, flags: readonly string[] = [], environment: Readonly<Record<string, string>> = {}): Promise<Program> {
   const base = `http://127.0.0.1:${upstream.port}`;
   return start('gateway', [...flags, here('../../dist/main.js')], {
     GATEWAY_ADDR: '127.0.0.1:0',
+    GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'http',
     GATEWAY_AUTH_TOKEN: TOKEN,
     GATEWAY_COMPAT_BASE_URL: `${base}/v1`,
     OPENAI_API_KEY: 'sk-bench',
     OPENAI_BASE_URL: `${base}/v1`,
     ANTHROPIC_API_KEY: 'sk-ant-bench',
     ANTHROPIC_BASE_URL: base,
+    ...environment,
   });
 }
 
@@ -81,9 +83,13 @@ export function cpuUs(pid: number): number {
   let us = 0;
   for (const task of readdirSync(`/proc/${pid}/task`)) {
     us += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ', 1)[0]) / 1000;
-    for (const child of readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ')) if (child !== '') us += cpuUs(Number(child));
   }
-  return us;
+  return childrenOf(pid).reduce((sum, child) => sum + cpuUs(child), us);
+}
+
+export function childrenOf(pid: number): readonly number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '));
+  return children.filter((child) => child !== '').map(Number);
 }
 
 export function residentBytes(pid: number): number {

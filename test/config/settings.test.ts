@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import test from 'node:test';
 import { inspect } from 'node:util';
 import { Secret } from '../../src/base/secret.ts';
@@ -103,6 +104,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     logsAddress: true,
     isDefaultChosen: false,
     relaysStored: false,
+    workers: 1,
     dialects: ['openai-chat', 'openai-responses', 'anthropic'],
     takesModelPrefixes: undefined,
     transport: 'http',
@@ -256,6 +258,12 @@ const CASES: Readonly<Record<string, Cases>> = {
   },
   GATEWAY_MODEL_PREFIXES: boolean('takesModelPrefixes'),
   GATEWAY_RELAY_STORED: boolean('relaysStored'),
+  GATEWAY_WORKERS: {
+    field: 'workers',
+    good: [['1', 1], ['128', 128]],
+    bad: ['0', '129', 'all', '1.5', '-1'],
+    expected: 'expected a whole number from 1 to 128, or auto',
+  },
   GATEWAY_FORWARD_ERROR_MESSAGES: boolean('forwardsErrorMessages'),
   GATEWAY_PROPAGATE_TRACE: boolean('propagatesTrace'),
   GATEWAY_LOG_LEVEL: {
@@ -265,7 +273,7 @@ const CASES: Readonly<Record<string, Cases>> = {
     expected: 'expected one of debug, info, warn, error',
   },
   GATEWAY_LOG_FORMAT: { field: 'logFormat', good: [['json', 'json'], ['text', 'text']], bad: ['xml'], expected: 'expected one of json, text' },
-  GATEWAY_TRANSPORT: { field: 'transport', good: [['http', 'http'], ['fetch', 'fetch']], bad: ['undici'], expected: 'expected one of http, fetch' },
+  GATEWAY_TRANSPORT: { field: 'transport', good: [['http', 'http'], ['fetch', 'fetch'], ['wire', 'wire']], bad: ['undici'], expected: 'expected one of http, fetch, wire' },
   GATEWAY_DEFAULT_PROVIDER: { field: 'defaultProvider', good: [['zeta', 'zeta']], bad: ['Zeta', 'a b', 'x'.repeat(65)], expected: NAME },
 };
 
@@ -283,10 +291,20 @@ for (const [variable, { field, good, bad, expected }] of Object.entries(CASES)) 
 
 test('every setting is either among the good and bad values or has tests of its own', () => {
   const own = ['GATEWAY_AUTH_TOKEN', 'GATEWAY_AUTH_TOKENS', 'GATEWAY_COMPAT_BASE_URL', 'GATEWAY_COMPAT_NAME', 'GATEWAY_COMPAT_API_KEY', 'GATEWAY_METRICS_TOKEN', 'GATEWAY_TRUSTED_PROXIES'];
-  own.push('GATEWAY_COMPAT_STRUCTURED_OUTPUT', 'GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'GATEWAY_LIMITS_URL', 'OPENAI_API');
+  own.push('GATEWAY_COMPAT_STRUCTURED_OUTPUT', 'GATEWAY_TLS_CERT_FILE', 'GATEWAY_TLS_KEY_FILE', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'GATEWAY_LIMITS_URL', 'OPENAI_API', 'GATEWAY_CLOUDS');
   // In routing.test.ts.
   own.push('GATEWAY_COMPAT_API_KEYS', 'GATEWAY_ROUTES', 'GATEWAY_CALLER_LIMITS', 'GATEWAY_ROUTING_FILE');
   deepEqual(rows.map(({ variable }) => variable).sort(), [...Object.keys(CASES), ...own].sort());
+});
+
+test('GATEWAY_WORKERS=auto is as many as there are cores', () => {
+  deepEqual(configWith({ GATEWAY_WORKERS: 'auto' }).workers, Math.min(availableParallelism(), 128));
+});
+
+test('each of several workers gets its part of the limits of the machine, rounded up', () => {
+  const config = configWith({ GATEWAY_WORKERS: '4', GATEWAY_MAX_CONCURRENT: '10', GATEWAY_MAX_CONNECTIONS: '100' });
+  deepEqual([config.concurrentMax, config.connectionsMax], [3, 25]);
+  deepEqual([configWith({ GATEWAY_WORKERS: '4' }).concurrentMax, configWith({ GATEWAY_WORKERS: '4' }).connectionsMax], [undefined, undefined]);
 });
 
 test('an empty or blank value counts as absent', () => {

@@ -1,5 +1,6 @@
 /** The inbound server alone, in front of a gateway that the test makes up. */
 
+import { createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createLog } from '../../src/base/log.ts';
@@ -29,6 +30,8 @@ type Settings = {
   readonly routing?: Routing;
   readonly callerLimits?: Limits;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Connections are accepted by another server, as by another process, and handed to this one. */
+  readonly isHandedOver?: true;
 };
 
 export type BareServer = {
@@ -64,6 +67,7 @@ export function createParts(settings: Settings): BareParts {
     gateway,
     modelLists: new ModelLists({ ask: gateway.models, onFailure: () => {}, requestTimeoutMs: config.requestTimeoutMs, now: () => performance.now() }),
     metrics,
+    metricsPage: () => metrics.renderPage(),
     admission,
     limits: settings.callerLimits ?? new Limits(createMemoryStore(() => performance.now()), () => performance.now()),
     log,
@@ -83,12 +87,14 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
   const { admission, metrics } = parts;
   const exchanges = new Exchanges();
   const server = createServer(() => parts, createHandler(() => parts, exchanges), settings.limits);
-  await new Promise<void>((resolve) => server.server.listen(0, '127.0.0.1', resolve));
+  const listener = settings.isHandedOver === true ? createTcpServer((socket) => server.take(socket)) : server.server;
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   t.after(() => {
+    listener.close();
     server.server.close();
     server.server.closeAllConnections();
   });
-  const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
   return { url, server, exchanges, admission, logLines, metricsPage: () => metrics.renderPage() };
 }
 

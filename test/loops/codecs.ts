@@ -19,7 +19,11 @@ export type Codec = {
 /** Models of hosts whose rules depend on the model; elsewhere any name will do. */
 const MODELS: Readonly<Record<string, string>> = {
   anthropic: 'claude-haiku-5-5',
+  azure: 'gpt-9',
+  foundry: 'claude-haiku-5-5',
+  'claude-aws': 'claude-haiku-5-5',
   gemini: 'gemini-9-flash',
+  vertex: 'gemini-9-flash',
   openai: 'gpt-9',
   xai: 'grok-9',
   groq: 'openai/gpt-oss-120b',

@@ -23,6 +23,7 @@ async function run(words: readonly string[], environment: Readonly<Record<string
   let [out, err] = ['', ''];
   const outcome = await runCommand(words, {
     load: () => loadConfig(environment, PROVIDER_ROWS, compatRow, () => ''),
+    readFile: () => '',
     print: (text) => (out += text),
     complain: (line) => (err += `${line}\n`),
   });

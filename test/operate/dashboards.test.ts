@@ -10,7 +10,7 @@ import { createMetrics } from '../../src/metrics.ts';
 import { ALERTS, renderAlerts } from '../../src/operate/alerts.ts';
 import { renderDashboard } from '../../src/operate/dashboard.ts';
 import { CHAPTERS } from '../../src/operate/questions.ts';
-import { startGateway, user } from '../running-gateway.ts';
+import { routeOf, startGateway, user } from '../running-gateway.ts';
 import { evaluate, Samples } from './promql.ts';
 
 type Panel = {
@@ -38,12 +38,12 @@ function exprOf({ targets = [] }: Panel): string {
 
 /** The metrics of a gateway that has had good and bad chats of every provider's. */
 async function troubledSamples(): Promise<Samples> {
-  const gateway = await startGateway({ after }, { GATEWAY_MAX_RETRIES: '1' });
+  const gateway = await startGateway({ after }, { GATEWAY_MAX_RETRIES: '1' }, { routes: [routeOf('smart', 'anthropic/fake-status-401', 'openai/fake-chat')] });
   const ask = (model: string, provider = 'openai'): Promise<unknown> => gateway.chat({ provider, model, messages: [user('Hello')] });
   const stream = (model: string): Promise<unknown> => gateway.stream({ model, messages: [user('Hello')] });
   const exchanges = [
     ask('fake-chat'), ask('fake-chat', 'anthropic'), ask('fake-chat', 'gemini'), ask('fake-status-503'), ask('fake-status-401'),
-    ask('fake-status-429-after-3600'), stream('fake-chat'), stream('fake-close-mid'),
+    ask('fake-status-429-after-3600'), gateway.chat({ model: 'smart', messages: [user('Hello')] }), stream('fake-chat'), stream('fake-close-mid'),
   ];
   await Promise.all(exchanges);
   // Counts are made at an exchange's end, which a caller can be ahead of.
@@ -118,7 +118,7 @@ describe('the alerts', () => {
     const told = ALERTS.filter(({ expr }) => (evaluate(expr, samples) as readonly unknown[]).length > 0).map(({ name }) => name);
     // The evaluator takes the process's whole time for one second of work.
     const known = told.filter((name) => name !== 'GatewayBusy' && name !== 'GatewayLate');
-    assert.deepEqual(known, ['GatewayChatsFailing', 'GatewayKeyRejected', 'GatewayProviderFailing', 'GatewayStreamsCut']);
+    assert.deepEqual(known, ['GatewayChatsFailing', 'GatewayKeyRejected', 'GatewayProviderFailing', 'GatewayKeyCooling', 'GatewayStreamsCut']);
     assert.equal(ALERTS.find(({ name }) => name === 'GatewayAbsent')?.expr, 'absent(gateway_build_info)');
   });
 

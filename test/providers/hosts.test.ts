@@ -64,7 +64,6 @@ const NO_PDF = ['user document (pdf inline)', 'user document (pdf url)', 'tool_r
 /** What each host is not asked. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   openai: ['user document (pdf url)'],
-  azure: ['user document (pdf url)'],
   cerebras: NO_PDF,
   deepseek: ['output.schema', 'output.strict false', 'tools strict', 'tool_choice.parallel false', ...NO_PDF],
   fireworks: ['tools strict', 'tool_choice.parallel false', ...NO_PDF],

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import test from 'node:test';
+import { listVariableOf } from '../../src/config/provider-keys.ts';
 import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
 import { REQUEST_FEATURES } from '../../src/core/adapter.ts';
 import type { ProviderRow } from '../../src/core/adapter.ts';
@@ -12,12 +13,16 @@ function noFile(): string {
   throw new Error('no files in this test');
 }
 
+/** What clouds have to be told besides. */
+const FURTHER: Readonly<Record<string, readonly string[]>> = { bedrock: ['AWS_REGION'], 'claude-aws': ['AWS_REGION', 'ANTHROPIC_AWS_WORKSPACE_ID'] };
+
 function register(row: ProviderRow) {
   const variables: Record<string, string> = { GATEWAY_AUTH_TOKEN: 'a-token-of-callers' };
   if (row.isKeyRequired) variables[row.keyVariables[0] ?? ''] = 'provider-key';
   if (!row.isKeyRequired || row.defaultBaseUrl === undefined) {
     variables[row.baseUrlVariable] = row.defaultBaseUrl ?? 'https://own.example/v1';
   }
+  for (const variable of FURTHER[row.name] ?? []) variables[variable] = 'us-east-1';
   return loadConfig(variables, PROVIDER_ROWS, compatRow, noFile);
 }
 
@@ -33,9 +38,10 @@ test('no two rows share a name or a variable', () => {
 });
 
 test("compatRow's variables are in the table of settings", () => {
-  const { keyVariables, baseUrlVariable, structuredOutputVariable } = compatRow('any');
+  const row = compatRow('any');
+  const { keyVariables, baseUrlVariable, structuredOutputVariable } = row;
   const variables = SETTINGS.filter(({ field }) => field === 'providers').map(({ variable }) => variable);
-  deepEqual([...keyVariables, baseUrlVariable, structuredOutputVariable].sort(), [...variables].sort());
+  deepEqual([...keyVariables, listVariableOf(row), baseUrlVariable, structuredOutputVariable].sort(), [...variables].sort());
 });
 
 for (const row of ALL_ROWS) {

@@ -12,12 +12,13 @@ import type { ChatRequest, Effort } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeAnthropicFailure, failureInside } from './failure.ts';
 import { BUDGET_TOKENS } from './model-rules.ts';
+import { MAKER } from './host.ts';
+import type { MessagesHost } from './host.ts';
 import { decodeModels, encodeModels } from './models.ts';
 import { decodeReply } from './reply.ts';
 import { encodeCountPayload, encodePayload } from './request.ts';
 import { ANTHROPIC_DIALECT } from './state.ts';
 import { AnthropicStream } from './stream.ts';
-import { VERSION_HEADER } from './version.ts';
 
 /** How Anthropic is configured from the environment. */
 export const ANTHROPIC_ROW: ProviderRow = {
@@ -29,20 +30,23 @@ export const ANTHROPIC_ROW: ProviderRow = {
   versionSegment: 'v1',
   keyHeader: { name: 'x-api-key', prefix: '' },
   speaks: ['anthropic'],
-  createAdapter: createAnthropicAdapter,
+  createAdapter: (name) => createAnthropicAdapter(name),
 };
 
 /** The codec for a provider registered as `provider`. */
-export function createAnthropicAdapter(provider: string): Adapter {
+export function createAnthropicAdapter(provider: string, host = MAKER): Adapter {
+  const { countPath } = host;
   return {
     dialect: ANTHROPIC_DIALECT,
     support: SUPPORT,
-    encodeChat: (request, isStream) => encodeChat(provider, request, isStream),
+    encodeChat: (request, isStream) => encodeChat(provider, host, request, isStream),
     decodeChat: (body) => decodeReply(provider, body),
     createStreamDecoder: () => new AnthropicStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
-    counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
+    counting: countPath === undefined
+      ? undefined
+      : { encode: (request) => encodeCount(provider, host, countPath, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, body) => decodeAnthropicFailure(provider, status, body),
   };
 }
@@ -106,18 +110,20 @@ function effortSupport(): Pick<SupportTable, `thinking.effort ${Effort}`> {
   };
 }
 
-const CHAT_HEADERS = { 'content-type': 'application/json', ...VERSION_HEADER };
-
-function encodeChat(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
-  const payload = encodePayload(provider, request, isStream);
-  if (payload instanceof Failure) return payload;
-  return { method: 'POST', path: '/messages', headers: CHAT_HEADERS, body: payload };
+function encodeChat(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
+  const path = host.path(request.model, isStream);
+  if (path === undefined) return new Failure('bad_request', 'model: not a model name that can be part of a URL');
+  const payload = encodePayload(provider, host, request, isStream);
+  return payload instanceof Failure ? payload : post(host, path, payload);
 }
 
-function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Failure {
-  const payload = encodeCountPayload(provider, request);
-  if (payload instanceof Failure) return payload;
-  return { method: 'POST', path: '/messages/count_tokens', headers: CHAT_HEADERS, body: payload };
+function encodeCount(provider: string, host: MessagesHost, path: string, request: ChatRequest): UpstreamCall | Failure {
+  const payload = encodeCountPayload(provider, host, request);
+  return payload instanceof Failure ? payload : post(host, path, payload);
+}
+
+function post(host: MessagesHost, path: string, body: string): UpstreamCall {
+  return { method: 'POST', path, headers: { 'content-type': 'application/json', ...host.headers }, body };
 }
 
 function decodeCount(provider: string, body: string): number | Failure {

@@ -15,18 +15,19 @@ import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, CacheHint, ChatRequest, OutputFormat, Tool, ToolChoice, ToolTurn, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, CacheHint, ChatRequest, OutputFormat, Part, Tool, ToolChoice, ToolTurn, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
 import { encodeContent, encodeResult } from './content.ts';
+import type { MessagesHost } from './host.ts';
 import { modelFields } from './model-rules.ts';
 import { decodePartState } from './state.ts';
 
 /** The payload as JSON text. Failures: bad_request, for a damaged state; unsupported. */
 // hot: per request
-export function encodePayload(provider: string, request: ChatRequest, isStream: boolean): string | Failure {
-  const payload = payloadOf(provider, request, isStream);
+export function encodePayload(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): string | Failure {
+  const payload = payloadOf(provider, host, request, isStream);
   if (payload instanceof Failure) return payload;
   return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
 }
@@ -35,8 +36,8 @@ export function encodePayload(provider: string, request: ChatRequest, isStream: 
 const COUNTED = ['model', 'cache_control', 'thinking', 'output_config', 'system', 'messages', 'tools', 'tool_choice', 'context_management', 'mcp_servers'];
 
 /** The payload that has its tokens counted. */
-export function encodeCountPayload(provider: string, request: ChatRequest): string | Failure {
-  const payload = payloadOf(provider, request, false);
+export function encodeCountPayload(provider: string, host: MessagesHost, request: ChatRequest): string | Failure {
+  const payload = payloadOf(provider, host, request, false);
   if (payload instanceof Failure) return payload;
   const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
   const counted: Record<string, JsonOut | undefined> = {};
@@ -44,18 +45,23 @@ export function encodeCountPayload(provider: string, request: ChatRequest): stri
   return renderJson(counted);
 }
 
-function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
+function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
+  const fetched = host.fetchesUrls ? undefined : fetchedPlace(request.turns);
+  if (fetched !== undefined) return new Failure('unsupported', `${fetched}.url: ${provider} fetches nothing (media_type and data)`);
   const format = encodeFormat(request.output);
   if (format instanceof Failure) return format;
   const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
   const messages = encodeMessages(past, request.turns);
   if (messages instanceof Failure) return messages;
-  const { output_config, ...fields } = modelFields(request, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
+  const meant = { ...request, model: host.modelOf(request.model) };
+  const { output_config, ...fields } = modelFields(meant, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
+  const isMarkedWhole = host.cacheMark === 'whole';
+  if (!isMarkedWhole && request.cache !== undefined) markLastBlock(messages, encodeCache(request.cache));
   return {
-    model: request.model,
+    ...(host.body.has === 'model' ? { model: request.model } : { anthropic_version: host.body.version }),
     ...fields,
     output_config: format === undefined ? output_config : { ...output_config, format },
-    cache_control: encodeCache(request.cache),
+    cache_control: isMarkedWhole ? encodeCache(request.cache) : undefined,
     metadata: request.user === undefined ? undefined : { user_id: request.user },
     system: request.system,
     messages,
@@ -64,8 +70,35 @@ function payloadOf(provider: string, request: ChatRequest, isStream: boolean): J
     temperature: request.temperature,
     top_p: request.topP,
     stop_sequences: request.stop.length === 0 ? undefined : request.stop,
-    stream: isStream ? true : undefined,
+    stream: isStream && (host.body.has === 'model' || host.body.hasStream) ? true : undefined,
   };
+}
+
+/** The path of the first thing that the provider would have to fetch. */
+function fetchedPlace(turns: readonly Turn[]): string | undefined {
+  for (const [index, { parts }] of turns.entries()) {
+    const place = fetchedPart(parts, `messages[${index}].content`);
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
+function fetchedPart(parts: readonly Part[], list: string): string | undefined {
+  for (const [index, part] of parts.entries()) {
+    const place = `${list}[${index}]`;
+    if ((part.type === 'image' || part.type === 'document') && part.source.type === 'url') return place;
+    const inside = part.type === 'tool_result' && typeof part.content !== 'string' ? fetchedPart(part.content, `${place}.content`) : undefined;
+    if (inside !== undefined) return inside;
+  }
+  return undefined;
+}
+
+/** Marks the last block that can be marked: one of reasoning, which is carried as text, cannot. */
+function markLastBlock(messages: readonly Message[], mark: JsonOutObject | undefined): void {
+  const content = messages.at(-1)?.content ?? [];
+  const at = content.findLastIndex((block) => typeof block === 'object' && block !== null && 'type' in block);
+  const block = content[at];
+  if (at !== -1 && block !== undefined) content[at] = { ...(block as JsonOutObject), cache_control: mark };
 }
 
 /** Characters that ids of other providers may have and this one refuses. */

@@ -6,6 +6,8 @@
  */
 
 import type { Adapter } from '../../core/adapter.ts';
+import { asMeant } from '../../core/model-name.ts';
+import type { ModelNames } from '../../core/model-name.ts';
 import { decodeFailureBody } from '../openai-common/failure.ts';
 import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.ts';
 import type { HostProfile } from './profile.ts';
@@ -15,13 +17,13 @@ import { OPENAI_DIALECT } from './state.ts';
 import { OpenAiStreamDecoder } from './stream.ts';
 import { supportOf } from './support.ts';
 
-/** The codec for a provider registered under this name, speaking the format with these quirks. */
-export function createOpenAiAdapter(provider: string, profile: HostProfile): Adapter {
+/** The codec for a provider registered under this name, speaking the format with these quirks. `models`: what its names of models stand for. */
+export function createOpenAiAdapter(provider: string, profile: HostProfile, models?: ModelNames): Adapter {
   return {
     dialect: OPENAI_DIALECT,
     support: supportOf(profile),
-    encodeChat: (request, isStream) => encodeChatCall(provider, profile, request, isStream),
-    decodeChat: (body) => decodeChatBody(provider, profile, body),
+    encodeChat: (request, isStream) => encodeChatCall(provider, profile, asMeant(request, models), isStream, request.model),
+    decodeChat: (body, json) => decodeChatBody(provider, profile, body, json),
     createStreamDecoder: () => new OpenAiStreamDecoder(provider, profile),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),

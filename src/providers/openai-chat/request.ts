@@ -16,19 +16,23 @@ import { encodeMessages } from './messages.ts';
 import type { HostProfile } from './profile.ts';
 import { refusalOf, takesStrictTools } from './refusals.ts';
 
-/** The call for a request. Failures: unsupported; bad_request, for a damaged provider_state. */
+/**
+ * The call for a request. `sentModel`: what its model is called there, where that hides which one it is. Failures: unsupported;
+ * bad_request, for a damaged provider_state.
+ */
 export function encodeChatCall(
   provider: string,
   profile: HostProfile,
   request: ChatRequest,
   isStream: boolean,
+  sentModel = request.model,
 ): UpstreamCall | Failure {
   const refused = refusalOf(provider, profile, request);
   if (refused !== undefined) return refused;
   const messages = encodeMessages(provider, profile, request);
   if (messages instanceof Failure) return messages;
   const payload: JsonOutObject = {
-    model: request.model,
+    model: sentModel,
     messages,
     [profile.maxTokensField]: request.maxTokens,
     temperature: request.temperature,

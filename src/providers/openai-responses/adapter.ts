@@ -6,7 +6,7 @@
 
 import { parseLenient } from '../../base/json/parse.ts';
 import { countField } from '../../base/loose.ts';
-import type { Adapter, SupportTable } from '../../core/adapter.ts';
+import type { Adapter, Support, SupportTable } from '../../core/adapter.ts';
 import { unreadableReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
 import { decodeFailureBody, failureInside } from '../openai-common/failure.ts';
@@ -14,25 +14,27 @@ import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.
 import { COMMON_SUPPORT } from '../openai-common/support.ts';
 import { decodeResponse } from './reply.ts';
 import { encodeCountCall, encodeResponsesCall } from './request.ts';
+import type { ResponsesHost } from './request.ts';
 import { RESPONSES_DIALECT } from './state.ts';
 import { ResponsesStream } from './stream.ts';
 
-/** The codec for a provider registered under this name. */
-export function createResponsesAdapter(provider: string): Adapter {
+/** The codec for a provider registered under this name, which may differ from OpenAI itself. */
+export function createResponsesAdapter(provider: string, differences: Partial<ResponsesHost> = {}): Adapter {
+  const host: ResponsesHost = { name: provider, userField: 'safety_identifier', hasCacheLife: true, models: undefined, ...differences };
   return {
     dialect: RESPONSES_DIALECT,
-    support: RESPONSES_SUPPORT,
-    encodeChat: (request, isStream) => encodeResponsesCall(provider, request, isStream),
-    decodeChat: (body) => decodeResponse(provider, body),
+    support: supportOf(host),
+    encodeChat: (request, isStream) => encodeResponsesCall(host, request, isStream),
+    decodeChat: (body, json) => decodeResponse(provider, body, json),
     createStreamDecoder: () => new ResponsesStream(provider),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),
-    counting: { encode: (request) => encodeCountCall(provider, request), decode: (body) => decodeCount(provider, body) },
+    counting: { encode: (request) => encodeCountCall(host, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, body) => decodeFailureBody(provider, status, body),
   };
 }
 
-const RESPONSES_SUPPORT: SupportTable = {
+const RESPONSES_SUPPORT: Omit<SupportTable, 'user'> = {
   ...COMMON_SUPPORT,
   system: { is: 'sent', as: '`instructions`' },
   'user text': { is: 'sent', as: '`input_text`' },
@@ -67,8 +69,12 @@ const RESPONSES_SUPPORT: SupportTable = {
   'output.strict false': { is: 'sent', as: '`text.format.strict: false`' },
   cache: { is: 'sent', as: '`prompt_cache_key`' },
   'cache.ttl long': { is: 'translated', as: '`prompt_cache_options.ttl: 12h`; gpt-4.1 to 5.5: `prompt_cache_retention: 24h` where they take it' },
-  user: { is: 'sent', as: '`safety_identifier`' },
 };
+
+function supportOf({ userField, hasCacheLife }: ResponsesHost): SupportTable {
+  const user: Support = { is: 'sent', as: `\`${userField}\`` };
+  return { ...RESPONSES_SUPPORT, user, ...(hasCacheLife ? {} : { 'cache.ttl long': { is: 'ignored', as: 'there is no field for it' } }) };
+}
 
 function decodeCount(provider: string, body: string): number | Failure {
   const json = parseLenient(body);

@@ -16,6 +16,8 @@ import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { AssistantTurn, ChatRequest, ContentPart, DocumentPart, Tool, ToolCallPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
+import { asMeant } from '../../core/model-name.ts';
+import type { ModelNames } from '../../core/model-name.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { encodeCacheLife } from '../openai-common/cache.ts';
 import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.ts';
@@ -25,10 +27,21 @@ import { parametersOf } from '../openai-common/tools.ts';
 import { CUSTOM_CALL, decodePartState } from './state.ts';
 import type { OwnFields } from './state.ts';
 
+/** In what a host differs from OpenAI itself. */
+export type ResponsesHost = {
+  readonly name: string;
+  /** The field for who asks. */
+  readonly userField: 'safety_identifier' | 'user';
+  /** Whether the wish to keep a cached beginning for long is told to models that take it. */
+  readonly hasCacheLife: boolean;
+  /** What its names of models stand for. */
+  readonly models: ModelNames | undefined;
+};
+
 /** The call for a request. Failures: unsupported; bad_request, for a damaged provider_state. */
-export function encodeResponsesCall(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
-  if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${provider} has no stop sequences`);
-  const payload = payloadOf(provider, request, isStream);
+export function encodeResponsesCall(host: ResponsesHost, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
+  if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${host.name} has no stop sequences`);
+  const payload = payloadOf(host, asMeant(request, host.models), request.model, isStream);
   if (payload instanceof Failure) return payload;
   const merged = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
   return {
@@ -45,8 +58,8 @@ const COUNTED = [
 ];
 
 /** The call that has a request's tokens counted. */
-export function encodeCountCall(provider: string, request: ChatRequest): UpstreamCall | Failure {
-  const payload = payloadOf(provider, request, false);
+export function encodeCountCall(host: ResponsesHost, request: ChatRequest): UpstreamCall | Failure {
+  const payload = payloadOf(host, asMeant(request, host.models), request.model, false);
   if (payload instanceof Failure) return payload;
   const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
   const counted: Record<string, JsonOut | undefined> = {};
@@ -59,14 +72,14 @@ export function encodeCountCall(provider: string, request: ChatRequest): Upstrea
   };
 }
 
-function payloadOf(provider: string, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
+function payloadOf(host: ResponsesHost, request: ChatRequest, sentModel: string, isStream: boolean): JsonOutObject | Failure {
   const refused = refuseContent(request.turns, (part) => (isTextByUrl(part) ? TEXT_BY_URL : undefined));
   if (refused !== undefined) return refused;
   const isReasoning = isReasoningModel(request.model);
-  const input = encodeInput(provider, isReasoning, request.turns);
+  const input = encodeInput(host.name, isReasoning, request.turns);
   if (input instanceof Failure) return input;
   return {
-    model: request.model,
+    model: sentModel,
     instructions: request.system,
     input,
     max_output_tokens: request.maxTokens,
@@ -77,9 +90,9 @@ function payloadOf(provider: string, request: ChatRequest, isStream: boolean): J
     text: encodeOutput(request),
     // Without reasoning a model refuses to seal any.
     include: isReasoning ? ['reasoning.encrypted_content'] : undefined,
-    safety_identifier: request.user,
+    [host.userField]: request.user,
     prompt_cache_key: request.cache?.key,
-    ...encodeCacheLife(request.model, request.cache, '12h'),
+    ...(host.hasCacheLife ? encodeCacheLife(request.model, request.cache, '12h') : {}),
     store: false,
     stream: isStream ? true : undefined,
   };

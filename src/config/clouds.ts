@@ -1,0 +1,169 @@
+/**
+ * Clouds: providers that know other credentials than keys. Which variables they have, as the makers' own SDKs read them, and what
+ * comes of these.
+ *
+ * A key registers its cloud as everywhere, and wins. Everything else lies about on many machines, so it registers one only where
+ * the operator lists that in GATEWAY_CLOUDS. Nothing is guessed: what is missing or contradicts itself is a problem.
+ */
+
+import { CLOUD_NAMES } from '../core/adapter.ts';
+import type { AdapterSettings, CloudName } from '../core/adapter.ts';
+import type { CredentialPlan } from '../core/credential-plan.ts';
+import { entraPlan, googlePlan, signaturePlan } from './cloud-credentials.ts';
+import { awsSuffix, eitherOf, firstSet, ID, MODEL_NAMES, NAME, optional, required } from './cloud-reading.ts';
+import type { Reading } from './cloud-reading.ts';
+import { BASE_URL, PATH } from './environment.ts';
+
+/** How a cloud is reached. */
+export type Cloud = {
+  /** Undefined where it has a key. */
+  readonly credentials: CredentialPlan | undefined;
+  readonly root: URL;
+  /** The variable that says where it is, for sentences. */
+  readonly place: string;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly settings: Pick<AdapterSettings, 'models' | 'project'>;
+};
+
+/**
+ * The cloud of a row, once it is known to be registered: by a key, or by the operator's list. Undefined where something is wrong,
+ * which is then among the problems.
+ */
+export function readCloud(cloud: CloudName, reading: Reading): Cloud | undefined {
+  const { problems } = reading.environment;
+  const problemsBefore = problems.length;
+  const found = READERS[cloud](reading);
+  return problems.length > problemsBefore ? undefined : found;
+}
+
+/** The variables that concern a cloud. */
+export const CLOUD_VARIABLES: Readonly<Record<CloudName, RegExp>> = {
+  azure: /^(AZURE_|IDENTITY_)/,
+  foundry: /^(AZURE_|IDENTITY_|ANTHROPIC_FOUNDRY_|FOUNDRY_)/,
+  bedrock: /^(AWS_|BEDROCK_|HOME$|USERPROFILE$)/,
+  'claude-aws': /^(AWS_|ANTHROPIC_AWS_|HOME$|USERPROFILE$)/,
+  vertex: /^(GOOGLE_|VERTEX_|ANTHROPIC_VERTEX_|GCE_|METADATA_SERVER_|CLOUDSDK_CONFIG$|HOME$|USERPROFILE$)/,
+};
+
+const READERS: Readonly<Record<CloudName, (reading: Reading) => Cloud | undefined>> = {
+  azure: readAzure,
+  foundry: readFoundry,
+  bedrock: readBedrock,
+  'claude-aws': readClaudeAws,
+  vertex: readVertex,
+};
+
+/** All that can be listed. */
+export const CLOUDS: readonly string[] = CLOUD_NAMES;
+
+function withPath(root: URL, path: string): URL {
+  const url = new URL(root);
+  if (url.pathname === '/') url.pathname = path;
+  return url;
+}
+
+/** Where it is, as its base URL says. */
+type Place = NonNullable<Reading['root']>;
+
+/** The base URL, where it is given. */
+function placeOf({ environment, row, root }: Reading): Place | undefined {
+  const url = root === undefined ? optional(environment, row.baseUrlVariable, BASE_URL) : undefined;
+  return url === undefined ? root : { root: url, place: row.baseUrlVariable };
+}
+
+function readAzure(reading: Reading): Cloud | undefined {
+  const { environment, hasKey } = reading;
+  const place = azurePlace(reading);
+  const models = optional(environment, 'AZURE_MODELS', MODEL_NAMES);
+  const credentials = hasKey ? undefined : entraPlan(reading);
+  return place && { ...place, credentials, headers: undefined, settings: { models } };
+}
+
+function azurePlace(reading: Reading): Place | undefined {
+  const { environment, row } = reading;
+  const endpoint = 'AZURE_OPENAI_ENDPOINT';
+  const place = reading.root === undefined ? eitherOf(reading, row.baseUrlVariable, endpoint, BASE_URL) : undefined;
+  if (place !== endpoint) return placeOf(reading);
+  const given = environment.read(endpoint, BASE_URL);
+  return given && { root: withPath(given, '/openai/v1'), place: endpoint };
+}
+
+function readFoundry(reading: Reading): Cloud | undefined {
+  const { environment, hasKey } = reading;
+  const place = foundryPlace(reading);
+  const models = optional(environment, 'FOUNDRY_MODELS', MODEL_NAMES);
+  const credentials = hasKey ? undefined : entraPlan(reading);
+  return place && { ...place, credentials, headers: undefined, settings: { models } };
+}
+
+function foundryPlace(reading: Reading): Place | undefined {
+  const { environment, row } = reading;
+  const resource = 'ANTHROPIC_FOUNDRY_RESOURCE';
+  const place = reading.root === undefined ? eitherOf(reading, resource, row.baseUrlVariable, PATH) : undefined;
+  if (place !== resource) return placeOf(reading);
+  const name = environment.read(resource, NAME);
+  return name === undefined ? undefined : { root: new URL(`https://${name}.services.ai.azure.com/anthropic`), place: resource };
+}
+
+function readRegion(reading: Reading): string | undefined {
+  const { environment } = reading;
+  return required(reading, firstSet(environment, NAME, 'AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'AWS_REGION', NAME);
+}
+
+function readBedrock(reading: Reading): Cloud | undefined {
+  const { environment, row, hasKey } = reading;
+  const region = readRegion(reading);
+  const given = placeOf(reading);
+  const models = optional(environment, 'BEDROCK_MODELS', MODEL_NAMES);
+  if (region === undefined) return undefined;
+  const credentials = hasKey ? undefined : signaturePlan(reading, region, 'bedrock');
+  const place = given ?? { root: new URL(`https://bedrock-runtime.${region}.${awsSuffix(region)}`), place: row.baseUrlVariable };
+  return { ...place, credentials, headers: undefined, settings: { models } };
+}
+
+function readClaudeAws(reading: Reading): Cloud | undefined {
+  const { row, hasKey } = reading;
+  const region = readRegion(reading);
+  const workspace = required(reading, 'ANTHROPIC_AWS_WORKSPACE_ID', ID);
+  const given = placeOf(reading);
+  if (region === undefined || workspace === undefined) return undefined;
+  const credentials = hasKey ? undefined : signaturePlan(reading, region, 'aws-external-anthropic');
+  const place = given ?? { root: new URL(`https://aws-external-anthropic.${region}.api.aws`), place: row.baseUrlVariable };
+  return { ...place, credentials, headers: { 'anthropic-workspace-id': workspace }, settings: {} };
+}
+
+function readVertex(reading: Reading): Cloud | undefined {
+  const { row, hasKey } = reading;
+  const given = reading.root ?? vertexPlace(reading);
+  if (hasKey) {
+    const place = given ?? { root: new URL(row.defaultBaseUrl ?? ''), place: row.baseUrlVariable };
+    return { ...place, credentials: undefined, headers: undefined, settings: {} };
+  }
+  const id = required(reading, 'GOOGLE_CLOUD_PROJECT', NAME);
+  const location = required(reading, 'GOOGLE_CLOUD_LOCATION', NAME);
+  const credentials = googlePlan(reading);
+  if (id === undefined || location === undefined || credentials === undefined) return undefined;
+  const place = given ?? { root: new URL(`https://${vertexHost(location)}`), place: row.baseUrlVariable };
+  return { ...place, credentials, headers: undefined, settings: { project: { id, location } } };
+}
+
+function vertexHost(location: string): string {
+  if (location === 'global') return 'aiplatform.googleapis.com';
+  return /^(us|eu)$/.test(location) ? `aiplatform.${location}.rep.googleapis.com` : `${location}-aiplatform.googleapis.com`;
+}
+
+/** The variables of several SDKs for one host. That of Anthropic's has the version in its path. */
+function vertexPlace({ environment, row }: Reading): Place | undefined {
+  const set = [row.baseUrlVariable, 'VERTEX_BASE_URL', 'ANTHROPIC_VERTEX_BASE_URL'].filter((variable) => environment.isSet(variable, BASE_URL));
+  const found = set.flatMap((place) => {
+    const url = environment.read(place, BASE_URL);
+    if (url === undefined) return [];
+    const root = new URL(url);
+    root.pathname = root.pathname.replace(/\/v1(?:beta1)?$/, '');
+    return [{ root, place }];
+  });
+  const [first, ...others] = found;
+  const other = others.find(({ root }) => root.href !== first?.root.href);
+  if (first !== undefined && other !== undefined) environment.problems.push(`${other.place}: expected the same place as ${first.place}`);
+  return first;
+}

@@ -1,0 +1,144 @@
+/**
+ * Amazon's two: Bedrock, which serves Claude by the Messages API, Claude also by InvokeModel, and others by Chat Completions; and
+ * Claude Platform on AWS, which is Anthropic's own API behind AWS's doors.
+ *
+ * A model's id says which it is: `anthropic.…` is asked by the Messages API; with a colon or as an ARN by InvokeModel, which has
+ * every model and region; others by Chat Completions. Converse, a format of Bedrock's own, is left out: for Claude it is the
+ * poorest of these ways, and the others have one that all of them share.
+ * Source: Amazon Bedrock, Anthropic Claude Messages API, InvokeModel, OpenAI-compatible APIs; Claude Platform on AWS.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { textField } from '../../base/loose.ts';
+import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
+import type { Failure } from '../../core/failure.ts';
+import type { ModelNames } from '../../core/model-name.ts';
+import { createAnthropicAdapter } from '../anthropic/adapter.ts';
+import { claudeOf, MAKER, modelSegment } from '../anthropic/host.ts';
+import type { MessagesHost } from '../anthropic/host.ts';
+import { below, createAdapterByModel } from '../by-model.ts';
+import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
+import { PLAIN_HOST } from '../openai-chat/profile.ts';
+import type { HostProfile } from '../openai-chat/profile.ts';
+import { decodeBedrockFailure, streamedFailure } from './failure.ts';
+
+export const BEDROCK_ROW: ProviderRow = {
+  name: 'bedrock',
+  cloud: 'bedrock',
+  keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
+  isKeyRequired: true,
+  baseUrlVariable: 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME',
+  defaultBaseUrl: undefined,
+  versionSegment: undefined,
+  keyHeader: { name: 'authorization', prefix: 'Bearer ' },
+  createAdapter: createBedrockAdapter,
+};
+
+export const CLAUDE_AWS_ROW: ProviderRow = {
+  name: 'claude-aws',
+  cloud: 'claude-aws',
+  keyVariables: ['ANTHROPIC_AWS_API_KEY'],
+  isKeyRequired: true,
+  baseUrlVariable: 'ANTHROPIC_AWS_BASE_URL',
+  defaultBaseUrl: undefined,
+  versionSegment: 'v1',
+  keyHeader: { name: 'x-api-key', prefix: '' },
+  speaks: ['anthropic'],
+  createAdapter(name) {
+    const adapter = createAnthropicAdapter(name);
+    return { ...adapter, decodeFailure: withBedrockFailures(name, adapter) };
+  },
+};
+
+const OPENAI_ROUTE: HostProfile = { ...PLAIN_HOST, output: 'schema', userField: 'user' };
+
+function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter {
+  const models = settings?.models;
+  const openAi = below('/openai/v1', createOpenAiAdapter(name, OPENAI_ROUTE, models));
+  const messages = below('/anthropic/v1', createAnthropicAdapter(name, messagesHost(models)));
+  const invoked = createInvokeAdapter(name, models);
+  const joint = createAdapterByModel([
+    { adapter: invoked, serves: isInvoked, isIts: (json) => 'bytes' in json },
+    { adapter: messages, serves: (model) => model.includes('anthropic.') || models?.get(model)?.includes('claude') === true, isIts: (json) => 'type' in json },
+    { adapter: openAi, serves: () => true, isIts: () => true },
+  ]);
+  return { ...joint, createStreamDecoder: () => new BedrockStream(name, joint, invoked), decodeFailure: withBedrockFailures(name, openAi) };
+}
+
+/** Ids with a version behind a colon, and ARNs. */
+function isInvoked(model: string): boolean {
+  return model.includes(':');
+}
+
+/** Checks bodies by a schema of its own, and fetches nothing. */
+function messagesHost(models: ModelNames | undefined): MessagesHost {
+  return { ...MAKER, countPath: undefined, modelOf: (model) => claudeOf(model, models), fetchesUrls: false, cacheMark: 'block' };
+}
+
+function createInvokeAdapter(name: string, models: ModelNames | undefined): Adapter {
+  const host: MessagesHost = {
+    ...messagesHost(models),
+    path(model, isStream) {
+      const segment = modelSegment(model);
+      return segment && `/model/${segment}/${isStream ? 'invoke-with-response-stream' : 'invoke'}`;
+    },
+    headers: {},
+    body: { has: 'version', version: 'bedrock-2023-05-31', hasStream: false },
+  };
+  return createAnthropicAdapter(name, host);
+}
+
+function withBedrockFailures(name: string, adapter: Adapter): Adapter['decodeFailure'] {
+  return (status, body, headers) => decodeBedrockFailure(name, status, body, headers) ?? adapter.decodeFailure(status, body, headers);
+}
+
+/**
+ * A stream of any of the three. Messages of AWS's event stream come as events named `:event …`, `:exception …`, `:error …`; those
+ * of InvokeModel wrap one event of the Messages API each, in base64.
+ */
+class BedrockStream implements StreamDecoder {
+  readonly #provider: string;
+  readonly #joint: Adapter;
+  readonly #invoked: Adapter;
+  #decoder: StreamDecoder | undefined;
+  #isOver = false;
+
+  constructor(provider: string, joint: Adapter, invoked: Adapter) {
+    this.#provider = provider;
+    this.#joint = joint;
+    this.#invoked = invoked;
+  }
+
+  get servedModel(): string | undefined {
+    return this.#decoder?.servedModel;
+  }
+
+  // hot: per token
+  frame(event: string, data: string, sink: DeltaSink): void {
+    if (this.#isOver) return;
+    if (!event.startsWith(':')) {
+      this.#decoder ??= this.#joint.createStreamDecoder();
+      this.#decoder.frame(event, data, sink);
+      return;
+    }
+    const [type = '', name = ''] = event.split(' ', 2);
+    if (type !== ':event') return this.#fail(streamedFailure(this.#provider, name, data), sink);
+    // Others mean nothing here: the first answer to a request, what later versions add.
+    if (name !== 'chunk') return;
+    const bytes = textField(parseLenient(data), 'bytes');
+    this.#decoder ??= this.#invoked.createStreamDecoder();
+    // What holds nothing keeps the connection alive.
+    if (bytes !== undefined) this.#decoder.frame('', Buffer.from(bytes, 'base64').toString(), sink);
+  }
+
+  #fail(failure: Failure, sink: DeltaSink): void {
+    this.#isOver = true;
+    sink({ type: 'failed', failure });
+  }
+
+  end(sink: DeltaSink): void {
+    if (this.#isOver) return;
+    this.#decoder ??= this.#joint.createStreamDecoder();
+    this.#decoder.end(sink);
+  }
+}

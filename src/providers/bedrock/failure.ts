@@ -1,0 +1,78 @@
+/**
+ * What Amazon Bedrock says when it fails: before an answer by a status and the name of an exception, inside a stream by a message
+ * that is one.
+ *
+ * The name stands in the header `x-amzn-errortype`, up to a colon; else in `__type`, behind a `#`, or in `code`. The formats of
+ * other makers that it serves have errors of their own.
+ * Source: Amazon Bedrock, InvokeModel, errors; InvokeModelWithResponseStream, ResponseStream.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { field, stringField, textField } from '../../base/loose.ts';
+import type { UpstreamHeaders } from '../../core/adapter.ts';
+import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
+import type { Failure, FailureKind } from '../../core/failure.ts';
+
+/** By name, without `Exception`. `isRetried`: where the kind does not say it. */
+const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRetried?: boolean }>> = {
+  AccessDenied: { kind: 'auth' },
+  ExpiredToken: { kind: 'auth' },
+  IncompleteSignature: { kind: 'auth' },
+  InvalidSignature: { kind: 'auth' },
+  MissingAuthenticationToken: { kind: 'auth' },
+  UnrecognizedClient: { kind: 'auth' },
+  Validation: { kind: 'bad_request' },
+  ResourceNotFound: { kind: 'not_found' },
+  // Of an account, which no waiting lifts.
+  ServiceQuotaExceeded: { kind: 'rate_limit', isRetried: false },
+  Throttling: { kind: 'rate_limit' },
+  // An imported model that is being loaded.
+  ModelNotReady: { kind: 'rate_limit' },
+  ModelTimeout: { kind: 'server' },
+  ModelError: { kind: 'server' },
+  ModelStreamError: { kind: 'server' },
+  InternalServer: { kind: 'server' },
+  InternalFailure: { kind: 'server' },
+  ServiceUnavailable: { kind: 'server' },
+};
+
+/** Sent as a validation error. */
+const UNKNOWN_MODEL = /provided model identifier is invalid/i;
+const NEEDS_PROFILE = /inference profile/i;
+
+/** The failure for a reply whose status is not 2xx; undefined where it is none of Bedrock's own. */
+export function decodeBedrockFailure(provider: string, status: number, body: string, headers: UpstreamHeaders = {}): Failure | undefined {
+  const json = parseLenient(body);
+  const name = stringField(headers, 'x-amzn-errortype')?.split(':')[0] ?? stringField(json, '__type')?.split('#').at(-1) ?? textField(json, 'code');
+  const message = textField(json, 'message') ?? textField(json, 'Message');
+  const isOwn = name !== undefined || (message !== undefined && field(json, 'error') === undefined && field(json, 'type') === undefined);
+  return isOwn ? failureOf(provider, status, name ?? '', message) : undefined;
+}
+
+/** The failure that a message of a stream is, by its name and payload. */
+export function streamedFailure(provider: string, name: string, payload: string): Failure {
+  const json = parseLenient(payload);
+  return failureOf(provider, 200, name, textField(json, 'message') ?? textField(json, 'originalMessage'));
+}
+
+function failureOf(provider: string, status: number, name: string, message: string | undefined): Failure {
+  const plain = name.replace(/Exception$/, '');
+  const key = plain.slice(0, 1).toUpperCase() + plain.slice(1);
+  const known = Object.hasOwn(KINDS, key) ? KINDS[key] : undefined;
+  const kind = known?.kind ?? kindOf(status);
+  const isUnknownModel = kind === 'bad_request' && UNKNOWN_MODEL.test(message ?? '');
+  return upstreamFailure({
+    provider,
+    status,
+    kind: isUnknownModel ? 'not_found' : kind,
+    code: name,
+    detail: message,
+    ...(known?.isRetried === undefined ? {} : { isRetried: known.isRetried }),
+    ...(kind === 'bad_request' && NEEDS_PROFILE.test(message ?? '') ? { hint: 'the model is served by an inference profile only, such as us.… or global.…' } : {}),
+  });
+}
+
+function kindOf(status: number): FailureKind {
+  // A model that failed, and one that took too long.
+  return status === 200 || status === 424 || status === 408 ? 'server' : kindFromStatus(status);
+}

@@ -1,0 +1,115 @@
+/**
+ * Google's Vertex AI: Gemini as in the Gemini API, Claude by the Messages API, others by Chat Completions; below the path of a
+ * project and a location. By a key there is neither, and Gemini alone (express mode).
+ *
+ * Source: Vertex AI, generateContent, rawPredict, partner models, OpenAI compatibility, express mode.
+ */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, UpstreamCall } from '../../core/adapter.ts';
+import type { ModelInfo } from '../../core/chat.ts';
+import { unreadableReply } from '../../core/failure.ts';
+import type { Failure } from '../../core/failure.ts';
+import { createAnthropicAdapter } from '../anthropic/adapter.ts';
+import { MAKER, modelSegment } from '../anthropic/host.ts';
+import type { MessagesHost } from '../anthropic/host.ts';
+import { below, createAdapterByModel } from '../by-model.ts';
+import { createGeminiAdapter } from '../gemini/adapter.ts';
+import { decodeGeminiFailure } from '../gemini/failure.ts';
+import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
+import { PLAIN_HOST } from '../openai-chat/profile.ts';
+import type { HostProfile } from '../openai-chat/profile.ts';
+
+/** An origin: each format has a version of its own. */
+export const VERTEX_ROW: ProviderRow = {
+  name: 'vertex',
+  cloud: 'vertex',
+  keyVariables: ['GOOGLE_VERTEX_API_KEY'],
+  isKeyRequired: true,
+  baseUrlVariable: 'GOOGLE_VERTEX_BASE_URL',
+  defaultBaseUrl: 'https://aiplatform.googleapis.com',
+  versionSegment: undefined,
+  keyHeader: { name: 'x-goog-api-key', prefix: '' },
+  createAdapter: createVertexAdapter,
+};
+
+const OPENAI_LAYER: HostProfile = { ...PLAIN_HOST, output: 'schema', returnsThoughtSignature: true };
+
+function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter {
+  const { project } = settings ?? {};
+  if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...modelList(name) };
+  const place = `projects/${project.id}/locations/${project.location}`;
+  const joint = createAdapterByModel([
+    { adapter: createAnthropicAdapter(name, claudeHost(`/v1/${place}`)), serves: isClaude, isIts: isMessage },
+    { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
+    { adapter: geminiBelow(name, `/v1beta1/${place}/publishers/google`), serves: () => true, isIts: () => true },
+  ]);
+  return { ...joint, ...modelList(name) };
+}
+
+/** Its requests are the same, but nothing is counted by the same request. */
+function geminiBelow(name: string, prefix: string): Adapter {
+  return below(prefix, createGeminiAdapter(name));
+}
+
+function claudeHost(prefix: string): MessagesHost {
+  const path = (model: string, isStream: boolean): string | undefined => {
+    // A revision stands behind an `@` as it is.
+    const segment = modelSegment(model)?.replaceAll('%40', '@');
+    return segment && `${prefix}/publishers/anthropic/models/${segment}:${isStream ? 'streamRawPredict' : 'rawPredict'}`;
+  };
+  const body = { has: 'version', version: 'vertex-2023-10-16', hasStream: true } as const;
+  // No header: those of the maker's that it does not know are refused.
+  return { ...MAKER, path, countPath: undefined, headers: {}, body, fetchesUrls: false, cacheMark: 'block' };
+}
+
+function isClaude(model: string): boolean {
+  return model.startsWith('claude-');
+}
+
+/** A tuned model has slashes too, but is Gemini's. */
+function hasPublisher(model: string): boolean {
+  return /^[\w.-]+\/[^/]+$/.test(model) && !/^(?:models|tunedModels|endpoints)\//.test(model);
+}
+
+/** An answer of the Messages API, one of its errors, or any event of its streams: all have a type. */
+function isMessage(json: object): boolean {
+  return 'type' in json;
+}
+
+/** Failures are those of Google's own layer, whichever model was asked; Claude's own have a type in them and are read there. */
+function modelList(name: string): Pick<Adapter, 'encodeModels' | 'decodeModels' | 'decodeFailure'> {
+  const claude = createAnthropicAdapter(name);
+  return {
+    encodeModels,
+    decodeModels: (body) => decodeModels(name, body),
+    decodeFailure(status, body) {
+      const json = parseLenient(body);
+      return stringField(json, 'type') === 'error' ? claude.decodeFailure(status, body) : decodeGeminiFailure(name, status, body);
+    },
+  };
+}
+
+/** Google's own models; nobody lists those of the others. */
+function encodeModels(cursor: string | undefined): UpstreamCall {
+  const query = new URLSearchParams({ pageSize: '100', ...(cursor === undefined ? {} : { pageToken: cursor }) });
+  return { method: 'GET', path: `/v1beta1/publishers/google/models?${query}`, headers: {}, body: undefined };
+}
+
+const PUBLISHER = 'publishers/google/models/';
+
+function decodeModels(provider: string, body: string): ModelsPage | Failure {
+  const page = parseLenient(body);
+  if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
+  const error = field(page, 'error');
+  if (isObject(error)) return decodeGeminiFailure(provider, 200, body);
+  const models: ModelInfo[] = [];
+  for (const entry of listField(page, 'publisherModels')) {
+    const name = textField(entry, 'name');
+    if (name === undefined) continue;
+    const id = name.startsWith(PUBLISHER) ? name.slice(PUBLISHER.length) : name;
+    models.push({ id, displayName: undefined, contextWindow: undefined, inputTokensMax: undefined, outputTokensMax: undefined, input: undefined, deprecatedAt: undefined });
+  }
+  return { models, nextCursor: textField(page, 'nextPageToken') };
+}

@@ -1,0 +1,37 @@
+/** Attempts that carry a token which expires. */
+
+import { Failure } from '../../core/failure.ts';
+import type { Authorization, CredentialReport, Grant } from './authorization.ts';
+import type { Renewed } from './renewed.ts';
+import type { Bearer } from './source.ts';
+
+export class BearerAuthorization implements Authorization {
+  readonly #source: string;
+  readonly #bearer: Renewed<Bearer>;
+  /** What the last token came to. */
+  #last: { readonly bearer: Bearer; readonly grant: Grant } | undefined;
+
+  constructor(source: string, bearer: Renewed<Bearer>) {
+    this.#source = source;
+    this.#bearer = bearer;
+  }
+
+  // hot: per request
+  grant(): Grant | Failure | Promise<Grant | Failure> {
+    const bearer = this.#bearer.get();
+    return bearer instanceof Promise ? bearer.then((late) => this.#grantOf(late)) : this.#grantOf(bearer);
+  }
+
+  #grantOf(bearer: Bearer | Failure): Grant | Failure {
+    if (bearer instanceof Failure) return bearer;
+    if (this.#last?.bearer === bearer) return this.#last.grant;
+    const headers = { ...bearer.headers, authorization: `Bearer ${bearer.token.reveal()}` };
+    const grant: Grant = { headers, refused: ({ status }) => status === 401 && this.#bearer.drop(bearer) };
+    this.#last = { bearer, grant };
+    return grant;
+  }
+
+  report(): CredentialReport {
+    return { source: this.#source, expiresInMs: this.#bearer.expiresInMs, clockSkewMs: 0 };
+  }
+}

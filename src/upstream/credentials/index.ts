@@ -1,0 +1,94 @@
+/** From plans to authorizations: which source is asked, how its credential is used, and by which provider. */
+
+import { unreachable } from '../../core/chat.ts';
+import type { Provider } from '../../core/adapter.ts';
+import type { CredentialPlan, TokenPlan } from '../../core/credential-plan.ts';
+import type { Failure } from '../../core/failure.ts';
+import { createHttpTransport } from '../http.ts';
+import type { Transport } from '../transport.ts';
+import type { Authorization, Clock } from './authorization.ts';
+import { askAws } from './aws.ts';
+import { BearerAuthorization } from './bearer.ts';
+import { createEndpoints } from './endpoint.ts';
+import { askAppService, askEntraBySecret, askEntraByWorkload, askManagedIdentity } from './entra.ts';
+import { askByCredentialFile, askMetadataServer } from './google.ts';
+import { Renewed } from './renewed.ts';
+import type { Fresh } from './renewed.ts';
+import { SignedAuthorization } from './signed.ts';
+import type { Bearer, Surroundings } from './source.ts';
+
+export type CredentialSettings = Surroundings & {
+  /** A number in [0, 1). */
+  readonly random: () => number;
+  /** Told of each credential that could not be had. */
+  readonly onFailure: (failure: Failure) => void;
+};
+
+/** Of each provider that has credentials of this kind. */
+export type Authorizations = {
+  /** Undefined for a provider that has none. */
+  of(provider: string): Authorization | undefined;
+  /** Takes over what the providers say; what was had by then is forgotten. */
+  replace(providers: readonly Pick<Provider, 'name' | 'credentials'>[]): void;
+  /** Ends what is being asked. */
+  close(): void;
+};
+
+export type AuthorizationSettings = {
+  /** On the way to token endpoints on the internet. */
+  readonly internet: Transport;
+  readonly readFile: (path: string) => string;
+  readonly clock: Clock;
+  /** Told of each credential that could not be had. */
+  readonly onFailure: (provider: string, failure: Failure) => void;
+};
+
+export function createAuthorizations({ internet, readFile, clock, onFailure }: AuthorizationSettings): Authorizations {
+  // Without a proxy, whatever the other one has.
+  const direct = createHttpTransport();
+  const endpoints = createEndpoints(internet, direct);
+  let byName: ReadonlyMap<string, Authorization> = new Map();
+  return {
+    of: (provider) => byName.get(provider),
+    replace(providers) {
+      byName = new Map(providers.flatMap(({ name, credentials }) => {
+        if (credentials === undefined) return [];
+        const tell = (failure: Failure): void => onFailure(name, failure);
+        return [[name, createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell })] as const];
+      }));
+    },
+    close() {
+      endpoints.close();
+      direct.close();
+    },
+  };
+}
+
+export function createAuthorization(credentials: CredentialPlan, settings: CredentialSettings): Authorization {
+  const { clock, random, onFailure } = settings;
+  if (credentials.type === 'signature') {
+    const { plan, region, service } = credentials;
+    return new SignedAuthorization(plan.source, new Renewed(() => askAws(plan, settings), clock, random, onFailure), { region, service }, clock);
+  }
+  const { plan } = credentials;
+  return new BearerAuthorization(plan.source, new Renewed(() => askForToken(plan, settings), clock, random, onFailure));
+}
+
+function askForToken(plan: TokenPlan, surroundings: Surroundings): Promise<Fresh<Bearer> | Failure> {
+  switch (plan.source) {
+    case 'entra client secret':
+      return askEntraBySecret(plan, surroundings);
+    case 'entra workload identity':
+      return askEntraByWorkload(plan, surroundings);
+    case 'azure managed identity':
+      return askManagedIdentity(plan, surroundings);
+    case 'app service identity':
+      return askAppService(plan, surroundings);
+    case 'google credential file':
+      return askByCredentialFile(plan, surroundings);
+    case 'google metadata server':
+      return askMetadataServer(plan, surroundings);
+    default:
+      return unreachable(plan);
+  }
+}

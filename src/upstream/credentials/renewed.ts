@@ -1,0 +1,110 @@
+/**
+ * A credential that expires, always at hand: renewed early, once for all who wait, beside the requests.
+ *
+ * While one is good nobody waits. Where a renewal fails, the old one serves until it really expires.
+ */
+
+import { Failure } from '../../core/failure.ts';
+import type { Clock } from './authorization.ts';
+
+/** What a source gave. */
+export type Fresh<T> = {
+  readonly value: T;
+  /** How long it is good for from when it was asked for; undefined = for ever. */
+  readonly lifetimeMs: number | undefined;
+  /** When its source would like to be asked again, where it says so. */
+  readonly renewInMs?: number | undefined;
+  /** Whether its source has no other. */
+  readonly isOnly?: boolean;
+};
+
+/** How long before its end a credential is renewed: time for some retries, and less than the five minutes for which sources give an old one again. */
+const EARLY_MS = 5 * 60 * 1000;
+/** Of what lives shorter, this share of its life. */
+const EARLY_SHARE_MAX = 0.5;
+/** It is renewed earlier by up to this share of that time: instances that started together do not ask together. */
+const JITTER_SHARE = 0.25;
+/** What is younger is not asked for again, however short-lived: a source may give the same one for as long as it likes. */
+const AGE_MS_MIN = 30_000;
+/** After a failure. Doubles with each, up to the second. */
+const BACKOFF_MS = 1000;
+const BACKOFF_MS_MAX = 30_000;
+
+export class Renewed<T extends object> {
+  readonly #fetch: () => Promise<Fresh<T> | Failure>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #onFailure: (failure: Failure) => void;
+  #held: { readonly value: T; readonly isOnly: boolean; readonly gotAtMs: number; readonly renewAtMs: number; readonly expiresAtMs: number } | undefined;
+  #pending: Promise<T | Failure> | undefined;
+  /** The last outcome, where that was a failure, and until when nobody is asked again. */
+  #failed: { readonly failure: Failure; readonly count: number; readonly untilMs: number } | undefined;
+
+  /** `fetch` settles in a bounded time and never rejects. `onFailure` is told of each renewal that failed. */
+  constructor(fetch: () => Promise<Fresh<T> | Failure>, clock: Clock, random: () => number, onFailure: (failure: Failure) => void) {
+    this.#fetch = fetch;
+    this.#clock = clock;
+    this.#random = random;
+    this.#onFailure = onFailure;
+  }
+
+  /** The credential, at once while there is a good one. */
+  get(): T | Failure | Promise<T | Failure> {
+    const nowMs = this.#clock.now();
+    const held = this.#held;
+    if (held === undefined || nowMs >= held.expiresAtMs) return this.#renew(nowMs);
+    if (nowMs >= held.renewAtMs) void this.#renew(nowMs);
+    return held.value;
+  }
+
+  /**
+   * The provider refused this one. True = there is, or will be, another. False for one that was given just now, or is the only
+   * one: then it is the account that is refused, and its source would be asked in vain with every request.
+   */
+  drop(value: T): boolean {
+    if (this.#held?.value !== value) return true;
+    if (this.#held.isOnly || this.#clock.now() - this.#held.gotAtMs < AGE_MS_MIN) return false;
+    this.#held = undefined;
+    return true;
+  }
+
+  /** How long the one at hand is good for; undefined where none is, or for ever. */
+  get expiresInMs(): number | undefined {
+    const leftMs = (this.#held?.expiresAtMs ?? -Infinity) - this.#clock.now();
+    return Number.isFinite(leftMs) && leftMs > 0 ? leftMs : undefined;
+  }
+
+  #renew(nowMs: number): Failure | Promise<T | Failure> {
+    if (this.#pending !== undefined) return this.#pending;
+    const failed = this.#failed;
+    if (failed !== undefined && nowMs < failed.untilMs) return failed.failure.with({ retryAfterMs: failed.untilMs - nowMs });
+    this.#pending = this.#ask();
+    return this.#pending;
+  }
+
+  async #ask(): Promise<T | Failure> {
+    const askedAtMs = this.#clock.now();
+    const fresh = await this.#fetch();
+    this.#pending = undefined;
+    if (fresh instanceof Failure) return this.#fail(fresh);
+    this.#failed = undefined;
+    this.#held = { value: fresh.value, isOnly: fresh.isOnly ?? false, gotAtMs: askedAtMs, ...this.#timesOf(fresh, askedAtMs) };
+    return fresh.value;
+  }
+
+  /** Counted from when it was asked for, so that it is never thought to live longer than it does. */
+  #timesOf({ lifetimeMs = Infinity, renewInMs = Infinity }: Fresh<T>, askedAtMs: number): { readonly renewAtMs: number; readonly expiresAtMs: number } {
+    const earlyMs = Math.min(EARLY_MS, lifetimeMs * EARLY_SHARE_MAX) * (1 + this.#random() * JITTER_SHARE);
+    const ageMs = Math.max(AGE_MS_MIN, Math.min(lifetimeMs - earlyMs, renewInMs));
+    return { renewAtMs: askedAtMs + ageMs, expiresAtMs: askedAtMs + lifetimeMs };
+  }
+
+  #fail(failure: Failure): Failure {
+    const count = (this.#failed?.count ?? 0) + 1;
+    const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (count - 1));
+    this.#failed = { failure, count, untilMs: this.#clock.now() + waitMs };
+    this.#onFailure(failure);
+    // Who tries again does so when that can be of use.
+    return failure.with({ retryAfterMs: waitMs });
+  }
+}

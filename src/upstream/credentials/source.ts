@@ -1,0 +1,72 @@
+/** What every source of credentials needs, and the shapes that their answers have in common. */
+
+import { parseLenient } from '../../base/json/parse.ts';
+import { field, textField } from '../../base/loose.ts';
+import { Secret } from '../../base/secret.ts';
+import { Failure } from '../../core/failure.ts';
+import type { Clock } from './authorization.ts';
+import { refusalFrom, senselessAnswer } from './endpoint.ts';
+import type { Answer, AskEndpoint } from './endpoint.ts';
+import type { Fresh } from './renewed.ts';
+
+export type Surroundings = {
+  readonly ask: AskEndpoint;
+  /** A file's text; throws an error with a `code`. */
+  readonly readFile: (path: string) => string;
+  readonly clock: Clock;
+};
+
+/** A token of more is none, and would not fit a header. */
+const TOKEN_CHARS_MAX = 16 * 1024;
+
+/** A text that can travel in a header; undefined where it is none. */
+export function secretFrom(text: string | undefined): Secret | undefined {
+  return text !== undefined && text.length <= TOKEN_CHARS_MAX && /^[\x21-\x7e]+$/.test(text) ? new Secret(text) : undefined;
+}
+
+/** A text that a file holds; `what` names the file without its path, which nobody needs to know. */
+export function readText({ readFile }: Surroundings, path: string, what: string): string | Failure {
+  try {
+    return readFile(path);
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown && /^\w+$/.test(String(thrown.code)) ? String(thrown.code) : 'unknown error';
+    return new Failure('unknown', `${what} cannot be read (${code})`);
+  }
+}
+
+/** A token that a file holds. */
+export function readToken(surroundings: Surroundings, path: string, what: string): Secret | Failure {
+  const text = readText(surroundings, path, what);
+  if (text instanceof Failure) return text;
+  return secretFrom(text.trim()) ?? new Failure('unknown', `${what} holds no token`);
+}
+
+/** A token, and what goes out beside it. */
+export type Bearer = { readonly token: Secret; readonly headers: Readonly<Record<string, string>> };
+
+const NO_HEADERS: Bearer['headers'] = {};
+
+/** A token from an answer of OAuth 2.0 (RFC 6749 section 5), whose numbers may be texts. */
+export function bearerFrom(url: URL, answer: Answer, headers = NO_HEADERS): Fresh<Bearer> | Failure {
+  const json = parseLenient(answer.text);
+  if (answer.status !== 200) return refusalFrom(url, answer, textField(json, 'error'));
+  const token = secretFrom(textField(json, 'access_token'));
+  const lifetime = secondsField(json, 'expires_in');
+  if (token === undefined || lifetime === undefined) return senselessAnswer(url);
+  return { value: { token, headers }, lifetimeMs: lifetime, renewInMs: secondsField(json, 'refresh_in') };
+}
+
+/** Seconds as milliseconds. */
+function secondsField(json: unknown, key: string): number | undefined {
+  const value = field(json, key);
+  const seconds = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  return typeof seconds === 'number' && seconds >= 0 && Number.isFinite(seconds) ? seconds * 1000 : undefined;
+}
+
+/** How long something lives that ends at a date. Counted by the clock of who said so, where that one said the time as well. */
+export function lifetimeMs(endsAt: string | undefined, answer: Answer, clock: Clock): number | undefined {
+  const endsAtMs = Date.parse(endsAt ?? '');
+  const { date } = answer.headers;
+  const saidMs = typeof date === 'string' ? Date.parse(date) : NaN;
+  return Number.isNaN(endsAtMs) ? undefined : Math.max(0, endsAtMs - (Number.isNaN(saidMs) ? clock.wall() : saidMs));
+}

@@ -1,0 +1,38 @@
+/** The limits of all workers, held by their primary: it takes for each, and gives back what one held when it is gone. */
+
+import type { Charge, Decision, LimitStore } from '../limits/store.ts';
+
+export class HeldLimits<Owner extends object> {
+  readonly #store: LimitStore;
+  /** What was taken and not settled, by lease. As many as there are requests in flight. */
+  readonly #held = new Map<Owner, Map<string, Charge>>();
+
+  constructor(store: LimitStore) {
+    this.#store = store;
+  }
+
+  async take(owner: Owner, charge: Charge): Promise<Decision> {
+    const taken = this.#store.take(charge);
+    // In the same turn where it can be: what follows may be this charge's settling.
+    const decision = taken instanceof Promise ? await taken : taken;
+    if (decision.refusedBy === undefined) this.#heldBy(owner).set(charge.lease, charge);
+    return decision;
+  }
+
+  /** Nothing where it was not taken: the worker decided alone, and does not know what was decided here. */
+  settle(owner: Owner, charge: Charge, tokensMore: number): void {
+    if (this.#held.get(owner)?.delete(charge.lease) === true) this.#store.settle(charge, tokensMore);
+  }
+
+  /** The owner is gone. What its requests used by then nobody knows, so they are charged as estimated. */
+  release(owner: Owner): void {
+    for (const charge of this.#held.get(owner)?.values() ?? []) this.#store.settle(charge, 0);
+    this.#held.delete(owner);
+  }
+
+  #heldBy(owner: Owner): Map<string, Charge> {
+    let held = this.#held.get(owner);
+    if (held === undefined) this.#held.set(owner, (held = new Map()));
+    return held;
+  }
+}

@@ -1,0 +1,205 @@
+/** Which variables register a cloud, what comes of them, and what is said of those that do not fit. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
+import { withReloaded } from '../../src/config/reload.ts';
+import { secretsOf } from '../../src/config/secrets.ts';
+import { loadConfig } from '../../src/config/settings.ts';
+import type { LoadedConfig } from '../../src/config/settings.ts';
+import type { Provider } from '../../src/core/adapter.ts';
+import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
+import { RSA_PEM } from '../base/google/keys.ts';
+
+type Variables = Readonly<Record<string, string>>;
+
+const SERVICE_ACCOUNT = JSON.stringify({ type: 'service_account', client_email: 'a@p.iam.gserviceaccount.com', private_key: RSA_PEM });
+const KEYS = '[default]\naws_access_key_id = AKID\naws_secret_access_key = shared-secret\n';
+
+function reader(files: Variables): (path: string) => string {
+  return (path) => {
+    const text = files[path];
+    if (text === undefined) throw new Error('absent');
+    return text;
+  };
+}
+
+function load(variables: Variables, files: Variables = {}): LoadedConfig {
+  return loadConfig({ GATEWAY_AUTH_TOKEN: 'a-token-of-callers', ...variables }, PROVIDER_ROWS, compatRow, reader(files));
+}
+
+function providerWith(variables: Variables, files: Variables = {}): Provider {
+  const { config, problems } = load(variables, files);
+  assert.deepEqual(problems, []);
+  const [provider, ...others] = config?.providers ?? [];
+  assert.ok(provider !== undefined && others.length === 0);
+  return provider;
+}
+
+function problemsWith(variables: Variables, files: Variables = {}): readonly string[] {
+  return load(variables, files).problems;
+}
+
+/** The plan in words, its secrets left out. */
+function planOf({ credentials }: Provider): unknown {
+  return credentials === undefined ? undefined : JSON.parse(JSON.stringify(credentials));
+}
+
+const AZURE = { AZURE_OPENAI_ENDPOINT: 'https://res.openai.azure.com/' };
+const ENTRA = { AZURE_TENANT_ID: 't1', AZURE_CLIENT_ID: 'c1' };
+const AWS = { AWS_REGION: 'eu-west-1' };
+const GOOGLE = { GOOGLE_CLOUD_PROJECT: 'p1', GOOGLE_CLOUD_LOCATION: 'europe-west4' };
+
+test('a key registers a cloud, at the place that its other variables say', () => {
+  const cases: readonly (readonly [Variables, string, string])[] = [
+    [{ AZURE_OPENAI_API_KEY: 'k', ...AZURE }, 'azure', 'https://res.openai.azure.com/openai/v1'],
+    [{ AZURE_OPENAI_API_KEY: 'k', AZURE_OPENAI_BASE_URL: 'https://x.test/own' }, 'azure', 'https://x.test/own'],
+    [{ ANTHROPIC_FOUNDRY_API_KEY: 'k', ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, 'foundry', 'https://res.services.ai.azure.com/anthropic/v1'],
+    [{ ANTHROPIC_FOUNDRY_API_KEY: 'k', ANTHROPIC_FOUNDRY_BASE_URL: 'https://x.test/anthropic' }, 'foundry', 'https://x.test/anthropic/v1'],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'k', ...AWS }, 'bedrock', 'https://bedrock-runtime.eu-west-1.amazonaws.com/'],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'k', AWS_DEFAULT_REGION: 'cn-north-1' }, 'bedrock', 'https://bedrock-runtime.cn-north-1.amazonaws.com.cn/'],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'k', ...AWS, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: 'https://vpce.test' }, 'bedrock', 'https://vpce.test/'],
+    [{ ANTHROPIC_AWS_API_KEY: 'k', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...AWS }, 'claude-aws', 'https://aws-external-anthropic.eu-west-1.api.aws/v1'],
+    [{ GOOGLE_VERTEX_API_KEY: 'k' }, 'vertex', 'https://aiplatform.googleapis.com/'],
+    [{ GOOGLE_VERTEX_API_KEY: 'k', VERTEX_BASE_URL: 'https://x.test' }, 'vertex', 'https://x.test/'],
+  ];
+  for (const [variables, name, baseUrl] of cases) {
+    const provider = providerWith(variables);
+    assert.deepEqual([provider.name, provider.baseUrl.href], [name, baseUrl]);
+    assert.equal(provider.keys.length, 1);
+    assert.equal(provider.credentials, undefined);
+  }
+});
+
+test('nothing but a key registers a cloud that is not listed', () => {
+  const lying = { OPENAI_API_KEY: 'k', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: 's', ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', ...GOOGLE };
+  assert.deepEqual(load(lying).config?.providers.map(({ name }) => name), ['openai']);
+});
+
+test('a key wins over other credentials, which is said', () => {
+  const variables = { GATEWAY_CLOUDS: 'azure', AZURE_OPENAI_API_KEY: 'k', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: 's' };
+  assert.equal(providerWith(variables).credentials, undefined);
+  assert.deepEqual(load(variables).warnings, ['GATEWAY_CLOUDS: azure is called by the key in AZURE_OPENAI_API_KEY, not by other credentials']);
+});
+
+test('Entra has a client\'s secret, a federated token, App Service or the machine, in this order', () => {
+  const plan = (variables: Variables): unknown => (planOf(providerWith({ GATEWAY_CLOUDS: 'azure', ...AZURE, ...variables })) as { plan: unknown }).plan;
+  const tokenUrl = 'https://login.microsoftonline.com/t1/oauth2/v2.0/token';
+  const scope = 'https://ai.azure.com/.default';
+  const federated = { AZURE_FEDERATED_TOKEN_FILE: '/token' };
+  const appService = { IDENTITY_ENDPOINT: 'http://127.0.0.1:41/msi/token', IDENTITY_HEADER: 'h' };
+  assert.deepEqual(plan({ ...ENTRA, AZURE_CLIENT_SECRET: 's', ...federated }), { source: 'entra client secret', tokenUrl, clientId: 'c1', scope, clientSecret: '[set]' });
+  assert.deepEqual(plan({ ...ENTRA, ...federated, ...appService }), { source: 'entra workload identity', tokenUrl, clientId: 'c1', scope, tokenFile: '/token' });
+  assert.deepEqual(plan(appService), { source: 'app service identity', endpoint: 'http://127.0.0.1:41/msi/token', header: '[set]', resource: 'https://ai.azure.com' });
+  assert.deepEqual(plan({ AZURE_CLIENT_ID: 'c1' }), { source: 'azure managed identity', origin: 'http://169.254.169.254/', resource: 'https://ai.azure.com', clientId: 'c1' });
+  assert.deepEqual((plan({ ...ENTRA, AZURE_CLIENT_SECRET: 's', AZURE_AUTHORITY_HOST: 'login.microsoftonline.us' }) as { tokenUrl: string }).tokenUrl, tokenUrl.replace('.com', '.us'));
+});
+
+test('AWS has the environment, a web identity, the shared files, a container or the instance, in this order', () => {
+  const plan = (variables: Variables, files: Variables = {}): unknown => planOf(providerWith({ GATEWAY_CLOUDS: 'bedrock', ...AWS, HOME: '/home/me', ...variables }, files));
+  const signed = (inner: object): object => ({ type: 'signature', plan: inner, region: 'eu-west-1', service: 'bedrock' });
+  const files = { '/home/me/.aws/credentials': KEYS };
+  const web = { AWS_WEB_IDENTITY_TOKEN_FILE: '/token', AWS_ROLE_ARN: 'arn:aws:iam::1:role/r' };
+  const container = { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/1' };
+  assert.deepEqual(plan({ AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', AWS_SESSION_TOKEN: 'st', ...web }, files),
+    signed({ source: 'environment', credentials: { accessKeyId: 'AKID', secretAccessKey: '[set]', sessionToken: '[set]' } }));
+  assert.deepEqual(plan({ ...web, ...container }, files),
+    signed({ source: 'web identity', stsUrl: 'https://sts.eu-west-1.amazonaws.com/', roleArn: 'arn:aws:iam::1:role/r', sessionName: 'chat-completion-gateway', tokenFile: '/token' }));
+  assert.deepEqual(plan(container, files),
+    signed({ source: 'shared files', credentialsPath: '/home/me/.aws/credentials', configPath: '/home/me/.aws/config', profile: 'default' }));
+  assert.deepEqual(plan(container), signed({ source: 'container', url: 'http://169.254.170.2/v2/credentials/1' }));
+  assert.deepEqual(plan({ AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://[fd00:ec2::23]/v1/credentials?a=1', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/token' }),
+    signed({ source: 'container', url: 'http://[fd00:ec2::23]/v1/credentials?a=1', tokenFile: '/token' }));
+  assert.deepEqual(plan({}), signed({ source: 'instance metadata', origin: 'http://169.254.169.254/' }));
+  assert.deepEqual(plan({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }), signed({ source: 'instance metadata', origin: 'http://[fd00:ec2::254]/' }));
+});
+
+test('a profile of the shared files that was asked for has to be there, and to hold keys', () => {
+  const variables = { GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_SHARED_CREDENTIALS_FILE: '/c', AWS_CONFIG_FILE: '/f' };
+  assert.deepEqual(problemsWith({ ...variables, AWS_PROFILE: 'p' }), ['AWS_PROFILE: the profile for bedrock is in neither file']);
+  const sso = { '/f': '[default]\nsso_session = s\n' };
+  assert.deepEqual(problemsWith(variables, sso), ['AWS_PROFILE: the profile for bedrock has sso_session, which is not supported; only keys are']);
+});
+
+test('Google has the file that is named, that of gcloud, or the metadata server, in this order', () => {
+  const plan = (variables: Variables, files: Variables = {}): unknown => planOf(providerWith({ GATEWAY_CLOUDS: 'vertex', ...GOOGLE, HOME: '/home/me', ...variables }, files));
+  const own = '/home/me/.config/gcloud/application_default_credentials.json';
+  assert.deepEqual(plan({ GOOGLE_APPLICATION_CREDENTIALS: '/sa' }, { '/sa': SERVICE_ACCOUNT, [own]: SERVICE_ACCOUNT }), { type: 'token', plan: { source: 'google credential file', path: '/sa' } });
+  assert.deepEqual(plan({}, { [own]: SERVICE_ACCOUNT }), { type: 'token', plan: { source: 'google credential file', path: own } });
+  assert.deepEqual(plan({}), { type: 'token', plan: { source: 'google metadata server', origin: 'http://169.254.169.254/' } });
+  assert.deepEqual(plan({ GCE_METADATA_HOST: 'metadata.google.internal' }), { type: 'token', plan: { source: 'google metadata server', origin: 'http://metadata.google.internal/' } });
+});
+
+test('Vertex is where its location is', () => {
+  const host = (location: string): string => providerWith({ GATEWAY_CLOUDS: 'vertex', GOOGLE_CLOUD_PROJECT: 'p1', GOOGLE_CLOUD_LOCATION: location }).baseUrl.host;
+  assert.deepEqual(['global', 'eu', 'us', 'us-central1'].map(host), ['aiplatform.googleapis.com', 'aiplatform.eu.rep.googleapis.com', 'aiplatform.us.rep.googleapis.com', 'us-central1-aiplatform.googleapis.com']);
+});
+
+test('what is missing, or contradicts itself, stops the start with a sentence', () => {
+  const bedrock = { GATEWAY_CLOUDS: 'bedrock', ...AWS };
+  const azure = { GATEWAY_CLOUDS: 'azure', ...AZURE };
+  const vertex = { GATEWAY_CLOUDS: 'vertex', ...GOOGLE };
+  const cases: readonly (readonly [Variables, readonly string[]])[] = [
+    [{ GATEWAY_CLOUDS: 'aws', OPENAI_API_KEY: 'k' }, ['GATEWAY_CLOUDS: expected some of azure, foundry, bedrock, claude-aws, vertex, separated by commas, or none, got "aws"']],
+    [{ AZURE_OPENAI_API_KEY: 'k' }, ['AZURE_OPENAI_BASE_URL or AZURE_OPENAI_ENDPOINT: required, because azure is configured']],
+    [{ AZURE_OPENAI_API_KEY: 'k', ...AZURE, AZURE_OPENAI_BASE_URL: 'https://x.test' }, ['AZURE_OPENAI_BASE_URL, AZURE_OPENAI_ENDPOINT: both are set, expected only one of them']],
+    [{ ...azure, AZURE_CLIENT_SECRET: 's', AZURE_TENANT_ID: 't1' }, ['AZURE_CLIENT_ID: required, because azure is configured']],
+    [{ ...azure, AZURE_IMDS_DISABLED: 'true' }, ['AZURE_CLIENT_SECRET: required for azure, or AZURE_FEDERATED_TOKEN_FILE, since AZURE_IMDS_DISABLED rules a managed identity out']],
+    [{ ...azure, AZURE_CLIENT_SECRET: 's', ...ENTRA, AZURE_TENANT_ID: 'a/b' }, ['AZURE_TENANT_ID: expected letters, digits, "-", "_" and ".", got "a/b"']],
+    [{ ...azure, ...ENTRA, AZURE_CLIENT_SECRET: 's', AZURE_AUTHORITY_HOST: 'http://login.test' }, ['AZURE_AUTHORITY_HOST: expected an https URL without user name, password, query or fragment']],
+    [{ ...azure, AZURE_MODELS: 'prod' }, ['AZURE_MODELS: expected name=model, more of them separated by commas, got "prod"']],
+    [{ GATEWAY_CLOUDS: 'foundry', ANTHROPIC_FOUNDRY_RESOURCE: 'a.b' }, ['ANTHROPIC_FOUNDRY_RESOURCE: expected letters, digits and "-", got "a.b"']],
+    [{ GATEWAY_CLOUDS: 'bedrock' }, ['AWS_REGION: required, because bedrock is configured']],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'k' }, ['AWS_REGION: required, because bedrock is configured']],
+    [{ ...bedrock, AWS_REGION: 'us-east-1.evil.test/' }, ['AWS_REGION: expected letters, digits and "-", got "us-east-1.evil.test/"']],
+    [{ ...bedrock, AWS_ACCESS_KEY_ID: 'AKID' }, ['AWS_SECRET_ACCESS_KEY: required, because bedrock is configured']],
+    [{ ...bedrock, AWS_WEB_IDENTITY_TOKEN_FILE: '/token' }, ['AWS_ROLE_ARN: required, because bedrock is configured']],
+    [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://10.0.0.1/x' }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected https, or an address of this machine or its platform']],
+    [{ ...bedrock, AWS_EC2_METADATA_DISABLED: 'true' }, ["AWS_ACCESS_KEY_ID: required for bedrock, or another source of credentials, since AWS_EC2_METADATA_DISABLED rules an instance's role out"]],
+    [{ GATEWAY_CLOUDS: 'claude-aws', ...AWS }, ['ANTHROPIC_AWS_WORKSPACE_ID: required, because claude-aws is configured']],
+    [{ GATEWAY_CLOUDS: 'vertex', GOOGLE_CLOUD_PROJECT: 'p1' }, ['GOOGLE_CLOUD_LOCATION: required, because vertex is configured']],
+    [{ ...vertex, GOOGLE_CLOUD_LOCATION: 'eu/../us' }, ['GOOGLE_CLOUD_LOCATION: expected letters, digits and "-", got "eu/../us"']],
+    [{ ...vertex, GOOGLE_APPLICATION_CREDENTIALS: '/absent' }, ['GOOGLE_APPLICATION_CREDENTIALS: the file cannot be read']],
+    [{ ...vertex, METADATA_SERVER_DETECTION: 'none' }, ['GOOGLE_APPLICATION_CREDENTIALS: required for vertex, since METADATA_SERVER_DETECTION rules the metadata server out']],
+    [{ ...vertex, VERTEX_BASE_URL: 'https://a.test', ANTHROPIC_VERTEX_BASE_URL: 'https://b.test/v1' }, ['ANTHROPIC_VERTEX_BASE_URL: expected the same place as VERTEX_BASE_URL']],
+  ];
+  for (const [variables, problems] of cases) assert.deepEqual(problemsWith(variables), problems);
+  const bad = problemsWith({ ...vertex, GOOGLE_APPLICATION_CREDENTIALS: '/sa' }, { '/sa': '{"type":"impersonated_service_account"}' });
+  assert.deepEqual(bad, ['GOOGLE_APPLICATION_CREDENTIALS: the file for vertex has a type that is not supported; service_account, authorized_user and external_account are']);
+});
+
+test('what Claude Platform on AWS is told with every call is its workspace', () => {
+  const variables = { ANTHROPIC_AWS_API_KEY: 'k', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...AWS };
+  assert.deepEqual(providerWith(variables).headers, { 'anthropic-workspace-id': 'w1' });
+});
+
+test('the secrets of a cloud are known to be secrets, and swapped with the others', () => {
+  const variables = { GATEWAY_CLOUDS: 'azure', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: 'canary-one' };
+  const [before, after] = [load(variables).config, load({ ...variables, AZURE_CLIENT_SECRET: 'canary-two' }).config];
+  assert.ok(before !== undefined && after !== undefined);
+  assert.equal(secretsOf(before).get('credentials of azure')?.reveal(), 'canary-one');
+  assert.equal(secretsOf(withReloaded(before, after)).get('credentials of azure')?.reveal(), 'canary-two');
+  assert.doesNotMatch(inspect(load(variables), { depth: 12 }), /canary/);
+});
+
+const CALLERS = { callers: { test: 'a-token-of-callers' } };
+
+test('an embedder gives a cloud its variables, and what is wrong is told by their path', () => {
+  const loaded = loadOptions({ ...CALLERS, providers: { bedrock: { environment: { ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', HOME: undefined } } } }, PROVIDER_ROWS, compatRow, reader({}));
+  assert.deepEqual(loaded.problems, []);
+  assert.equal(loaded.config?.providers[0]?.credentials?.plan.source, 'environment');
+  const problems = (providers: object): readonly string[] => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({})).problems;
+  assert.deepEqual(problems({ bedrock: { environment: {} } }), ['providers.bedrock.environment.AWS_REGION: required, because bedrock is configured']);
+  assert.deepEqual(problems({ openai: { environment: {} } }), ['providers.openai.environment: only of azure, foundry, bedrock, claude-aws, vertex']);
+  assert.deepEqual(problems({ azure: { environment: 'x' } }), ['providers.azure.environment: expected an object of variables, got a string']);
+});
+
+test('the options that an environment comes to register its clouds again, without showing a secret', () => {
+  const environment = { GATEWAY_AUTH_TOKEN: 'a-token-of-callers', GATEWAY_CLOUDS: 'vertex,azure', ...GOOGLE, ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: 'canary', OTHER: 'x' };
+  const { options, problems } = loadEnvironmentOptions(environment, PROVIDER_ROWS, compatRow, reader({}));
+  assert.deepEqual(problems, []);
+  assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
+  const { config } = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
+  assert.deepEqual(config?.providers.map(({ name, credentials }) => [name, credentials?.plan.source]), [['azure', 'entra client secret'], ['vertex', 'google metadata server']]);
+});

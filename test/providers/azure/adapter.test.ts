@@ -1,0 +1,35 @@
+/** What a deployment's name stands for. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AZURE_ROW, FOUNDRY_ROW } from '../../../src/providers/azure/adapter.ts';
+import { encode, payload, requestOf } from '../../loops/codecs.ts';
+
+const models = new Map([['prod', 'gpt-5.6-luna'], ['old', 'gpt-4o'], ['claude', 'claude-3-7-sonnet']]);
+const azure = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', models });
+const foundry = FOUNDRY_ROW.createAdapter('foundry', { openAiApi: 'auto', models });
+const tools = [{ name: 'look', description: undefined, parameters: undefined, strict: undefined }];
+
+test('a deployment is asked by the rules of the model that the operator names, under its own name', () => {
+  const prod = encode(azure, requestOf({ model: 'prod', tools, thinking: { enabled: true, effort: 'high' } }));
+  assert.equal(prod.path, '/responses');
+  assert.equal((JSON.parse(prod.body ?? '') as { model: string }).model, 'prod');
+  const old = encode(azure, requestOf({ model: 'old', tools, thinking: { enabled: true, effort: 'high' } }));
+  assert.equal(old.path, '/chat/completions');
+  assert.equal((JSON.parse(old.body ?? '') as { reasoning_effort?: string }).reasoning_effort, undefined);
+});
+
+test('a deployment of which nothing is said has Chat Completions, and the fields that all of Azure takes', () => {
+  const call = encode(azure, requestOf({ model: 'mine', system: 'Be brief.', tools, user: 'u', maxTokens: 9, cache: { key: 'k', ttl: 'long' } }));
+  assert.equal(call.path, '/chat/completions');
+  const body = JSON.parse(call.body ?? '') as Record<string, unknown>;
+  assert.deepEqual([body['user'], body['safety_identifier'], body['max_completion_tokens'], body['prompt_cache_options']], ['u', undefined, 9, undefined]);
+  assert.deepEqual((body['messages'] as readonly { role: string }[])[0]?.role, 'system');
+});
+
+test('a deployment on Foundry is Claude, the newest where nothing is said', () => {
+  const thinking = { enabled: false, effort: undefined };
+  assert.deepEqual(payload(foundry, requestOf({ model: 'mine', thinking }))['output_config'], { effort: 'low' });
+  const named = payload(foundry, requestOf({ model: 'claude', thinking }));
+  assert.deepEqual([named['model'], named['thinking']], ['claude', { type: 'disabled' }]);
+});

@@ -1,0 +1,139 @@
+/** Which of its formats Bedrock is asked in, what it says when it fails, and its binary streams. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { EventFrames } from '../../../src/base/aws/event-frames.ts';
+import type { Delta } from '../../../src/core/chat.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import { BEDROCK_ROW, CLAUDE_AWS_ROW } from '../../../src/providers/bedrock/adapter.ts';
+import { corpusAbsent, readRecording, recordings } from '../../corpus.ts';
+import { readVectors, vectorsAbsent } from '../../vectors.ts';
+import { assistant, payload, requestOf, result, call as toolCall, text, user } from '../../loops/codecs.ts';
+
+const PROFILE = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
+const adapter = BEDROCK_ROW.createAdapter('bedrock', { openAiApi: 'auto', models: new Map([[PROFILE, 'claude-sonnet-4-5']]) });
+
+test('a model is asked in the format that its id says', () => {
+  const pathOf = (model: string, isStream = false): string => {
+    const encoded = adapter.encodeChat(requestOf({ model }), isStream);
+    assert.ok(!(encoded instanceof Failure));
+    return encoded.path;
+  };
+  assert.equal(pathOf('anthropic.claude-opus-4-8'), '/anthropic/v1/messages');
+  assert.equal(pathOf('us.anthropic.claude-opus-4-8'), '/anthropic/v1/messages');
+  assert.equal(pathOf('us.anthropic.claude-sonnet-4-5-20250929-v1:0'), '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke');
+  assert.equal(pathOf(PROFILE, true), '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/invoke-with-response-stream');
+  assert.equal(pathOf('openai.gpt-oss-120b'), '/openai/v1/chat/completions');
+});
+
+test('InvokeModel has the version in its body, and neither model nor stream', () => {
+  const body = payload(adapter, requestOf({ model: PROFILE, system: 'Be brief.' }));
+  assert.deepEqual(Object.keys(body), ['anthropic_version', 'max_tokens', 'system', 'messages']);
+  assert.equal(body['anthropic_version'], 'bedrock-2023-05-31');
+  const streamed = adapter.encodeChat(requestOf({ model: PROFILE }), true);
+  assert.ok(!(streamed instanceof Failure));
+  assert.doesNotMatch(streamed.body ?? '', /"stream"/);
+});
+
+test('a profile stands for the model that the operator names, and otherwise for the newest Claude', () => {
+  const thinking = { enabled: true, effort: undefined };
+  assert.deepEqual(payload(adapter, requestOf({ model: PROFILE, thinking, maxTokens: 9000 }))['thinking'], { type: 'enabled', budget_tokens: 7976 });
+  assert.deepEqual(payload(adapter, requestOf({ model: `${PROFILE}2`, thinking }))['thinking'], { type: 'adaptive', display: 'summarized' });
+});
+
+test('a cached conversation is marked at its last block, and what would have to be fetched is refused', () => {
+  const turns = [user('Go'), assistant(text('Looking.'), toolCall('c1')), result('c1')];
+  const body = payload(adapter, requestOf({ model: 'anthropic.claude-opus-4-8', turns, cache: { key: undefined, ttl: 'long' } }));
+  assert.equal(body['cache_control'], undefined);
+  const messages = body['messages'] as readonly { readonly content: readonly Readonly<Record<string, unknown>>[] }[];
+  assert.deepEqual(messages.at(-1)?.content.at(-1)?.['cache_control'], { type: 'ephemeral', ttl: '1h' });
+  const image = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } } as const;
+  const refused = adapter.encodeChat(requestOf({ model: 'anthropic.claude-opus-4-8', turns: [{ role: 'user', parts: [image] }] }), false);
+  assert.ok(refused instanceof Failure);
+  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: bedrock fetches nothing (media_type and data)']);
+});
+
+test('a failure is what its exception says, wherever its name stands', () => {
+  const cases: readonly (readonly [number, string, string, string, boolean])[] = [
+    [403, 'AccessDeniedException', '{"message":"x"}', 'auth', false],
+    [403, 'ExpiredTokenException', '{"message":"x"}', 'auth', false],
+    [400, 'ValidationException:http://internal.amazon.com/', '{"message":"max_tokens: Field required"}', 'bad_request', false],
+    [400, 'ValidationException', '{"message":"The provided model identifier is invalid."}', 'not_found', false],
+    [404, 'ResourceNotFoundException', '{"message":"x"}', 'not_found', false],
+    [400, 'ServiceQuotaExceededException', '{"message":"x"}', 'rate_limit', false],
+    [429, 'ThrottlingException', '{"message":"x"}', 'rate_limit', true],
+    [429, 'ModelNotReadyException', '{"message":"x"}', 'rate_limit', true],
+    [408, 'ModelTimeoutException', '{"message":"x"}', 'server', true],
+    [424, 'ModelErrorException', '{"message":"x"}', 'server', true],
+    [500, 'InternalServerException', '{"message":"x"}', 'server', true],
+    [424, 'SomethingNewException', '{"message":"x"}', 'server', true],
+  ];
+  for (const [status, type, body, kind, isRetried] of cases) {
+    const failure = adapter.decodeFailure(status, body, { 'x-amzn-errortype': type });
+    assert.deepEqual([failure.kind, failure.isRetried, failure.upstreamStatus], [kind, isRetried, status], type);
+  }
+  assert.equal(adapter.decodeFailure(400, '{"__type":"com.amazon.coral.service#ThrottlingException","message":"x"}').kind, 'rate_limit');
+  assert.equal(adapter.decodeFailure(403, '{"Message":"x"}').kind, 'auth');
+  assert.match(adapter.decodeFailure(400, '{"message":"Retry with the ID of an inference profile"}', { 'x-amzn-errortype': 'ValidationException' }).message, /inference profile only/);
+});
+
+test('a failure in the words of another maker is read as theirs', () => {
+  assert.equal(adapter.decodeFailure(404, '{"error":{"message":"no","code":"model_not_found"}}').kind, 'not_found');
+  const claude = CLAUDE_AWS_ROW.createAdapter('claude-aws');
+  assert.equal(claude.decodeFailure(429, '{"type":"error","error":{"type":"rate_limit_error","message":"x"}}').kind, 'rate_limit');
+  assert.equal(claude.decodeFailure(403, '{"message":"x"}', { 'x-amzn-errortype': 'AccessDeniedException' }).kind, 'auth');
+});
+
+/** The deltas of a stream that comes in these chunks, and whether its bytes held. */
+function deltasOf(chunks: readonly Buffer[]): { readonly deltas: readonly Delta[]; readonly isWhole: boolean } {
+  const deltas: Delta[] = [];
+  const decoder = adapter.createStreamDecoder();
+  const frames = new EventFrames((event, data) => decoder.frame(event, data, (delta) => deltas.push(delta)), 32 * 1024 * 1024);
+  let isWhole = true;
+  for (const chunk of chunks) isWhole &&= frames.feed(chunk);
+  decoder.end((delta) => deltas.push(delta));
+  return { deltas, isWhole };
+}
+
+function endOf(chunks: readonly Buffer[]): string {
+  const last = deltasOf(chunks).deltas.at(-1);
+  return last?.type === 'failed' ? `${last.failure.kind}: ${last.failure.message}` : (last?.type ?? 'nothing');
+}
+
+type Vectors = { readonly frames: readonly { readonly name: string; readonly base64: string }[] };
+
+test('an exception inside a stream, and an error, end it as failures', { skip: vectorsAbsent }, () => {
+  const frame = (name: string): Buffer => Buffer.from(readVectors<Vectors>('eventstream').frames.find((found) => found.name.startsWith(name))?.base64 ?? '', 'base64');
+  assert.equal(endOf([frame('invoke chunk'), frame('modeled exception')]), 'rate_limit: bedrock is limiting the rate of requests (HTTP 200, code throttlingException)');
+  assert.equal(endOf([frame('modelStreamErrorException')]), 'server: bedrock failed on its side (HTTP 200, code modelStreamErrorException)');
+  assert.equal(endOf([frame('unmodeled error')]), 'server: bedrock failed on its side (HTTP 200, code InternalFailure)');
+  assert.equal(endOf([frame('initial-response'), frame('converse messageStart')]), 'server: bedrock ended the stream before the answer was complete');
+});
+
+const STREAMS = recordings('bedrock-invoke', 'stream');
+
+test('recorded streams of InvokeModel come to the same, whole and in pieces, and cut anywhere are no answers', { skip: corpusAbsent }, () => {
+  assert.ok(STREAMS.length >= 3);
+  for (const recording of STREAMS) {
+    const bytes = readBinary(recording.file);
+    const whole = deltasOf([bytes]);
+    assert.equal(whole.isWhole, true, recording.file);
+    assert.equal(whole.deltas.at(-1)?.type, 'done', recording.file);
+    for (const size of [13, 1400]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size));
+      assert.deepEqual(deltasOf(pieces), whole, `${recording.file} in pieces of ${size}`);
+    }
+    for (let cut = 0; cut < bytes.length; cut += Math.max(1, Math.floor(bytes.length / 40))) {
+      assert.match(endOf([bytes.subarray(0, cut)]), /^(server|refusal): |^done$/, `${recording.file} cut at ${cut}`);
+      if (cut < bytes.length / 2) assert.notEqual(endOf([bytes.subarray(0, cut)]), 'done', `${recording.file} cut at ${cut}`);
+    }
+    assert.ok(readRecording(recording).length > 0);
+  }
+});
+
+/** The bytes as they came, where the corpus has their decoded form beside them. */
+function readBinary(file: string): Buffer {
+  const folder = process.env['CORPUS_DIR'] ?? new URL('../../../../shared/corpus/', import.meta.url).pathname;
+  return readFileSync(`${folder}/${file}`);
+}

@@ -1,0 +1,152 @@
+/** The sources of credentials against the sandbox's clouds, over sockets. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { signatureHeaders } from '../../../src/base/aws/signature.ts';
+import { Secret } from '../../../src/base/secret.ts';
+import type { CredentialPlan } from '../../../src/core/credential-plan.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import type { Ledger } from '../../../src/sandbox/clouds/ledger.ts';
+import type { Grant, Outgoing } from '../../../src/upstream/credentials/authorization.ts';
+import { awsPlans, signed, startWorld, tokenPlans } from './world.ts';
+
+const OUTGOING: Outgoing = { method: 'POST', host: 'example.com', path: '/x', headers: {}, body: '{}' };
+
+function grantFrom(given: Grant | Failure): Grant {
+  if (given instanceof Failure) assert.fail(given.message);
+  return given;
+}
+
+test('every source of tokens gives one that its cloud takes, and says how long it lives', async (t) => {
+  const world = await startWorld(t);
+  const ledger = world.sandbox.clouds as Ledger;
+  for (const plan of tokenPlans(world)) {
+    const authorization = world.authorize({ type: 'token', plan });
+    const { headers } = grantFrom(await authorization.grant(OUTGOING));
+    const audience = plan.source.startsWith('google') ? 'google' : 'azure';
+    assert.ok(ledger.isToken(/^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1], audience), plan.source);
+    assert.deepEqual(authorization.report(), { source: plan.source, expiresInMs: 3_600_000, clockSkewMs: 0 });
+  }
+  assert.deepEqual(world.failures, []);
+});
+
+test('the project that a user is charged for goes out beside its token', async (t) => {
+  const world = await startWorld(t);
+  world.files.set('user', world.sandbox.clouds.authorizedUser);
+  const { headers } = grantFrom(await world.authorize({ type: 'token', plan: { source: 'google credential file', path: 'user' } }).grant(OUTGOING));
+  assert.equal(headers['x-goog-user-project'], 'sandbox-quota');
+});
+
+test('every source of AWS gives keys that its cloud knows, and a session where they expire', async (t) => {
+  const world = await startWorld(t);
+  const ledger = world.sandbox.clouds as Ledger;
+  for (const plan of awsPlans(world)) {
+    const authorization = world.authorize(signed(plan));
+    const { headers } = grantFrom(await authorization.grant(OUTGOING));
+    const id = /Credential=([^/]+)\//.exec(headers['authorization'] ?? '')?.[1] ?? '';
+    const keys = ledger.keysOf(id);
+    assert.ok(keys !== undefined, plan.source);
+    assert.equal(headers['x-amz-security-token'], keys.sessionToken);
+    const expected = signatureHeaders(
+      { method: 'POST', path: '/x', headers: { host: 'example.com' }, body: '{}' },
+      { accessKeyId: id, secretAccessKey: new Secret(keys.secretAccessKey), sessionToken: keys.sessionToken === undefined ? undefined : new Secret(keys.sessionToken) },
+      { region: 'us-east-1', service: 'bedrock' },
+      world.clock.wall(),
+    );
+    assert.deepEqual(headers, expected, plan.source);
+    const { expiresInMs } = authorization.report();
+    assert.equal(expiresInMs, keys.sessionToken === undefined ? undefined : 3_600_000, plan.source);
+  }
+});
+
+test('a life that ends at a date counts by the clock of who said it', async (t) => {
+  const world = await startWorld(t);
+  world.clock.isAheadByMs = 20 * 60_000;
+  for (const plan of awsPlans(world).filter(({ source }) => source === 'web identity' || source === 'container')) {
+    const authorization = world.authorize(signed(plan));
+    grantFrom(await authorization.grant(OUTGOING));
+    assert.equal(authorization.report().expiresInMs, 3_600_000, plan.source);
+  }
+});
+
+test('a service account is believed although the clock of this machine is wrong', async (t) => {
+  const world = await startWorld(t);
+  world.files.set('account', world.sandbox.clouds.serviceAccount);
+  for (const isAheadByMs of [2 * 3_600_000, -2 * 3_600_000]) {
+    world.clock.isAheadByMs = isAheadByMs;
+    grantFrom(await world.authorize({ type: 'token', plan: { source: 'google credential file', path: 'account' } }).grant(OUTGOING));
+  }
+});
+
+test('files are read again for each token', async (t) => {
+  const world = await startWorld(t);
+  const plan = awsPlans(world).find(({ source }) => source === 'web identity');
+  assert.ok(plan !== undefined);
+  const authorization = world.authorize(signed(plan));
+  grantFrom(await authorization.grant(OUTGOING));
+  world.files.set('token', 'rotated away');
+  world.clock.pass(3_600_000);
+  const failure = await authorization.grant(OUTGOING);
+  assert.ok(failure instanceof Failure);
+  world.files.set('token', world.sandbox.clouds.federatedToken);
+  world.clock.pass(1000);
+  grantFrom(await authorization.grant(OUTGOING));
+});
+
+test('whoever refuses is auth, in a sentence that quotes nothing of the answer', async (t) => {
+  const world = await startWorld(t);
+  const { sandbox: { url, clouds }, files } = world;
+  const origin = new URL(url);
+  files.set('wrong token', 'wrong-token-canary');
+  files.set('workload', clouds.externalAccount('wrong token'));
+  const host = origin.host;
+  const refused = (facts: string): string => `the credential endpoint ${host} refused the gateway's identity (${facts})`;
+  const entra = { tokenUrl: new URL(`/${clouds.tenantId}/oauth2/v2.0/token`, origin), clientId: clouds.clientId, scope: 'https://ai.azure.com/.default' };
+  const cases: readonly (readonly [CredentialPlan, string])[] = [
+    [{ type: 'token', plan: { source: 'entra client secret', ...entra, clientSecret: new Secret('wrong-secret-canary') } }, refused('HTTP 401, code invalid_client')],
+    [{ type: 'token', plan: { source: 'entra client secret', ...entra, scope: 'other', clientSecret: new Secret(clouds.clientSecret) } }, refused('HTTP 400, code invalid_scope')],
+    [{ type: 'token', plan: { source: 'entra workload identity', ...entra, tokenFile: 'wrong token' } }, refused('HTTP 401, code invalid_client')],
+    [{ type: 'token', plan: { source: 'azure managed identity', origin, resource: 'https://ai.azure.com', clientId: 'another' } }, refused('HTTP 400, code invalid_request')],
+    [{ type: 'token', plan: { source: 'app service identity', endpoint: new URL('/app-service/token', origin), header: new Secret('wrong'), resource: 'https://ai.azure.com', clientId: undefined } }, refused('HTTP 401')],
+    [{ type: 'token', plan: { source: 'google credential file', path: 'workload' } }, refused('HTTP 400, code invalid_grant')],
+    [signed({ source: 'web identity', stsUrl: new URL('/sts', origin), roleArn: clouds.roleArn, sessionName: 'gateway', tokenFile: 'wrong token' }), refused('HTTP 400, code InvalidIdentityToken')],
+    [signed({ source: 'container', url: new URL('/container/credentials', origin), token: new Secret('wrong'), tokenFile: undefined }), refused('HTTP 401')],
+    [signed({ source: 'shared files', credentialsPath: 'token', configPath: 'none', profile: 'p' }), 'the profile of AWS_PROFILE in the shared files of AWS is in neither file'],
+    [{ type: 'token', plan: { source: 'google credential file', path: 'wrong token' } }, 'the credential file of Google is no JSON object of at most 256 KiB'],
+  ];
+  for (const [plan, message] of cases) {
+    const failure = await world.authorize(plan).grant(OUTGOING);
+    assert.ok(failure instanceof Failure);
+    assert.equal(failure.message, message);
+    assert.equal(failure.kind, 'auth', message);
+    assert.equal(failure.isRetried, false);
+    assert.equal(failure.detail, undefined);
+  }
+  assert.equal(world.failures.length, cases.length);
+});
+
+test('whoever cannot be reached, or has nothing to say, is unknown and may be asked again', async (t) => {
+  const world = await startWorld(t);
+  const { sandbox, files } = world;
+  const plans: CredentialPlan[] = [
+    ...tokenPlans(world).map((plan) => ({ type: 'token', plan }) as const),
+    ...awsPlans(world).filter(({ source }) => source !== 'environment' && source !== 'shared files').map((plan) => signed(plan)),
+  ];
+  sandbox.clouds.isDown = true;
+  const gone = new URL('http://127.0.0.1:9/');
+  const others: readonly CredentialPlan[] = [
+    { type: 'token', plan: { source: 'google metadata server', origin: gone } },
+    signed({ source: 'instance metadata', origin: gone }),
+    signed({ source: 'container', url: gone, token: undefined, tokenFile: 'absent' }),
+    signed({ source: 'shared files', credentialsPath: 'absent', configPath: 'absent', profile: 'p' }),
+    { type: 'token', plan: { source: 'google credential file', path: 'absent' } },
+  ];
+  files.delete('absent');
+  for (const plan of [...plans, ...others]) {
+    const failure = await world.authorize(plan).grant(OUTGOING);
+    assert.ok(failure instanceof Failure, plan.plan.source);
+    assert.equal(failure.kind, 'unknown', failure.message);
+    assert.equal(failure.isRetried, true, failure.message);
+    assert.match(failure.message, /\(HTTP 503\)|ECONNREFUSED|\(ENOENT\)/);
+  }
+});

@@ -1,0 +1,246 @@
+/** What the primary is made of, without a process: who is given a connection, how long to wait, what still holds, whose limits. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Log } from '../../src/base/log.ts';
+import type { Charge, Decision, LimitStore } from '../../src/limits/store.ts';
+import type { Transition } from '../../src/routing/transition.ts';
+import { Brake } from '../../src/workers/brake.ts';
+import { Dispatch } from '../../src/workers/dispatch.ts';
+import { HeldLimits } from '../../src/workers/held-limits.ts';
+import type { ToPrimary } from '../../src/workers/messages.ts';
+import { PrimaryStore } from '../../src/workers/primary-store.ts';
+import { Transitions } from '../../src/workers/transitions.ts';
+
+class Taker {
+  readonly given: number[] = [];
+  give(connection: number): void {
+    this.given.push(connection);
+  }
+}
+
+test('Dispatch gives connections in turn, one at a time to each', () => {
+  const dispatch = new Dispatch<number>();
+  const [a, b] = [new Taker(), new Taker()];
+  dispatch.join(a);
+  dispatch.join(b);
+  for (const connection of [1, 2, 3, 4]) dispatch.offer(connection);
+  assert.deepEqual([a.given, b.given, dispatch.waitingCount], [[1], [2], 2]);
+  dispatch.freed(b);
+  assert.deepEqual([a.given, b.given], [[1], [2, 3]]);
+  dispatch.freed(a);
+  assert.deepEqual([a.given, b.given, dispatch.waitingCount], [[1, 4], [2, 3], 0]);
+});
+
+test('Dispatch gives who has time what another has no time for', () => {
+  const dispatch = new Dispatch<number>();
+  const [busy, free] = [new Taker(), new Taker()];
+  dispatch.join(busy);
+  dispatch.join(free);
+  for (let connection = 0; connection < 10; connection += 1) {
+    dispatch.offer(connection);
+    dispatch.freed(free);
+  }
+  assert.deepEqual([busy.given, free.given.length], [[0], 9]);
+});
+
+test('Dispatch keeps what comes before anybody is there, and what is left when all are gone', () => {
+  const dispatch = new Dispatch<number>();
+  const [first, second] = [new Taker(), new Taker()];
+  dispatch.offer(1);
+  dispatch.join(first);
+  dispatch.offer(2);
+  dispatch.leave(first);
+  dispatch.freed(first);
+  dispatch.offer(3);
+  assert.deepEqual(first.given, [1]);
+  dispatch.join(second);
+  assert.deepEqual(second.given, [2]);
+  dispatch.leave(second);
+  dispatch.leave(second);
+  assert.deepEqual(dispatch.close(), [3]);
+  assert.equal(dispatch.waitingCount, 0);
+});
+
+test('Dispatch gives nobody two for saying twice that it is free', () => {
+  const dispatch = new Dispatch<number>();
+  const taker = new Taker();
+  dispatch.join(taker);
+  dispatch.freed(taker);
+  for (const connection of [1, 2]) dispatch.offer(connection);
+  assert.deepEqual(taker.given, [1]);
+});
+
+test('Brake doubles the wait while workers end at once, up to five seconds, and forgets it after one that lived', () => {
+  const brake = new Brake();
+  const delays = (lives: readonly number[]): number[] => lives.map((lifeMs) => brake.delayAfter(lifeMs));
+  assert.deepEqual(delays([0, 9999, 5, 5, 5, 5, 5, 5]), [100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+  assert.deepEqual(delays([10_000, 3, 60_000]), [100, 200, 100]);
+});
+
+function out(model: string, forMs: number): Transition {
+  return { of: 'target', provider: 'p', model, to: 'out', cause: 'failures', forMs };
+}
+
+function cooling(key: string, model: string | undefined, forMs: number): Transition {
+  return { of: 'key', provider: 'p', key, number: 1, model, to: 'cooling', cause: 'rate_limit', forMs };
+}
+
+test('Transitions keeps what holds, with the time that is left', () => {
+  let nowMs = 1000;
+  const transitions = new Transitions(() => nowMs);
+  transitions.note(out('a', 5000));
+  transitions.note(cooling('k', 'a', 1000));
+  transitions.note(cooling('k', undefined, 4000));
+  transitions.note(out('c', 9000));
+  transitions.note({ of: 'target', provider: 'p', model: 'c', to: 'in' });
+  nowMs += 1500;
+  assert.deepEqual(transitions.current(), [out('a', 3500), cooling('k', undefined, 2500)]);
+});
+
+test('Transitions holds a bounded number of names, and makes room for new ones by forgetting what is over', () => {
+  let nowMs = 0;
+  const transitions = new Transitions(() => nowMs);
+  for (let name = 0; name < 4096; name += 1) assert.ok(transitions.note(out(`${name}`, 1000)));
+  assert.ok(!transitions.note(out('one more', 1000)));
+  assert.ok(transitions.note(out('7', 2000)));
+  nowMs = 1500;
+  assert.ok(transitions.note(out('one more', 1000)));
+  assert.deepEqual(transitions.current(), [out('7', 500), out('one more', 1000)]);
+});
+
+/** Lets so many in at a time, and keeps what it was told. */
+class Places implements LimitStore {
+  readonly told: string[] = [];
+  readonly #held = new Set<string>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  take({ lease }: Charge): Decision {
+    const isFull = this.#held.size >= this.#max;
+    if (!isFull) this.#held.add(lease);
+    this.told.push(`${isFull ? 'refused' : 'took'} ${lease}`);
+    return isFull ? { refusedBy: 'concurrent', waitMs: 1000, standings: {} } : { refusedBy: undefined, standings: {} };
+  }
+
+  settle({ lease }: Charge, tokensMore: number): void {
+    assert.ok(this.#held.delete(lease), `${lease} is not held`);
+    this.told.push(`settled ${lease} ${tokensMore}`);
+  }
+
+  close(): void {}
+}
+
+function chargeOf(lease: string): Charge {
+  return { caller: 'c', limits: { requestsPerMinute: undefined, tokensPerMinute: undefined, tokensPerDay: undefined, concurrent: 1 }, tokens: 10, lease };
+}
+
+test('HeldLimits settles what its owner took, once, and nothing else', async () => {
+  const store = new Places(1);
+  const limits = new HeldLimits(store);
+  const [a, b] = [{}, {}];
+  assert.equal((await limits.take(a, chargeOf('1'))).refusedBy, undefined);
+  assert.equal((await limits.take(b, chargeOf('2'))).refusedBy, 'concurrent');
+  limits.settle(b, chargeOf('2'), 5);
+  limits.settle(b, chargeOf('1'), 5);
+  limits.settle(a, chargeOf('1'), -3);
+  limits.settle(a, chargeOf('1'), -3);
+  assert.deepEqual(store.told, ['took 1', 'refused 2', 'settled 1 -3']);
+});
+
+test('HeldLimits gives back what a worker held that is gone', async () => {
+  const store = new Places(2);
+  const limits = new HeldLimits(store);
+  const [a, b] = [{}, {}];
+  await limits.take(a, chargeOf('1'));
+  await limits.take(b, chargeOf('2'));
+  limits.release(a);
+  limits.release(a);
+  limits.settle(a, chargeOf('1'), 1);
+  assert.deepEqual(store.told, ['took 1', 'took 2', 'settled 1 0']);
+  assert.equal((await limits.take(b, chargeOf('3'))).refusedBy, undefined);
+});
+
+/** A worker's store, what it sent, and how the primary answers. */
+function storeOf(own: LimitStore, answerMsMax: number) {
+  const sent: ToPrimary[] = [];
+  const warnings: string[] = [];
+  const log = { warn: (message: string) => warnings.push(message) } as unknown as Log;
+  const store = new PrimaryStore((message) => sent.push(message), own, log, answerMsMax);
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  /** Takes, and waits until it is asked of the primary or decided. */
+  const take = async (lease: string): Promise<{ decision: Promise<Decision> }> => {
+    const decision = store.take(chargeOf(lease));
+    await turn();
+    return { decision };
+  };
+  const answer = (decision: Decision): void => {
+    const asked = sent.filter((message) => message.type === 'take').at(-1);
+    store.decided(asked?.type === 'take' ? asked.id : 0, decision);
+  };
+  const summary = (): string[] => sent.map((message) => (message.type === 'settle' ? `settle ${message.charge.lease} ${message.tokensMore}` : message.type === 'take' ? `take ${message.charge.lease}` : message.type));
+  return { store, take, answer, summary, warnings, turn };
+}
+
+/** Longer than any test. */
+const LONG_MS = 600_000;
+const LET_IN: Decision = { refusedBy: undefined, standings: {} };
+const REFUSED: Decision = { refusedBy: 'requests_per_minute', waitMs: 500, standings: {} };
+
+test('PrimaryStore has the primary decide, and settles at both', async () => {
+  const own = new Places(1);
+  const { store, take, answer, summary } = storeOf(own, LONG_MS);
+  const { decision } = await take('1');
+  answer(LET_IN);
+  assert.equal(await decision, LET_IN);
+  store.settle(chargeOf('1'), 7);
+  assert.deepEqual(summary(), ['take 1', 'settle 1 7']);
+  assert.deepEqual(own.told, ['took 1', 'settled 1 7']);
+});
+
+test("PrimaryStore gives back to the worker's own buckets what the primary refused, and tells the primary nothing", async () => {
+  const own = new Places(1);
+  const { take, answer, summary } = storeOf(own, LONG_MS);
+  const { decision } = await take('1');
+  answer(REFUSED);
+  assert.equal(await decision, REFUSED);
+  assert.deepEqual(summary(), ['take 1']);
+  assert.deepEqual(own.told, ['took 1', 'settled 1 -10']);
+});
+
+test("PrimaryStore lets in whom the primary lets in, though the worker's own buckets are full", async () => {
+  const own = new Places(0);
+  const { store, take, answer, summary } = storeOf(own, LONG_MS);
+  const { decision } = await take('1');
+  answer(LET_IN);
+  assert.equal(await decision, LET_IN);
+  store.settle(chargeOf('1'), 0);
+  assert.deepEqual(summary(), ['take 1', 'settle 1 0']);
+  assert.deepEqual(own.told, ['refused 1']);
+});
+
+test('PrimaryStore decides alone when the primary takes too long, asks nothing more until the answer, and then asks again', async () => {
+  const own = new Places(1);
+  const { store, take, answer, summary, warnings } = storeOf(own, 1);
+  const { decision } = await take('1');
+  assert.equal((await decision).refusedBy, undefined);
+  assert.equal((await (await take('2')).decision).refusedBy, 'concurrent');
+  assert.deepEqual(summary(), ['take 1']);
+  answer(LET_IN);
+  store.settle(chargeOf('1'), 4);
+  assert.deepEqual(warnings, ['limits: the primary does not answer, this worker decides alone', 'limits: the primary answers again']);
+  await take('3');
+  assert.deepEqual(summary(), ['take 1', 'settle 1 4', 'take 3']);
+});
+
+test('PrimaryStore gives back at the primary what nobody was let in for, when its answer comes too late', async () => {
+  const { take, answer, summary, turn } = storeOf(new Places(0), 1);
+  const { decision } = await take('1');
+  assert.equal((await decision).refusedBy, 'concurrent');
+  answer(LET_IN);
+  await turn();
+  assert.deepEqual(summary(), ['take 1', 'settle 1 -10']);
+});
