@@ -271,6 +271,19 @@ test('a request goes on by the route it began with when that is changed, the nex
   assert.equal((await gateway.chat({ ...hello, model: 'ailing' })).body.provider, 'anthropic');
 });
 
+test('what a reload took away is neither out nor cooling', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_ROUTES: 'smart=anthropic/fake-status-401,compat/fake-status-404,openai/fake-chat' });
+  await gateway.chat({ model: 'smart', messages: [user('Hello')] });
+  const gauges = async (): Promise<readonly string[]> =>
+    (await gateway.app.metricsText()).split('\n').filter((line) => /^gateway_(?:target_out|keys_cooling)\{.* 1$/.test(line));
+  assert.deepEqual(await gauges(), ['gateway_target_out{provider="compat",model="fake-status-404"} 1', 'gateway_keys_cooling{provider="anthropic",key="1"} 1']);
+  const environment = { ...sandboxEnvironment(gateway.sandbox), ANTHROPIC_API_KEY: 'another-key', GATEWAY_ROUTES: 'smart=anthropic/fake-chat,openai/fake-chat' };
+  const { config } = loadConfig(environment, PROVIDER_ROWS, compatRow, () => '');
+  assert.ok(config !== undefined);
+  gateway.app.reload(config);
+  assert.deepEqual(await gauges(), []);
+});
+
 test('with several keys and no route an answer says only how many calls it took, and none where one was enough', async (t) => {
   const gateway = await startGateway(t, { OPENAI_API_KEY: '', OPENAI_API_KEYS: 'one-key,another-key' });
   let limited: string | undefined;

@@ -441,7 +441,7 @@ test('a rejected key is left alone for five minutes for every model, said once, 
   }
   assert.equal(callsWithSecond, 1);
   assert.deepEqual(subject.transitions, [{ of: 'key', provider: 'k', key: 'k-key-2', number: 2, model: undefined, to: 'cooling', cause: 'rejected', forMs: 300_000 }]);
-  assert.deepEqual([...subject.routing.keys.all()].filter(({ isCooling }) => isCooling), [{ provider: 'k', number: 2, isCooling: true }]);
+  assert.deepEqual([...subject.routing.keys.all()].filter(({ isCooling }) => isCooling), [{ provider: 'k', id: 'k-key-2', number: 2, isCooling: true }]);
 });
 
 test('a key that may not do what one request asks is left alone for that model only', async () => {
@@ -545,7 +545,7 @@ test('what one process finds out of targets and keys another takes over, and tel
   one.routing.keys.cool('k', key, 'm', 400_000);
   takeOver();
   assert.equal((await outcomeOf({}, other)).served, 'b');
-  assert.deepEqual([...other.routing.keys.all()], [{ provider: 'k', number: 2, isCooling: true }]);
+  assert.deepEqual([...other.routing.keys.all()], [{ provider: 'k', id: 'k-key-2', number: 2, isCooling: true }]);
   clock.nowMs += 10_000;
   await outcomeOf({}, one);
   takeOver();
