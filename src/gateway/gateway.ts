@@ -191,7 +191,8 @@ export function createGateway(
           const { counting } = provider.adapter;
           if (counting === undefined) return new Failure('unsupported', `${provider.name} counts no tokens`);
           const raw = await readWhole(attempt, context);
-          if (raw instanceof Failure) return raw;
+          // Some models are not counted: whether it has this one is for chats to find out.
+          if (raw instanceof Failure) return raw.kind === 'not_found' ? raw.with({ isReference: true }) : raw;
           const inputTokens = counting.decode(raw);
           return inputTokens instanceof Failure ? inputTokens : { inputTokens, raw };
         },

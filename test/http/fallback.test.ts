@@ -97,6 +97,13 @@ test('counts and callers of the same process fall back, too', async (t) => {
   assert.equal((await gateway.app.chat({ model: 'smart', messages: [{ role: 'user', text: 'Hello' }] })).provider, 'gemini');
 });
 
+test('a target whose provider does not count for its model is not held for one that lacks it', async (t) => {
+  const gateway = await startGateway(t, {}, { routes: [routeOf('smart', 'anthropic/fake-status-404', 'gemini/fake-chat')] });
+  const counted = await gateway.post('/v1/count_tokens', { model: 'smart', messages: [user('Hello')] });
+  assert.deepEqual([counted.status, header(counted, 'fallback')], [200, 'anthropic=not_found']);
+  assert.match(await gateway.app.metricsText(), /^gateway_target_out\{provider="anthropic",model="fake-status-404"\} 0$/m);
+});
+
 test('a tool loop stays with the provider whose state it carries, moves without it, and leaves it with the next message of a user', async (t) => {
   const gateway = await startGateway(t, { OPENAI_API: 'responses' }, { routes: [routeOf('agent', 'anthropic/fake-tool-loop', 'openai/fake-tool-loop')] });
   const { sandbox } = gateway;
