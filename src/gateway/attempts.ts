@@ -163,7 +163,7 @@ class Asking<C extends Candidate, T> {
     const { clock, logAttempt } = this.#parts;
     const { record } = this.#context;
     const limit = this.#limitOf(course);
-    const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold };
+    const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold, heard: () => void (choice.isHeard = true) };
     const onFirstEvent = choice.isProbing ? () => this.#lineup.endProbing(choice) : undefined;
     this.#lineup.remember(course);
     this.#note(choice);

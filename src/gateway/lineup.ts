@@ -254,7 +254,7 @@ export class Lineup<C extends Candidate> {
     const { paidFor } = course;
     course.paidFor = undefined;
     const askedAs = candidate.target !== undefined && health !== undefined ? health.ask() : health?.isOut === true ? 'anyway' : 'in';
-    return { course, call, key, askedAs, isProbing: askedAs === 'probe', paidFor, places: this.#takePlaces(candidate) };
+    return { course, call, key, askedAs, isProbing: askedAs === 'probe', isHeard: false, paidFor, places: this.#takePlaces(candidate) };
   }
 
   /** A request's first call at a provider is free; each further one is paid from the provider's budget. */

@@ -18,7 +18,7 @@ export function reportOutcome(choice: Choice<Candidate>, failure: Failure | unde
   const { provider, model, target } = course.candidate;
   const { metrics, clock, routing, budgets } = parts;
   const managed = managesKeys(course.candidate);
-  const isOvertaken = ended === 'outpaced' && paidFor !== HEDGED;
+  const isOvertaken = ended === 'outpaced' && paidFor !== HEDGED && !choice.isHeard;
   const move = MOVES[failure === undefined ? 'success' : isOvertaken ? 'overtaken' : ended !== undefined ? 'ended' : outcomeOf(failure)];
   // A caller who hangs up says nothing about the provider.
   metrics.attempt(provider.name, failure, ended);

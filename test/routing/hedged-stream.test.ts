@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Delta } from '../../src/core/chat.ts';
+import type { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import type { Candidate } from '../../src/gateway/ask.ts';
 import { createCallRecord } from '../../src/gateway/call-record.ts';
@@ -81,6 +82,20 @@ test('of two streams beside each other a caller sees the one with the first even
   assert.deepEqual(seen, ['begin b', 'relayed head', 'one', 'relayed', ' two', 'relayed', 'relayed', 'done', 'relayed']);
   assert.equal(scopes.get('a')?.ended, 'outpaced');
   assert.deepEqual([context.record.hedged, context.record.servedModel, context.record.attempts], ['won', 'b', 2]);
+});
+
+test('a first target that writes is not held for one that hangs when another has its first event earlier', async () => {
+  const ailing = async (heads: boolean): Promise<boolean> => {
+    const routing = new RoutingState({ now: () => 0, random: () => 0.5 }, 60_000);
+    const gateway = createSubject((provider, _call, scope) => {
+      const silent = { ...response('a', scope, [], true), readChunks: () => new Promise<Failure>((resolve) => scope.onEnd(() => resolve(endedFailure('outpaced')))) };
+      return Promise.resolve(provider.name === 'b' ? response('b', scope, PIECES, false) : heads ? response('a', scope, [], true) : silent);
+    }, routing);
+    for (let times = 0; times < 8; times += 1) await gateway.stream(askRoute(ROUTE, PROVIDERS), contextOf(new Scope()), createSink().sink);
+    return routing.targets.of(fakeTarget('a/m')).isOut;
+  };
+  assert.equal(await ailing(true), false);
+  assert.equal(await ailing(false), true);
 });
 
 test('a caller that hangs up ends its stream, though a slow moment of its had taken the slot of its exchange', async () => {
