@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { engineName } from './base/engine-address.ts';
 import type { Log } from './base/log.ts';
 import type { Snapshot } from './base/prometheus.ts';
+import { createLiveRedactor, createRedactor } from './base/redact.ts';
 import { DIALECTS } from './callers/index.ts';
 import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
 import { secretsOf } from './config/secrets.ts';
@@ -124,6 +125,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     onFailure: (provider, failure) => log.warn('the credentials of a provider cannot be had', { provider, kind: failure.kind, error: parts.sentence(failure) }),
   });
   authorizations.replace(config.providers);
+  const redactLive = createLiveRedactor(authorizations.secrets);
   const transport = createAuthorizedTransport(plainTransport, authorizations.of);
   const metrics = createMetrics({
     version: surroundings.version,
@@ -181,7 +183,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   /** Everything that a reload swaps, made at once, so that an exchange sees either the old or the new. */
   function partsFrom(current: Config): ServerParts {
     const labels = new Set([...current.callers.map(({ label }) => label), ...current.routing.callers.keys()]).add(DEFAULT_CALLER);
-    const sentences = createSentences([...secretsOf(current).values()], config.forwardsErrorMessages);
+    const redact = createRedactor([...secretsOf(current).values()]);
+    const sentences = createSentences((text) => redactLive(redact(text)), config.forwardsErrorMessages);
     return {
       config: current,
       dialects: dialectsOf(current),

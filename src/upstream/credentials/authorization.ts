@@ -1,5 +1,6 @@
 /** What the files of this folder have in common: how an attempt is authorised, and what the world looks like to a credential. */
 
+import type { Secret } from '../../base/secret.ts';
 import type { UpstreamHeaders } from '../../core/adapter.ts';
 import type { Failure } from '../../core/failure.ts';
 
@@ -33,6 +34,8 @@ export interface Authorization {
    */
   grant(outgoing: Outgoing): Grant | Failure | Promise<Grant | Failure>;
   report(): CredentialReport;
+  /** What attempts carry that must not turn up in text, and by what they are signed. */
+  secrets(): readonly Secret[];
 }
 
 /** For people. */

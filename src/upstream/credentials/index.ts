@@ -1,6 +1,7 @@
 /** From plans to authorizations: which source is asked, how its credential is used, and by which provider. */
 
 import { unreachable } from '../../core/chat.ts';
+import type { Secret } from '../../base/secret.ts';
 import type { Provider } from '../../core/adapter.ts';
 import type { CredentialPlan, TokenPlan } from '../../core/credential-plan.ts';
 import type { Failure } from '../../core/failure.ts';
@@ -30,6 +31,8 @@ export type Authorizations = {
   of(provider: string): Authorization | undefined;
   /** Takes over what the providers say; what was had by then is forgotten. */
   replace(providers: readonly Pick<Provider, 'name' | 'credentials'>[]): void;
+  /** Of all of them: what must not turn up in text. */
+  secrets(): readonly Secret[];
   /** Ends what is being asked. */
   close(): void;
 };
@@ -57,6 +60,7 @@ export function createAuthorizations({ internet, readFile, clock, onFailure }: A
         return [[name, createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell })] as const];
       }));
     },
+    secrets: () => [...byName.values()].flatMap((authorization) => authorization.secrets()),
     close() {
       endpoints.close();
       direct.close();

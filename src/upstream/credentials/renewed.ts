@@ -36,6 +36,8 @@ export class Renewed<T extends object> {
   readonly #random: () => number;
   readonly #onFailure: (failure: Failure) => void;
   #held: { readonly value: T; readonly isOnly: boolean; readonly gotAtMs: number; readonly renewAtMs: number; readonly expiresAtMs: number } | undefined;
+  /** The one before, which attempts on their way may still carry. */
+  #before: T | undefined;
   #pending: Promise<T | Failure> | undefined;
   /** The last outcome, where that was a failure, and until when nobody is asked again. */
   #failed: { readonly failure: Failure; readonly count: number; readonly untilMs: number } | undefined;
@@ -64,8 +66,14 @@ export class Renewed<T extends object> {
   drop(value: T): boolean {
     if (this.#held?.value !== value) return true;
     if (this.#held.isOnly || this.#clock.now() - this.#held.gotAtMs < AGE_MS_MIN) return false;
+    this.#before = value;
     this.#held = undefined;
     return true;
+  }
+
+  /** What attempts may carry: the one at hand, and the one before. */
+  get recent(): readonly T[] {
+    return [this.#held?.value, this.#before].filter((value) => value !== undefined);
   }
 
   /** How long the one at hand is good for; undefined where none is, or for ever. */
@@ -88,6 +96,7 @@ export class Renewed<T extends object> {
     this.#pending = undefined;
     if (fresh instanceof Failure) return this.#fail(fresh);
     this.#failed = undefined;
+    if (this.#held !== undefined) this.#before = this.#held.value;
     this.#held = { value: fresh.value, isOnly: fresh.isOnly ?? false, gotAtMs: askedAtMs, ...this.#timesOf(fresh, askedAtMs) };
     return fresh.value;
   }

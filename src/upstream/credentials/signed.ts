@@ -2,6 +2,7 @@
 
 import { signatureHeaders } from '../../base/aws/signature.ts';
 import type { AwsCredentials, SigningScope } from '../../base/aws/signature.ts';
+import type { Secret } from '../../base/secret.ts';
 import { Failure } from '../../core/failure.ts';
 import { clockSkewMs } from './authorization.ts';
 import type { AnswerHead, Authorization, Clock, CredentialReport, Grant, Outgoing } from './authorization.ts';
@@ -59,5 +60,9 @@ export class SignedAuthorization implements Authorization {
 
   report(): CredentialReport {
     return { source: this.#source, expiresInMs: this.#credentials.expiresInMs, clockSkewMs: this.#skewMs };
+  }
+
+  secrets(): readonly Secret[] {
+    return this.#credentials.recent.flatMap(({ secretAccessKey, sessionToken }) => (sessionToken === undefined ? [secretAccessKey] : [secretAccessKey, sessionToken]));
   }
 }
