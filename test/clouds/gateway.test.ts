@@ -14,7 +14,7 @@ import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { createEndpoints } from '../../src/upstream/credentials/endpoint.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
-import { startGateway, user } from '../running-gateway.ts';
+import { sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { providerAt } from '../upstream/attempts.ts';
 import { answerJson, startUpstream } from '../faults/upstream.ts';
@@ -62,6 +62,22 @@ test('the gateway is ready whatever becomes of its clouds, and asks for no token
   gateway.sandbox.clouds.isDown = true;
   assert.equal((await gateway.get('/readyz')).status, 200);
   assert.equal(asked(gateway, /oauth2/), 0);
+});
+
+test('a reload keeps a token whose plan is the same, also while it cannot be renewed, and forgets it with another plan', async (t) => {
+  const gateway = await startGateway(t, AZURE);
+  const reloaded = (own: Record<string, string>): void => {
+    const { config } = loadConfig({ ...sandboxEnvironment(gateway.sandbox), ...AZURE(gateway.sandbox), ...own }, PROVIDER_ROWS, compatRow, () => '');
+    assert.ok(config !== undefined);
+    gateway.app.reload(config);
+  };
+  assert.equal((await gateway.chat(CHAT)).status, 200);
+  gateway.sandbox.clouds.isDown = true;
+  reloaded({});
+  assert.equal((await gateway.chat(CHAT)).status, 200);
+  gateway.sandbox.clouds.isDown = false;
+  reloaded({ AZURE_CLIENT_SECRET: 'another' });
+  assert.equal((await gateway.chat(CHAT)).body.kind, 'auth');
 });
 
 test('a token endpoint that refuses is auth, one that is down is tried again, and the log has neither secret nor answer', async (t) => {

@@ -33,6 +33,8 @@ export interface Authorization {
    * reached, or made no sense).
    */
   grant(outgoing: Outgoing): Grant | Failure | Promise<Grant | Failure>;
+  /** What the credential comes from may have changed: another is asked for beside the requests to come. */
+  renewSoon(): void;
   report(): CredentialReport;
   /** What attempts carry that must not turn up in text, and by what they are signed. */
   secrets(): readonly Secret[];

@@ -32,6 +32,10 @@ export class BearerAuthorization implements Authorization {
     return grant;
   }
 
+  renewSoon(): void {
+    this.#bearer.renewSoon();
+  }
+
   report(): CredentialReport {
     return { source: this.#source, expiresInMs: this.#bearer.expiresInMs, clockSkewMs: 0 };
   }

@@ -13,6 +13,7 @@ import { BearerAuthorization } from './bearer.ts';
 import { createEndpoints } from './endpoint.ts';
 import { askAppService, askEntraBySecret, askEntraByWorkload, askManagedIdentity } from './entra.ts';
 import { askByCredentialFile, askMetadataServer } from './google.ts';
+import { isSamePlan } from './plan.ts';
 import { Renewed } from './renewed.ts';
 import type { Fresh } from './renewed.ts';
 import { SignedAuthorization } from './signed.ts';
@@ -29,7 +30,7 @@ export type CredentialSettings = Surroundings & {
 export type Authorizations = {
   /** Undefined for a provider that has none. */
   of(provider: string): Authorization | undefined;
-  /** Takes over what the providers say; what was had by then is forgotten. */
+  /** Takes over what the providers say. Where a plan is the same, what was had serves until it is renewed; else it is forgotten. */
   replace(providers: readonly Pick<Provider, 'name' | 'credentials'>[]): void;
   /** Of all of them: what must not turn up in text. */
   secrets(): readonly Secret[];
@@ -50,17 +51,24 @@ export function createAuthorizations({ internet, readFile, clock, onFailure }: A
   // Without a proxy, whatever the other one has.
   const direct = createHttpTransport();
   const endpoints = createEndpoints(internet, direct);
-  let byName: ReadonlyMap<string, Authorization> = new Map();
+  let byName: ReadonlyMap<string, { readonly plan: CredentialPlan; readonly authorization: Authorization }> = new Map();
   return {
-    of: (provider) => byName.get(provider),
+    of: (provider) => byName.get(provider)?.authorization,
     replace(providers) {
       byName = new Map(providers.flatMap(({ name, credentials }) => {
         if (credentials === undefined) return [];
+        const before = byName.get(name);
+        if (before !== undefined && isSamePlan(before.plan, credentials)) {
+          // Its files may hold something else by now.
+          before.authorization.renewSoon();
+          return [[name, before] as const];
+        }
         const tell = (failure: Failure): void => onFailure(name, failure);
-        return [[name, createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell })] as const];
+        const authorization = createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell });
+        return [[name, { plan: credentials, authorization }] as const];
       }));
     },
-    secrets: () => [...byName.values()].flatMap((authorization) => authorization.secrets()),
+    secrets: () => [...byName.values()].flatMap(({ authorization }) => authorization.secrets()),
     close() {
       endpoints.close();
       direct.close();

@@ -26,6 +26,8 @@ const EARLY_SHARE_MAX = 0.5;
 const JITTER_SHARE = 0.25;
 /** What is younger is not asked for again, however short-lived: a source may give the same one for as long as it likes. */
 const AGE_MS_MIN = 30_000;
+/** What is said to live shorter is said so by a clock that is off: it is believed for as long as nobody else is asked. */
+const LIFE_MS_MIN = 1000;
 /** After a failure. Doubles with each, up to the second. */
 const BACKOFF_MS = 1000;
 const BACKOFF_MS_MAX = 30_000;
@@ -71,6 +73,11 @@ export class Renewed<T extends object> {
     return true;
   }
 
+  /** Has the next one who needs it ask for another beside, while the one at hand serves on. */
+  renewSoon(): void {
+    if (this.#held !== undefined) this.#held = { ...this.#held, renewAtMs: -Infinity };
+  }
+
   /** What attempts may carry: the one at hand, and the one before. */
   get recent(): readonly T[] {
     return [this.#held?.value, this.#before].filter((value) => value !== undefined);
@@ -105,7 +112,7 @@ export class Renewed<T extends object> {
   #timesOf({ lifetimeMs = Infinity, renewInMs = Infinity }: Fresh<T>, askedAtMs: number): { readonly renewAtMs: number; readonly expiresAtMs: number } {
     const earlyMs = Math.min(EARLY_MS, lifetimeMs * EARLY_SHARE_MAX) * (1 + this.#random() * JITTER_SHARE);
     const ageMs = Math.max(AGE_MS_MIN, Math.min(lifetimeMs - earlyMs, renewInMs));
-    return { renewAtMs: askedAtMs + ageMs, expiresAtMs: askedAtMs + lifetimeMs };
+    return { renewAtMs: askedAtMs + ageMs, expiresAtMs: askedAtMs + (lifetimeMs < LIFE_MS_MIN ? AGE_MS_MIN : lifetimeMs) };
   }
 
   #fail(failure: Failure): Failure {

@@ -58,6 +58,10 @@ export class SignedAuthorization implements Authorization {
     return !FINAL_TYPE.test(String(headers['x-amzn-errortype'] ?? '')) && this.#credentials.drop(credentials);
   }
 
+  renewSoon(): void {
+    this.#credentials.renewSoon();
+  }
+
   report(): CredentialReport {
     return { source: this.#source, expiresInMs: this.#credentials.expiresInMs, clockSkewMs: this.#skewMs };
   }

@@ -104,6 +104,28 @@ test('Renewed renews what lives for minutes at half its life, and never sooner t
   }
 });
 
+test('Renewed believes in what has ended as it comes for 30 s, and asks again then', async () => {
+  const { clock, renewed, asked, answer } = await filled({ lifetimeMs: 0 });
+  clock.pass(29_999);
+  assert.deepEqual(renewed.get(), { number: 1 });
+  assert.equal(asked(), 1);
+  clock.pass(1);
+  const late = renewed.get();
+  await answer({ lifetimeMs: 0 });
+  assert.deepEqual(await late, { number: 2 });
+});
+
+test('Renewed asks beside, once it is told to renew soon, and the old one serves until another is there', async () => {
+  const { renewed, asked, answer } = await filled();
+  renewed.renewSoon();
+  assert.equal(asked(), 1);
+  assert.deepEqual(renewed.get(), { number: 1 });
+  assert.equal(asked(), 2);
+  await answer(DOWN);
+  assert.deepEqual(renewed.get(), { number: 1 });
+  assert.deepEqual(renewed.recent, [{ number: 1 }]);
+});
+
 test('Renewed counts a life from when it was asked for', async () => {
   const { clock, renewed, answer } = setup();
   void renewed.get();
