@@ -2,7 +2,7 @@
 
 import { parseSharedFiles } from '../base/aws/shared-files.ts';
 import { parseGoogleCredentials } from '../base/google/credential-file.ts';
-import { isLinkLocal } from '../base/link-local.ts';
+import { isLoopback } from '../base/loopback.ts';
 import type { AwsPlan, CredentialPlan, TokenPlan } from '../core/credential-plan.ts';
 import { ARN, awsSuffix, eitherOf, ENDPOINT_URL, EXCHANGE_URL, firstSet, FLAG, ID, METADATA_URL, optional } from './cloud-reading.ts';
 import { PROFILE, RELATIVE_URI, required, SESSION_NAME, WORD } from './cloud-reading.ts';
@@ -124,11 +124,16 @@ function containerPlan(reading: Reading): AwsPlan | undefined {
   const tokenFile = optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE', PATH);
   const token = tokenFile === undefined ? optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN', SECRET) : undefined;
   if (url === undefined) return undefined;
-  if (url.protocol === 'http:' && !isLinkLocal(url.hostname)) {
-    environment.problems.push(`${place}: expected https, or an address of this machine or its platform`);
+  if (url.protocol === 'http:' && !isContainerHost(url.hostname)) {
+    environment.problems.push(`${place}: expected https, or an address of this machine or of ECS or EKS`);
     return undefined;
   }
   return { source: 'container', url, token, tokenFile };
+}
+
+/** Whom a container's keys may be asked of without TLS: this machine, and the agents of ECS and EKS at their fixed addresses. */
+function isContainerHost(hostname: string): boolean {
+  return isLoopback(hostname) || ['169.254.170.2', '169.254.170.23', '[fd00:ec2::23]'].includes(hostname);
 }
 
 /** Application default credentials: the file that is named, or of gcloud, or else the metadata server. */
