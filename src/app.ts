@@ -113,7 +113,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     surroundings.fetch !== undefined || config.transport === 'fetch'
       ? createFetchTransport(surroundings.fetch)
       : createHttpTransport({
-          onStaleRetry: (provider) => metrics.staleSocket(provider),
+          // Token endpoints are called over it too, and are no providers.
+          onStaleRetry: (provider) => void (parts.providers.has(provider) && metrics.staleSocket(provider)),
           proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
           // Each caller's connection has one exchange, and that one socket at a time.
           socketsMax: config.connectionsMax,
