@@ -19,7 +19,7 @@ export type Outgoing = {
 export type Grant = {
   /** What the attempt is sent with besides its own headers: for the request only, never for a log. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The provider refused the attempt. True = what was wrong with its credential is mended, so that another may do better. */
+  /** The provider answered with an error. True = what was wrong with its credential is mended, so that another may do better. */
   readonly refused: (answer: AnswerHead) => boolean;
 };
 
@@ -57,9 +57,12 @@ export type Clock = {
   readonly wall: () => number;
 };
 
-/** How far the clock of who answered is ahead of this machine's; undefined = it named no date. */
+/** A date beyond has no place in a signature. */
+const DATE_MS_MAX = Date.UTC(9999, 0);
+
+/** How far the clock of who answered is ahead of this machine's; undefined = it named no date that a clock could show. */
 export function clockSkewMs(headers: UpstreamHeaders, clock: Clock): number | undefined {
   const { date } = headers;
   const dateMs = typeof date === 'string' ? Date.parse(date) : NaN;
-  return Number.isNaN(dateMs) ? undefined : dateMs - clock.wall();
+  return dateMs >= 0 && dateMs <= DATE_MS_MAX ? dateMs - clock.wall() : undefined;
 }

@@ -14,6 +14,9 @@ const SKEW_MS_MAX = 4 * 60 * 1000;
 /** Headers that a signature covers: what says what the body is and to whom it goes. Whatever else there is a proxy may rewrite. */
 const SIGNED_HEADER = /^(content-type|anthropic-.*|x-amzn?-.*)$/;
 
+/** Refusals of a signature or its keys that may come as a bad request. */
+const SIGNATURE_TYPE = /^(ExpiredToken|IncompleteSignature|InvalidSignature|MissingAuthenticationToken|RequestExpired|UnrecognizedClient)/;
+
 /** Refusals that other keys do not mend. */
 const FINAL_TYPE = /^(AccessDenied|ValidationException|ResourceNotFound|OptInRequired|SubscriptionRequired)/;
 
@@ -49,13 +52,14 @@ export class SignedAuthorization implements Authorization {
 
   /** A clock that is off is corrected by the provider's; keys that it does not know, or knows no more, are dropped. */
   #refused(credentials: AwsCredentials, usedSkewMs: number, { status, headers }: AnswerHead): boolean {
-    if (status !== 401 && status !== 403) return false;
+    const type = String(headers['x-amzn-errortype'] ?? '');
+    if (status !== 401 && status !== 403 && !(status === 400 && SIGNATURE_TYPE.test(type))) return false;
     const skewMs = clockSkewMs(headers, this.#clock);
     if (skewMs !== undefined && Math.abs(skewMs - usedSkewMs) > SKEW_MS_MAX) {
       this.#skewMs = skewMs;
       return true;
     }
-    return !FINAL_TYPE.test(String(headers['x-amzn-errortype'] ?? '')) && this.#credentials.drop(credentials);
+    return !FINAL_TYPE.test(type) && this.#credentials.drop(credentials);
   }
 
   renewSoon(): void {
