@@ -25,6 +25,8 @@ test('a model is asked in the format that its id says', () => {
   assert.equal(pathOf('us.anthropic.claude-sonnet-4-5-20250929-v1:0'), '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke');
   assert.equal(pathOf(PROFILE, true), '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/invoke-with-response-stream');
   assert.equal(pathOf('openai.gpt-oss-120b'), '/openai/v1/chat/completions');
+  assert.equal(pathOf('openai.gpt-oss-20b-1:0'), '/openai/v1/chat/completions');
+  assert.equal(payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', maxTokens: 9 }))['max_completion_tokens'], 9);
 });
 
 test('InvokeModel has the version in its body, and neither model nor stream', () => {
