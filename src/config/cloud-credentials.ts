@@ -94,7 +94,16 @@ function sharedFilesPlan({ environment, row, readFile }: Reading): AwsPlan | und
   const credentialsPath = optional(environment, 'AWS_SHARED_CREDENTIALS_FILE', PATH) ?? `${home}/.aws/credentials`;
   const configPath = optional(environment, 'AWS_CONFIG_FILE', PATH) ?? `${home}/.aws/config`;
   const profile = asked ?? 'default';
-  const found = parseSharedFiles(textOf(readFile, credentialsPath), textOf(readFile, configPath), profile);
+  const [credentials, config] = [textOf(readFile, credentialsPath), textOf(readFile, configPath)];
+  if (credentials === undefined && environment.isSet('AWS_SHARED_CREDENTIALS_FILE', PATH)) {
+    environment.problems.push('AWS_SHARED_CREDENTIALS_FILE: the file cannot be read');
+    return undefined;
+  }
+  if (credentials === undefined && config === undefined && asked !== undefined) {
+    environment.problems.push(`AWS_PROFILE: neither of the files with the profile for ${row.name} can be read`);
+    return undefined;
+  }
+  const found = parseSharedFiles(credentials, config, profile);
   if (typeof found !== 'string') return { source: 'shared files', credentialsPath, configPath, profile };
   if (asked === undefined && (found.startsWith('is in neither') || found.startsWith('has no '))) return 'absent';
   environment.problems.push(`AWS_PROFILE: the profile for ${row.name} ${found}`);
