@@ -8,7 +8,6 @@ import { bounded, createLiveRedactor, createRedactor } from '../base/redact.ts';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { decodeChatRequest } from '../callers/native/request.ts';
-import { secretsOf } from '../config/secrets.ts';
 import type { Config } from '../config/settings.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { ModelInfo } from '../core/chat.ts';
@@ -89,7 +88,8 @@ export async function examineProviders(config: Config, written: Written, chat: C
   };
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   const gateway = createGateway(settings, lookout.transport, metrics, () => undefined);
-  const [redact, redactLive] = [createRedactor([...secretsOf(config).values()]), createLiveRedactor(lookout.secrets)];
+  const keys = config.providers.flatMap((provider) => provider.keys.map(({ secret }) => secret));
+  const [redact, redactLive] = [createRedactor(keys), createLiveRedactor(lookout.secrets)];
   const practice = { config, written, lookout, gateway, chat, redact: (text: string) => redactLive(redact(text)) };
   const providers = await mapBounded(config.providers, AT_ONCE_MAX, (provider) => examine(provider, practice));
   lookout.transport.close();
