@@ -9,8 +9,9 @@
  */
 
 import { parseLenient } from '../../base/json/parse.ts';
-import { textField } from '../../base/loose.ts';
+import { isObject, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
+import { malformedReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
 import type { ModelNames } from '../../core/model-name.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
@@ -130,10 +131,13 @@ class BedrockStream implements StreamDecoder {
     if (type !== ':event') return this.#fail(streamedFailure(this.#provider, name, data), sink);
     // Others mean nothing here: the first answer to a request, what later versions add.
     if (name !== 'chunk') return;
-    const bytes = textField(parseLenient(data), 'bytes');
+    const json = parseLenient(data);
+    const bytes = textField(json, 'bytes');
     this.#decoder ??= this.#invoked.createStreamDecoder();
-    // What holds nothing keeps the connection alive.
-    if (bytes !== undefined) this.#decoder.frame('', Buffer.from(bytes, 'base64').toString(), sink);
+    const wrapped = bytes === undefined ? '' : Buffer.from(bytes, 'base64').toString();
+    if (wrapped !== '') return this.#decoder.frame('', wrapped, sink);
+    // What holds nothing keeps the connection alive; what cannot be read may have been part of the answer.
+    if (!isObject(json) || bytes !== undefined) this.#fail(malformedReply(this.#provider, 200, 'an event of its stream cannot be read'), sink);
   }
 
   #fail(failure: Failure, sink: DeltaSink): void {

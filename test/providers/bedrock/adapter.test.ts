@@ -113,6 +113,22 @@ test('an exception inside a stream, and an error, end it as failures', { skip: v
   assert.equal(endOf([frame('initial-response'), frame('converse messageStart')]), 'server: bedrock ended the stream before the answer was complete');
 });
 
+test('a chunk inside a stream that cannot be read ends it as a failure, and one that holds nothing does not', () => {
+  const lastOf = (payload: string): string => {
+    const deltas: Delta[] = [];
+    const decoder = adapter.createStreamDecoder();
+    const events = [{ type: 'message_start', message: { id: 'm', model: 'x', usage: { input_tokens: 1, output_tokens: 1 } } }, { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } }, { type: 'message_stop' }];
+    const payloads = events.map((event) => JSON.stringify({ bytes: Buffer.from(JSON.stringify(event)).toString('base64'), p: 'abc' }));
+    payloads.splice(1, 0, payload);
+    for (const data of payloads) decoder.frame(':event chunk', data, (delta) => deltas.push(delta));
+    decoder.end((delta) => deltas.push(delta));
+    const last = deltas.at(-1);
+    return last?.type === 'failed' ? last.failure.message : (last?.type ?? 'nothing');
+  };
+  assert.equal(lastOf('{"p":"abc"}'), 'done');
+  for (const payload of ['words', '', '[]', '{"bytes":"!!!"}']) assert.equal(lastOf(payload), 'bedrock answered 200, but an event of its stream cannot be read', payload);
+});
+
 const STREAMS = recordings('bedrock-invoke', 'stream');
 
 test('recorded streams of InvokeModel come to the same, whole and in pieces, and cut anywhere are no answers', { skip: corpusAbsent }, () => {
