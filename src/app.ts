@@ -45,6 +45,7 @@ import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
 import { proxyFor } from './upstream/proxy.ts';
 import type { Transport } from './upstream/transport.ts';
+import { createWireTransport } from './upstream/wire.ts';
 
 /** After the grace: time for the last error frames to leave. */
 const LAST_WORDS_MS = 500;
@@ -109,10 +110,11 @@ export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
 
 export function createApp(config: Config, surroundings: AppSurroundings): App {
   const { log } = surroundings;
+  const createTransport = config.transport === 'wire' ? createWireTransport : createHttpTransport;
   const plainTransport: Transport =
     surroundings.fetch !== undefined || config.transport === 'fetch'
       ? createFetchTransport(surroundings.fetch)
-      : createHttpTransport({
+      : createTransport({
           // Token endpoints are called over it too, and are no providers.
           onStaleRetry: (provider) => void (parts.providers.has(provider) && metrics.staleSocket(provider)),
           proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),

@@ -6,7 +6,9 @@ providerContract({ name: 'anthropic', provider: 'anthropic', transport: 'http', 
 providerContract({ name: 'openai by chat', provider: 'openai', transport: 'http', form: 'plain' });
 providerContract({ name: 'gemini', provider: 'gemini', transport: 'http', form: 'gemini' });
 providerContract({ name: 'compat', provider: 'compat', transport: 'http', form: 'plain' });
-providerContract({ name: 'anthropic', provider: 'anthropic', transport: 'fetch', form: 'plain' });
-providerContract({ name: 'openai by chat', provider: 'openai', transport: 'fetch', form: 'plain' });
-providerContract({ name: 'gemini', provider: 'gemini', transport: 'fetch', form: 'gemini' });
+for (const transport of ['wire', 'fetch'] as const) {
+  providerContract({ name: 'anthropic', provider: 'anthropic', transport, form: 'plain' });
+  providerContract({ name: 'openai by chat', provider: 'openai', transport, form: 'plain' });
+  providerContract({ name: 'gemini', provider: 'gemini', transport, form: 'gemini' });
+}
 providerContract({ name: 'openai by responses', provider: 'openai', transport: 'http', form: 'responses' });

@@ -22,7 +22,7 @@ export type Held = {
   /** For people. */
   readonly name: string;
   readonly provider: string;
-  readonly transport: 'http' | 'fetch';
+  readonly transport: 'http' | 'wire' | 'fetch';
   /** What configures it, where the sandbox's own providers do not. */
   readonly environment?: (sandbox: Sandbox) => Record<string, string>;
   /** What the provider calls a model of the sandbox; the same where absent. */

@@ -2,7 +2,7 @@
  * `make release`: the package, its bill of materials (CycloneDX) and the hashes of both, the same bytes wherever they are made.
  * No time, no path and no random number is in them.
  *
- * What is packed is bundled and minified by esbuild, which comes with tsx: 170 kB instead of 250. Who wants to run what can be
+ * What is packed is bundled and minified by esbuild, which comes with tsx: 230 kB instead of 350. Who wants to run what can be
  * read runs `src`, or compares the hash of a release with that of an own one.
  */
 
@@ -13,8 +13,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** What is downloaded for a program that does little but pass on JSON. */
-export const PACKAGE_BYTES_MAX = 200_000;
+/**
+ * What is downloaded for a program that does little but pass on JSON. A fifth of it is the sandbox, another fifth routes, limits,
+ * workers and clouds.
+ */
+export const PACKAGE_BYTES_MAX = 250_000;
 
 type Manifest = { readonly name: string; readonly version: string; readonly license: string; readonly description: string };
 

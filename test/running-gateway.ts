@@ -52,10 +52,14 @@ export type ReplyBody = {
 };
 export type Frame = Partial<ReplyBody> & { readonly type: string; readonly tool_call?: Part };
 
+/** Over what every gateway here calls its provider where a test does not say: `GATEWAY_TRANSPORT=wire make test ONLY='faults|streams'`. */
+const { GATEWAY_TRANSPORT = 'http' } = process.env;
+
 /** Environment that points every provider of the sandbox at it. */
 export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
   return {
     GATEWAY_ADDR: '127.0.0.1:0',
+    GATEWAY_TRANSPORT,
     GATEWAY_AUTH_TOKEN: TOKEN,
     GATEWAY_DRAIN_DELAY: '0',
     GATEWAY_RETRY_BASE_DELAY: '1ms',

@@ -46,6 +46,7 @@ export class Health {
   #times = 0;
   #wentOutAtMs = -Infinity;
   #isProbed = false;
+  #askedAtMs = -Infinity;
 
   constructor(rules: HealthRules, chance: Chance) {
     this.#rules = rules;
@@ -71,9 +72,15 @@ export class Health {
     return this.#untilMs === undefined ? 0 : Math.max(0, this.#untilMs - this.#chance.now());
   }
 
+  /** When it was asked last, on the same clock. */
+  get askedAtMs(): number {
+    return this.#askedAtMs;
+  }
+
   /** Says how it is asked, which `succeeded`, `failed` and `done` want to know. Takes the probe's place where it is due. */
   ask(): AskedAs {
     const { state } = this;
+    this.#askedAtMs = this.#chance.now();
     if (state === 'in') return 'in';
     if (state !== 'due') return 'anyway';
     this.#isProbed = true;

@@ -136,8 +136,11 @@ export interface Adapter {
   readonly support: SupportTable;
   /** The call for a request. Deterministic: same request, same bytes. Failures: unsupported, bad_request. */
   encodeChat(request: ChatRequest, isStream: boolean): UpstreamCall | Failure;
-  /** A whole 200 body. Failures: server (malformed), refusal (no content), or what an error inside a 200 says. */
-  decodeChat(body: string): ChatReply | Failure;
+  /**
+   * A whole 200 body, which `json` is parsed where somebody did that. Failures: server (malformed), refusal (no content), or
+   * what an error inside a 200 says.
+   */
+  decodeChat(body: string, json?: unknown): ChatReply | Failure;
   createStreamDecoder(): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
   decodeModels(body: string): ModelsPage | Failure;

@@ -67,14 +67,14 @@ class Asking<C extends Candidate, T> {
     let choice = lineup.next() ?? lineup.anyway();
     if (choice === undefined) return this.#nobody();
     for (;;) {
-      const { course, result }: Made<C, T> = this.#hedgeAfterMs === undefined ? await this.#attempt(choice, scope, undefined) : await this.#race(choice);
-      const { candidate } = course;
+      const { choice: made, result }: Made<C, T> = this.#hedgeAfterMs === undefined ? await this.#attempt(choice, scope, undefined) : await this.#race(choice);
+      const { candidate } = made.course;
       if (!(result instanceof Failure)) return { candidate, result };
       if (scope.ended !== undefined) return { candidate, result: this.#endedEarly() };
       if (this.#manner.isTooLate()) return { candidate, result };
       if (!mayMove(result)) return { candidate, result: this.#shown(result) };
       choice = this.#calls > this.#parts.retryPolicy.retriesMax ? undefined : lineup.next();
-      if (choice === undefined && lineup.unsendable === undefined) choice = await this.#nextRound(course, result);
+      if (choice === undefined && lineup.unsendable === undefined) choice = await this.#nextRound(made, result);
       if (scope.ended !== undefined) {
         if (choice !== undefined) lineup.giveBack(choice);
         return { candidate, result: this.#endedEarly() };
@@ -84,27 +84,35 @@ class Asking<C extends Candidate, T> {
   }
 
   /** Waits until somebody may be asked again. Undefined where nobody may, or not in time. */
-  async #nextRound(last: Course<C>, failure: Failure): Promise<Choice<C> | undefined> {
+  async #nextRound({ course: last, askedAs }: Choice<C>, failure: Failure): Promise<Choice<C> | undefined> {
     const { clock, retryPolicy, isDraining } = this.#parts;
     const { scope, record, deadline } = this.#context;
     const lineup = this.#lineup;
-    if (this.#ask.route !== undefined && isDraining()) return undefined;
     if (this.#calls > retryPolicy.retriesMax) return this.#refuse(last, failure.isRetried ? 'exhausted' : 'not-retryable');
-    if (lineup.isBudgetSpent) return this.#refuse(last, 'budget');
-    const soonest = lineup.soonest();
-    if (typeof soonest === 'string') return this.#refuse(last, soonest);
-    const { course } = soonest;
-    const asked = { isRetried: true, retriesMax: undefined, retryAfterMs: soonest.waitMs };
-    const waitMs = retryWaitMs(asked, lineup.round, retryPolicy, deadline.atMs - clock.now(), clock.random);
-    if (typeof waitMs === 'string') return this.#refuse(course, waitMs);
-    if (!lineup.pay(course)) return this.#refuse(course, 'budget');
-    const waitsFromMs = clock.now();
-    await clock.sleep(scope, waitMs);
-    record.waitedMs += clock.now() - waitsFromMs;
-    if (scope.ended !== undefined) return undefined;
-    lineup.startRound(course);
-    const choice = lineup.next();
-    return choice !== undefined || lineup.unsendable !== undefined ? choice : this.#refuse(course, 'out');
+    // Each turn is a round, of which there are as many as retries.
+    for (;;) {
+      if (this.#ask.route !== undefined && isDraining()) return undefined;
+      if (lineup.isBudgetSpent) return this.#refuse(last, 'budget');
+      const soonest = lineup.soonest();
+      // Whoever is out may be well again, with nobody to find out. Where all are out one call is enough: the next request asks another.
+      if (askedAs !== 'anyway' && (soonest === 'out' || lineup.round > 0)) {
+        const untried = lineup.untried();
+        if (untried !== undefined || lineup.unsendable !== undefined) return untried;
+      }
+      if (typeof soonest === 'string') return this.#refuse(last, soonest);
+      const { course } = soonest;
+      const asked = { isRetried: true, retriesMax: undefined, retryAfterMs: soonest.waitMs };
+      const waitMs = retryWaitMs(asked, lineup.round, retryPolicy, deadline.atMs - clock.now(), clock.random);
+      if (typeof waitMs === 'string') return this.#refuse(course, waitMs);
+      if (!lineup.pay(course)) return this.#refuse(course, 'budget');
+      const waitsFromMs = clock.now();
+      await clock.sleep(scope, waitMs);
+      record.waitedMs += clock.now() - waitsFromMs;
+      if (scope.ended !== undefined) return undefined;
+      lineup.startRound(course);
+      const choice = lineup.next();
+      if (choice !== undefined || lineup.unsendable !== undefined) return choice;
+    }
   }
 
   /** How long a first event is waited for before somebody else is asked beside; undefined where nobody is. */
@@ -168,7 +176,7 @@ class Asking<C extends Candidate, T> {
       reportOutcome(choice, failure, scope, record, this.#parts);
       // What ends the request ends it for both.
       if (failure !== undefined && scope.ended === undefined && !mayMove(failure)) race?.claim(scope);
-      return { choice, course, result, isWinner: race?.winner === scope };
+      return { choice, result, isWinner: race?.winner === scope };
     } finally {
       this.#lineup.giveBack(choice);
     }
@@ -236,6 +244,6 @@ class Asking<C extends Candidate, T> {
 }
 
 /** An attempt that was made. */
-type Made<C extends Candidate, T> = { readonly choice: Choice<C>; readonly course: Course<C>; readonly result: T | Failure; readonly isWinner: boolean };
+type Made<C extends Candidate, T> = { readonly choice: Choice<C>; readonly result: T | Failure; readonly isWinner: boolean };
 
 type Refusal = RetryRefusal | 'budget' | 'out';

@@ -68,22 +68,47 @@ export class Lineup<C extends Candidate> {
     return undefined;
   }
 
-  /** Nobody had better be asked: the one whose time ends first is, all the same. Undefined where all are full, or cannot be sent it. */
+  /** Nobody had better be asked: somebody is, all the same. Undefined where all are full, or cannot be sent it. */
   anyway(): Choice<C> | undefined {
     while (this.unsendable === undefined) {
-      let soonest: Course<C> | undefined;
-      let soonestMs = Infinity;
-      for (const course of this.courses) {
-        if (course.isSpent || this.#isFull(course)) continue;
-        const leftMs = Math.max(course.health?.leftMs ?? 0, this.#keysLeftMs(course));
-        if (leftMs >= soonestMs) continue;
+      const course = this.#lastResort();
+      if (course === undefined) return undefined;
+      const { provider, model } = course.candidate;
+      const choice = this.#take(course, this.#keyOf(course) ?? this.#parts.routing.keys.soonest(provider, model));
+      if (choice !== undefined) return choice;
+    }
+    return undefined;
+  }
+
+  /**
+   * The one whose time ends first. If it is out, the one of those that are out which was asked longest ago: so each is asked in
+   * turn, and the first that is well again serves everybody at once, instead of when its time is over.
+   */
+  #lastResort(): Course<C> | undefined {
+    let soonest: Course<C> | undefined;
+    let soonestMs = Infinity;
+    let longestAgo: Course<C> | undefined;
+    for (const course of this.courses) {
+      if (course.isSpent || this.#isFull(course)) continue;
+      const keysLeftMs = this.#keysLeftMs(course);
+      const leftMs = Math.max(course.health?.leftMs ?? 0, keysLeftMs);
+      if (leftMs < soonestMs) {
         soonest = course;
         soonestMs = leftMs;
       }
-      if (soonest === undefined) return undefined;
-      const { provider, model } = soonest.candidate;
-      const choice = this.#take(soonest, this.#keyOf(soonest) ?? this.#parts.routing.keys.soonest(provider, model));
-      if (choice !== undefined) return choice;
+      if (keysLeftMs === 0 && this.#isOut(course) && askedAtMs(course) < askedAtMs(longestAgo)) longestAgo = course;
+    }
+    return soonest !== undefined && this.#isOut(soonest) ? (longestAgo ?? soonest) : soonest;
+  }
+
+  /** Somebody who was not asked in this request because it is out: when those who are in have failed. */
+  untried(): Choice<C> | undefined {
+    for (const course of this.courses) {
+      if (course.calls > 0 || course.isSpent || course.passedOver !== 'out' || course.health?.state === 'probed' || this.#isFull(course)) continue;
+      const key = this.#keyOf(course);
+      if (key === undefined && course.candidate.provider.keys.length > 0) continue;
+      const choice = this.#take(course, key);
+      if (choice !== undefined || this.unsendable !== undefined) return choice;
     }
     return undefined;
   }
@@ -263,6 +288,10 @@ export class Lineup<C extends Candidate> {
 /** Whether it is remembered of keys how they do: where there is a choice, of keys or of targets. */
 export function managesKeys({ provider, target }: Candidate): boolean {
   return provider.keys.length > 1 || target !== undefined;
+}
+
+function askedAtMs(course: Course<Candidate> | undefined): number {
+  return course?.health?.askedAtMs ?? Infinity;
 }
 
 /** To the microsecond: a sum of large numbers is off by less, and a wait as long as the cap has to be told from a longer one. */

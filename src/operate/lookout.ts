@@ -17,6 +17,7 @@ import { PLATFORM } from '../upstream/name-lookup.ts';
 import type { NameSource } from '../upstream/name-lookup.ts';
 import { proxyFor } from '../upstream/proxy.ts';
 import type { Transport } from '../upstream/transport.ts';
+import { createWireTransport } from '../upstream/wire.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -68,9 +69,10 @@ export function createLookout(config: Config, { ca, nameSource = PLATFORM, readF
     }
     return sight;
   };
+  const createTransport = config.transport === 'wire' ? createWireTransport : createHttpTransport;
   const plain = config.transport === 'fetch'
     ? createFetchTransport()
-    : createHttpTransport({
+    : createTransport({
         proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
         nameSource: watchLookups(nameSource, lookups),
         ...(ca === undefined ? {} : { ca }),

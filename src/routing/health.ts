@@ -46,6 +46,10 @@ export class TargetHealth {
     return this.#health.leftMs;
   }
 
+  get askedAtMs(): number {
+    return this.#health.askedAtMs;
+  }
+
   ask(): AskedAs {
     return this.#health.ask();
   }

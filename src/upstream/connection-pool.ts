@@ -13,22 +13,30 @@ import type { ProxyAddress } from '../base/proxy-address.ts';
 import { createProxyAgent, TunnelAgent } from './proxy.ts';
 import type { SocketRoom } from './socket-room.ts';
 
+/** How every connection is made, whoever keeps it. */
+export const CONNECT_SETTINGS = {
+  noDelay: true,
+  // Node gives each address of a host 250 ms by default, which distant networks exceed whatever the connect limit is.
+  autoSelectFamilyAttemptTimeout: 1000,
+  // Said, because what is not said is what NODE_TLS_REJECT_UNAUTHORIZED says.
+  rejectUnauthorized: true,
+} as const;
+
+/** Idle connections of one provider: enough for a burst to follow another. Of all providers together SocketRoom bounds them. */
+export const IDLE_MAX = 256;
+/** Idle connections are closed before common load balancers do (60 s), or earlier where the provider said so. */
+export const IDLE_MS_MAX = 50_000;
+
 const AGENT_SETTINGS = {
+  ...CONNECT_SETTINGS,
   keepAlive: true,
   // The most recently used socket is the least likely to have been closed; the others may go idle and close.
   scheduling: 'lifo',
   // Each exchange has one attempt at a time, so GATEWAY_MAX_CONCURRENT bounds the sockets in use. A bound here would queue
   // requests unseen, and hand them sockets past the guard below and without `reusedSocket`.
   maxSockets: Infinity,
-  // These are idle: enough for a burst to follow another. Of all providers together SocketRoom bounds them.
-  maxFreeSockets: 256,
-  noDelay: true,
-  // For idle sockets: closes them before common load balancers do (60 s), or earlier where the provider said so.
-  timeout: 50_000,
-  // Node gives each address of a host 250 ms by default, which distant networks exceed whatever the connect limit is.
-  autoSelectFamilyAttemptTimeout: 1000,
-  // Said, because what is not said is what NODE_TLS_REJECT_UNAUTHORIZED says.
-  rejectUnauthorized: true,
+  maxFreeSockets: IDLE_MAX,
+  timeout: IDLE_MS_MAX,
 } as const;
 
 /** What all connections of a transport have in common. */

@@ -23,11 +23,8 @@ import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
 import { SocketRoom } from './socket-room.ts';
 import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
-import { interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
+import { INTERIM_MAX, interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { AttemptLimits, ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
-
-/** Most interim responses (1xx) to one request. Each costs 40 µs, and nothing else bounds them. */
-const INTERIM_MAX = 1000;
 
 export type HttpTransportSettings = {
   /** The proxy on the way to a provider at this URL; undefined = none. Asked once for each provider. */
@@ -197,7 +194,7 @@ class Attempt implements TunnelOwner {
 
   #onInterim(): void {
     this.#interimLeft -= 1;
-    if (this.#interimLeft < 0) this.#fail(interimFailure(this.#provider.name, INTERIM_MAX));
+    if (this.#interimLeft < 0) this.#fail(interimFailure(this.#provider.name));
   }
 
   #onResponse(request: http.ClientRequest, response: http.IncomingMessage): void {

@@ -94,37 +94,42 @@ export class TunnelAgent extends https.Agent {
       // With an error there is no socket, which the declared type has forgotten.
       onCreated?.(error, socket as Duplex);
     };
-    const tunnel = this.#openTunnel(options, settle);
+    const tunnel = openTunnel(this.#proxy, this.#proxyAgent, String(options.host), Number(options.port), settle);
     if (owner !== undefined) owner.tunnel = tunnel;
     return undefined;
   }
+}
 
-  /** Asks the proxy for a connection. Tells the outcome once, also when the request returned is destroyed. */
-  #openTunnel(target: https.RequestOptions, settle: (error: Error | null, tunnel: Duplex | undefined) => void): http.ClientRequest {
-    const host = String(target.host);
-    const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${target.port}`;
-    const request = http.request({
-      agent: this.#proxyAgent,
-      protocol: this.#proxy.protocol,
-      hostname: this.#proxy.hostname,
-      port: this.#proxy.port,
-      method: 'CONNECT',
-      path: authority,
-      headers: proxyHeaders(this.#proxy, authority),
-    });
-    request.on('connect', (response, socket) => {
-      // What happens on it from now on is told by TLS, which takes it over.
-      socket.on('error', () => undefined);
-      const { statusCode = 0 } = response;
-      if (statusCode >= 200 && statusCode < 300) {
-        settle(null, socket);
-      } else {
-        socket.destroy();
-        settle(new ProxyError(statusCode), undefined);
-      }
-    });
-    request.on('error', (error) => settle(new ProxyError(undefined, error), undefined));
-    request.end();
-    return request;
-  }
+/** Asks the proxy, over a connection of its agent, for one to a host. Tells the outcome once, also when what is returned is destroyed. */
+export function openTunnel(
+  proxy: ProxyAddress,
+  agent: http.Agent,
+  host: string,
+  port: number,
+  settle: (error: Error | null, tunnel: Duplex | undefined) => void,
+): { destroy(): void } {
+  const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const request = http.request({
+    agent,
+    protocol: proxy.protocol,
+    hostname: proxy.hostname,
+    port: proxy.port,
+    method: 'CONNECT',
+    path: authority,
+    headers: proxyHeaders(proxy, authority),
+  });
+  request.on('connect', (response, socket) => {
+    // What happens on it from now on is told by TLS, which takes it over.
+    socket.on('error', () => undefined);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 200 && statusCode < 300) {
+      settle(null, socket);
+    } else {
+      socket.destroy();
+      settle(new ProxyError(statusCode), undefined);
+    }
+  });
+  request.on('error', (error) => settle(new ProxyError(undefined, error), undefined));
+  request.end();
+  return request;
 }

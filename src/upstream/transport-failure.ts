@@ -126,9 +126,12 @@ export function cutFailure(provider: string, status: number, error: unknown): Fa
   return malformedReply(provider, status, `its body did not arrive whole${code === undefined ? '' : ` (${code})`}`);
 }
 
+/** Most interim responses (1xx) to one request. Each costs up to 40 µs, and nothing else bounds them. */
+export const INTERIM_MAX = 1000;
+
 /** Interim responses without end. */
-export function interimFailure(provider: string, countMax: number): Failure {
-  return new Failure('server', `${provider} sent more than ${countMax} interim responses (HTTP 1xx), which is the gateway's limit`, { isOwn: true });
+export function interimFailure(provider: string): Failure {
+  return new Failure('server', `${provider} sent more than ${INTERIM_MAX} interim responses (HTTP 1xx), which is the gateway's limit`, { isOwn: true });
 }
 
 /** An answer that changes the protocol, which nobody asked for. */

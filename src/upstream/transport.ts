@@ -1,8 +1,8 @@
 /**
  * The seam between the gateway and the network: one attempt of one call.
  *
- * Two transports stand behind it, `http.ts` and `fetch.ts`, and one contract suite runs on both. Neither knows what a
- * chat is, and neither retries anything that the provider may have seen.
+ * Three transports stand behind it, `http.ts`, `wire.ts` and `fetch.ts`, and one contract suite runs on all. None knows what a
+ * chat is, and none retries anything that the provider may have seen.
  */
 
 import type { Provider, ProviderKey, UpstreamCall, UpstreamHeaders } from '../core/adapter.ts';
@@ -40,7 +40,7 @@ export interface Transport {
 }
 
 /**
- * Takes a chunk. A promise holds the next chunk back until it settles; false means that no more is wanted and the connection is
+ * Takes a chunk, which is its own until it returns: the memory is used again. A promise holds the next chunk back until it settles; false means that no more is wanted and the connection is
  * to be closed; `enough` that the answer is complete: the little that follows is read unseen, so that the connection is kept.
  * While its promise is pending the scope's slot is the receiver's to use, and the promise has to settle when the exchange ends.
  */

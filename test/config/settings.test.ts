@@ -273,7 +273,7 @@ const CASES: Readonly<Record<string, Cases>> = {
     expected: 'expected one of debug, info, warn, error',
   },
   GATEWAY_LOG_FORMAT: { field: 'logFormat', good: [['json', 'json'], ['text', 'text']], bad: ['xml'], expected: 'expected one of json, text' },
-  GATEWAY_TRANSPORT: { field: 'transport', good: [['http', 'http'], ['fetch', 'fetch']], bad: ['undici'], expected: 'expected one of http, fetch' },
+  GATEWAY_TRANSPORT: { field: 'transport', good: [['http', 'http'], ['fetch', 'fetch'], ['wire', 'wire']], bad: ['undici'], expected: 'expected one of http, fetch, wire' },
   GATEWAY_DEFAULT_PROVIDER: { field: 'defaultProvider', good: [['zeta', 'zeta']], bad: ['Zeta', 'a b', 'x'.repeat(65)], expected: NAME },
 };
 

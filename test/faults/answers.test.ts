@@ -137,7 +137,7 @@ test('a redirect goes nowhere, whatever its status and wherever it points', asyn
     response.end();
     assert.notEqual(request.url, '/v1/elsewhere');
   });
-  for (const [transport, statuses] of [['http', [300, 301, 302, 303, 305, 307, 308]], ['fetch', [302, 307]]] as const) {
+  for (const [transport, statuses] of [['http', [300, 301, 302, 303, 305, 307, 308]], ['wire', [300, 301, 302, 303, 305, 307, 308]], ['fetch', [302, 307]]] as const) {
     const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0', GATEWAY_TRANSPORT: transport });
     for (const status of statuses) {
       // Every place for those that clients follow with a body, the first few for the others.

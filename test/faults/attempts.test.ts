@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { startGateway, user } from '../running-gateway.ts';
 import { answerJson, environmentFor, PATHS, samplesOf, startUpstream } from './upstream.ts';
 
-for (const transport of ['http', 'fetch']) {
+for (const transport of ['http', 'wire', 'fetch']) {
   test(`over ${transport}, an error whose body never ends is answered by its status after seconds, not after the attempt's limit`, async (t) => {
     const upstream = await startUpstream(t, (response) => {
       response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '7' });

@@ -13,7 +13,7 @@ test('2,000 names stay in their place of every adapter\'s path', () => {
 
 const NAMES = ['..', '.', '%2e%2e', '../../v1/files?key=', 'a#b', 'a?key=x', 'models/..', 'models/../../x', '//host/x', 'http://host/', 'x:countTokens', 'x\r\nhost: y', '\0'];
 
-for (const transport of ['http', 'fetch']) {
+for (const transport of ['http', 'wire', 'fetch']) {
   test(`names arrive at a provider over ${transport} as one model, or not at all`, async (t) => {
     const paths: Record<string, string[]> = { anthropic: [], openai: [], gemini: [] };
     const upstream = await startUpstream(t, (response, request) => {

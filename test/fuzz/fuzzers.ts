@@ -20,6 +20,7 @@ import { FAILURE_KINDS, Failure } from '../../src/core/failure.ts';
 import { encodeState } from '../../src/core/provider-state.ts';
 import { outboundPath } from '../../src/upstream/outbound.ts';
 import type { Random } from '../base/random.ts';
+import { randomResponse, readResponse } from '../base/random-response.ts';
 import { messagesRequests, messagesStreams } from '../callers/anthropic/fuzzers.ts';
 import { dialectRelays, dialectRequests } from '../callers/fuzzers.ts';
 import { routingFiles, routingVariables } from '../config/fuzzers.ts';
@@ -64,6 +65,15 @@ export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
     );
     const bytesMax = random.pick([16, 40, 1024 * 1024]);
     assert.deepEqual(readFrames(cutAnywhere(random, bytes), bytesMax), readFrames([bytes], bytesMax), bytes.toString('latin1'));
+  },
+
+  /** What an HTTP response comes to does not depend on how its bytes were cut. */
+  responses(random) {
+    const wire = randomResponse(random, random.below(4) > 0);
+    const bytesMax = random.pick([40, 64 * 1024]);
+    const isClosed = random.below(2) === 0;
+    const whole = readResponse([wire], bytesMax, isClosed);
+    assert.deepEqual(readResponse(cutAnywhere(random, wire), bytesMax, isClosed), whole, JSON.stringify(wire.toString('latin1')));
   },
 
   /** The replies of a peer do not depend on how its bytes were cut into chunks, nor does being refused; nothing comes after that. */

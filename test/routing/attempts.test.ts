@@ -537,3 +537,23 @@ test('what one process finds out of targets and keys another takes over, and tel
   assert.deepEqual(one.transitions.map(({ to }) => to), ['out', 'cooling', 'cooling', 'in']);
   assert.deepEqual(other.transitions, []);
 });
+
+test('a target that is out is asked where those that are in have failed twice, and is in again if it serves', async () => {
+  const subject = createSubject(createLoneClock(() => 0.5), { retriesMax: 3 });
+  subject.routing.apply({ of: 'target', provider: 'b', model: 'm', to: 'out', cause: 'failures', forMs: 30_000 });
+  const { served, result, record } = await outcomeOf({ a: failure('server') }, subject);
+  assert.deepEqual([served, result], ['b', 'good']);
+  assert.deepEqual(record.tried.map(({ provider }) => provider), ['a', 'a', 'b']);
+  assert.equal(subject.routing.targets.of(fakeTarget('b/m')).state, 'in');
+});
+
+test('where all are out, requests ask one after another, and the first that is well serves everybody from then on', async () => {
+  const subject = createSubject(createLoneClock(() => 0.5));
+  for (const [provider, forMs] of [['a', 30_000], ['b', 5000]] as const) {
+    subject.routing.apply({ of: 'target', provider, model: 'm', to: 'out', cause: 'failures', forMs });
+  }
+  const served: string[] = [];
+  for (let index = 0; index < 4; index += 1) served.push((await outcomeOf({ b: failure('server') }, subject)).served);
+  assert.equal(served.filter((name) => name === 'b').length <= 1, true);
+  assert.deepEqual(served.slice(1), ['a', 'a', 'a']);
+});

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { readPage } from '../readme.ts';
 import { simulateOurLoop } from './simulator.ts';
 import type { Figures } from './simulator.ts';
-import { TRACES } from './world.ts';
+import { randomTrace, TRACES } from './world.ts';
 import type { Times, Trace } from './world.ts';
 
 const TIMES: Times = { beginS: 5, endS: 65, lastS: 115 };
@@ -32,6 +32,8 @@ const HEALTHY_B: readonly (readonly [name: keyof typeof TRACES, Bounds, hedgeAft
 const simulated: Figures[] = [];
 for (const [name, , hedgeAfterMs] of HEALTHY_B) simulated.push(await figuresOf(TRACES[name], hedgeAfterMs));
 const bothDown = await figuresOf(TRACES.both);
+const random: Figures[] = [];
+for (let seed = 1; seed <= 12; seed += 1) random.push(await simulateOurLoop({ trace: randomTrace(seed), times: { beginS: 1, endS: 91, lastS: 92 }, rate: 10, seed }));
 
 for (const [index, [name, { calls = Infinity, p99S = Infinity, onA = [0, Infinity] }, hedgeAfterMs]] of HEALTHY_B.entries()) {
   test(`where ${TRACES[name].name}${hedgeAfterMs === undefined ? '' : ' and another is asked after 2 s'}, callers are served, at few calls, and the traffic returns`, () => {
@@ -50,6 +52,15 @@ test('where both are down, a request soon makes one call, and the traffic return
   assert.equal(bothDown.goodShare, 0);
   assert.ok(bothDown.callsPerRequest <= 1.05, JSON.stringify(bothDown));
   assert.ok(bothDown.backS <= 45, JSON.stringify(bothDown));
+});
+
+test('where now one ails and then the other, one of them well at each time, callers are served at few calls', () => {
+  // A request may meet both in their bad time, one after the other: a hang takes it from one to the next.
+  for (const [index, figures] of random.entries()) {
+    assert.ok(figures.goodShare >= 0.9, `seed ${index + 1}: ${JSON.stringify(figures)}`);
+    assert.ok(figures.callsPerRequest <= 1.5, `seed ${index + 1}: ${JSON.stringify(figures)}`);
+  }
+  assert.ok(random.reduce((sum, { goodShare }) => sum + goodShare, 0) / random.length >= 0.98);
 });
 
 test('the page shows every trace', () => {

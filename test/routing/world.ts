@@ -32,6 +32,24 @@ export const TRACES = {
   limit: { name: 'A answers 429 above 10/s', fault: (name, atS, good, world) => (name === 'a' && !world.isWithinRate(atS) ? LIMITED : good) },
 } satisfies Readonly<Record<string, Trace>>;
 
+/** For each while of 3 to 20 s one of the two ails, in one of these ways, or neither. */
+export function randomTrace(seed: number): Trace {
+  const random = createRandom(seed);
+  const ills = ['none', UNAVAILABLE, HANGING, 'two fifths', LIMITED] as const;
+  const whiles: { readonly untilS: number; readonly name: Name; readonly ill: (typeof ills)[number] }[] = [];
+  for (let untilS = 0; untilS < 1000; ) {
+    untilS += 3 + random.below(18);
+    whiles.push({ untilS, name: random.pick(NAMES), ill: random.pick(ills) });
+  }
+  const fault: Fault = (name, atS, good, world) => {
+    const current = whiles.find(({ untilS }) => atS < untilS);
+    if (current === undefined || current.name !== name || current.ill === 'none') return good;
+    if (current.ill === 'two fifths') return world.random() < 0.4 ? UNAVAILABLE : good;
+    return current.ill;
+  };
+  return { name: `random trace ${seed}`, fault };
+}
+
 /** One target's calls and answers in one run. */
 export class World {
   readonly clock: VirtualClock;

@@ -1,4 +1,4 @@
-/** `make soak`: CROWD streams at once, REQUESTS requests, STREAMS aborted streams; what the gateway's process held before and after. */
+/** `make soak`: CROWD streams at once, REQUESTS requests, STREAMS aborted streams; what the gateway's process held before and after. GATEWAY_TRANSPORT says over what. */
 
 import { soak } from './soak.ts';
 

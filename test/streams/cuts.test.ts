@@ -146,12 +146,13 @@ const SWEEPS = [
   { provider: 'anthropic', name: 'anthropic/text', transport: 'http' },
   { provider: 'openai', name: 'openai-chat/tools', transport: 'http' },
   { provider: 'gemini', name: 'gemini/tools', transport: 'http' },
+  { provider: 'openai', name: 'openai-chat/text', transport: 'wire' },
   { provider: 'anthropic', name: 'anthropic/tools', transport: 'fetch' },
 ] as const;
 
 describe('the gateway', () => {
   for (const { provider, name, transport } of SWEEPS) {
-    const where = transport === 'http' ? 'at any byte' : 'after any frame';
+    const where = transport === 'fetch' ? 'after any frame' : 'at any byte';
     test(`${provider} over ${transport}: a stream broken off ${where}, in whatever way, ends in error or in a status`, async (t) => {
       const sse = Buffer.from(readFixture(name));
       const wholeFrom = terminalBytes(provider, sse.toString());

@@ -5,10 +5,15 @@ import type { TestContext } from 'node:test';
 import { Secret } from '../../src/base/secret.ts';
 import type { Adapter, Provider, UpstreamCall } from '../../src/core/adapter.ts';
 import { Failure } from '../../src/core/failure.ts';
+import { createHttpTransport } from '../../src/upstream/http.ts';
 import type { UpstreamResponse } from '../../src/upstream/transport.ts';
+import { createWireTransport } from '../../src/upstream/wire.ts';
 
 /** Far beyond what any test takes. */
 export const LIMITS = { connectMs: 20_000, attemptMs: 20_000, idleMs: undefined } as const;
+
+/** The transports that keep their connections themselves. */
+export const SOCKET_TRANSPORTS = [['http', createHttpTransport], ['wire', createWireTransport]] as const;
 
 export const BODY_BYTES_MAX = 1024 * 1024;
 

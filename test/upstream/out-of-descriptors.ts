@@ -4,12 +4,16 @@ import { closeSync, openSync } from 'node:fs';
 import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
+import { createWireTransport } from '../../src/upstream/wire.ts';
 import { LIMITS, failureFrom, postCall, providerAt } from './attempts.ts';
 
 const http = createHttpTransport();
+const wire = createWireTransport();
 const ATTEMPTS = [
   ['http to an address', http, 'http://127.0.0.1:8080'],
   ['http to a name', http, 'http://provider.invalid:8080'],
+  ['wire to an address', wire, 'http://127.0.0.1:8080'],
+  ['wire to a name', wire, 'http://provider.invalid:8080'],
   ['fetch to an address', createFetchTransport(), 'http://127.0.0.1:8080'],
 ] as const;
 

@@ -7,12 +7,11 @@ import type { TestContext } from 'node:test';
 import { Scope } from '../../src/core/scope.ts';
 import { collectBody } from '../../src/upstream/body.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
-import { createHttpTransport } from '../../src/upstream/http.ts';
-import type { ChunkReceiver, UpstreamResponse } from '../../src/upstream/transport.ts';
-import { createGate, failureFrom, LIMITS, postCall, providerAt, responseFrom } from './attempts.ts';
+import type { ChunkReceiver, Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
+import { createGate, failureFrom, LIMITS, postCall, providerAt, responseFrom, SOCKET_TRANSPORTS } from './attempts.ts';
 import { chunkOf, CHUNKED_HEAD, LAST_CHUNK, startRawServer } from './raw-server.ts';
 
-async function openResponse(t: TestContext, act: (socket: Socket) => void, transport = createHttpTransport()): Promise<UpstreamResponse> {
+async function openResponse(t: TestContext, act: (socket: Socket) => void, transport: Transport): Promise<UpstreamResponse> {
   t.after(() => transport.close());
   const server = await startRawServer(t, { onRequest: act });
   return responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
@@ -20,58 +19,61 @@ async function openResponse(t: TestContext, act: (socket: Socket) => void, trans
 
 const BROKEN = 'this is no chunk\r\n';
 
-test('chunks that came together with what breaks the body are delivered before its failure', async (t) => {
-  const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + chunkOf('first ') + chunkOf('second') + BROKEN));
-  let text = '';
-  const failure = failureFrom(await response.readChunks((chunk) => void (text += chunk.toString())));
-  assert.equal(text, 'first second');
-  assert.equal(failure.message, 'acme answered 200, but its body did not arrive whole (HPE_INVALID_CHUNK_SIZE)');
-});
-
-test('they are delivered to a reader that begins after the connection is gone', async (t) => {
-  let gone: Promise<unknown> = Promise.resolve();
-  const response = await openResponse(t, (socket) => {
-    gone = new Promise((resolve) => socket.on('close', resolve));
-    socket.write(CHUNKED_HEAD + chunkOf('first') + BROKEN);
+for (const [name, createTransport] of SOCKET_TRANSPORTS) {
+  test(`${name}: chunks that came together with what breaks the body are delivered before its failure`, async (t) => {
+    const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + chunkOf('first ') + chunkOf('second') + BROKEN), createTransport());
+    let text = '';
+    const failure = failureFrom(await response.readChunks((chunk) => void (text += chunk.toString())));
+    assert.equal(text, 'first second');
+    assert.equal(failure.message, 'acme answered 200, but its body did not arrive whole (HPE_INVALID_CHUNK_SIZE)');
   });
-  await gone;
-  let text = '';
-  failureFrom(await response.readChunks((chunk) => void (text += chunk.toString())));
-  assert.equal(text, 'first');
-});
 
-test('chunks that come while the receiver is busy are delivered before the failure that comes with them', async (t) => {
-  const gate = createGate();
-  let finish = (): void => undefined;
-  let gone: Promise<unknown> = Promise.resolve();
-  const response = await openResponse(t, (socket) => {
-    gone = new Promise((resolve) => socket.on('close', resolve));
-    finish = () => void socket.write(chunkOf('second') + BROKEN);
-    socket.write(CHUNKED_HEAD + chunkOf('first '));
+  test(`${name}: they are delivered to a reader that begins after the connection is gone`, async (t) => {
+    let gone: Promise<unknown> = Promise.resolve();
+    const response = await openResponse(t, (socket) => {
+      gone = new Promise((resolve) => socket.on('close', resolve));
+      socket.end(CHUNKED_HEAD + chunkOf('first') + BROKEN);
+    }, createTransport());
+    await gone;
+    let text = '';
+    failureFrom(await response.readChunks((chunk) => void (text += chunk.toString())));
+    assert.equal(text, 'first');
   });
-  const texts: string[] = [];
-  const read = response.readChunks((chunk) => {
-    texts.push(chunk.toString());
-    if (texts.length > 1) return undefined;
-    finish();
-    return gate.opened;
-  });
-  await gone;
-  gate.open();
-  failureFrom(await read);
-  assert.deepEqual(texts, ['first ', 'second']);
-});
 
-test('a receiver that is content with what came before a failure is told of none', async (t) => {
-  const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + chunkOf('all of it') + BROKEN));
-  assert.equal(await response.readChunks(() => 'enough'), undefined);
-});
+  test(`${name}: chunks that come while the receiver is busy are delivered before the failure that comes with them`, async (t) => {
+    const gate = createGate();
+    let finish = (): void => undefined;
+    const written = createGate();
+    const response = await openResponse(t, (socket) => {
+      finish = () => void socket.end(chunkOf('second') + BROKEN, written.open);
+      socket.write(CHUNKED_HEAD + chunkOf('first '));
+    }, createTransport());
+    const texts: string[] = [];
+    const read = response.readChunks((chunk) => {
+      texts.push(chunk.toString());
+      if (texts.length > 1) return undefined;
+      finish();
+      return gate.opened;
+    });
+    await written.opened;
+    // A few turns more, in which the bytes arrive here.
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    gate.open();
+    failureFrom(await read);
+    assert.deepEqual(texts, ['first ', 'second']);
+  });
+
+  test(`${name}: a receiver that is content with what came before a failure is told of none`, async (t) => {
+    const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + chunkOf('all of it') + BROKEN), createTransport());
+    assert.equal(await response.readChunks(() => 'enough'), undefined);
+  });
+}
 
 const PIECES = 200_000;
 /** As many as one read of 64 KiB holds, each of six bytes on the wire. */
 const PIECES_PER_READ = 11_000;
 
-for (const [name, create] of [['http', createHttpTransport], ['fetch', createFetchTransport]] as const) {
+for (const [name, create] of [...SOCKET_TRANSPORTS, ['fetch', createFetchTransport]] as const) {
   describe(`a body of ${PIECES} chunks over ${name}`, () => {
     test('lets others have their turn after one read of the socket', async (t) => {
       const wire = chunkOf('x').repeat(PIECES) + LAST_CHUNK;

@@ -12,11 +12,10 @@ import type { TestContext } from 'node:test';
 import { proxyAddressFrom } from '../../src/base/proxy-address.ts';
 import type { ProxyAddress } from '../../src/base/proxy-address.ts';
 import { Scope } from '../../src/core/scope.ts';
-import { createHttpTransport } from '../../src/upstream/http.ts';
 import type { HttpTransportSettings } from '../../src/upstream/http.ts';
 import { proxyFor } from '../../src/upstream/proxy.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
-import { GET_CALL, LIMITS, bodyText, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
+import { GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { startConnectProxy } from './connect-proxy.ts';
 import { closedBaseUrl, okResponse, startRawServer } from './raw-server.ts';
@@ -35,20 +34,6 @@ function addressOf(url: URL): ProxyAddress {
 
 function withCredentials(url: URL): URL {
   return new URL(url.href.replace('//', `//${CREDENTIALS}@`));
-}
-
-/** A transport that takes this proxy to every provider, and trusts the certificate above. */
-function openTransport(t: TestContext, proxy: URL, settings: HttpTransportSettings = {}): Transport {
-  const transport = createHttpTransport({ ca: CERTIFICATE.cert, proxyFor: () => addressOf(proxy), ...settings });
-  t.after(() => transport.close());
-  return transport;
-}
-
-/** The same with Node's own authorities, of whom none knows the certificate. */
-function openWaryTransport(t: TestContext, proxy: URL): Transport {
-  const transport = createHttpTransport({ proxyFor: () => addressOf(proxy) });
-  t.after(() => transport.close());
-  return transport;
 }
 
 function startEcho(t: TestContext, isTls: boolean): Promise<RawServer> {
@@ -111,226 +96,242 @@ describe('proxyFor', () => {
   }
 });
 
-describe('a provider over https', () => {
-  test('is reached through one tunnel for several calls, of which the proxy sees the host only', async (t) => {
+for (const [name, createTransport] of SOCKET_TRANSPORTS) {
+  /** A transport that takes this proxy to every provider, and trusts the certificate above. */
+  function openTransport(t: TestContext, proxy: URL, settings: HttpTransportSettings = {}): Transport {
+    const transport = createTransport({ ca: CERTIFICATE.cert, proxyFor: () => addressOf(proxy), ...settings });
+    t.after(() => transport.close());
+    return transport;
+  }
+
+  /** The same with Node's own authorities, of whom none knows the certificate. */
+  function openWaryTransport(t: TestContext, proxy: URL): Transport {
+    const transport = createTransport({ proxyFor: () => addressOf(proxy) });
+    t.after(() => transport.close());
+    return transport;
+  }
+
+  describe(`${name}: a provider over https`, () => {
+    test('is reached through one tunnel for several calls, of which the proxy sees the host only', async (t) => {
+      const server = await startEcho(t, true);
+      const proxy = await startConnectProxy(t);
+      const transport = openTransport(t, proxy.url);
+      const provider = providerAt(named(server));
+      for (const body of ['{"n":1}', '{"n":2}']) assert.equal(await bodyText(await transport.send(provider, postCall(body), new Scope(), LIMITS)), body);
+      assert.deepEqual(proxy.requests, [`CONNECT provider.test:${server.baseUrl.port}`]);
+      assert.deepEqual(proxy.hosts, [`provider.test:${server.baseUrl.port}`]);
+      assert.deepEqual(proxy.authorizations, [undefined]);
+      assert.match(server.requests[0]?.head ?? '', /^POST \/chat HTTP\/1\.1\r\n/);
+      assert.equal(transport.openSockets?.(), 1);
+      transport.close();
+      await proxy.unused();
+    });
+
+    test('names an IPv6 address in brackets', async (t) => {
+      const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n') });
+      const transport = openTransport(t, proxy.url);
+      failureFrom(await transport.send(providerAt(new URL('https://[2001:db8::1]:8443')), GET_CALL, new Scope(), LIMITS));
+      assert.deepEqual(proxy.requests, ['CONNECT [2001:db8::1]:8443']);
+    });
+
+    test('gets a new tunnel when the kept one was closed, unseen', async (t) => {
+      const server = await startRawServer(t, {
+        onRequest: (socket, { body, numberOnConnection }) => {
+          if (numberOnConnection === 1) socket.write(okResponse(body));
+          else socket.end();
+        },
+        certificate: CERTIFICATE,
+      });
+      const proxy = await startConnectProxy(t);
+      let staleRetries = 0;
+      const transport = openTransport(t, proxy.url, { onStaleRetry: () => (staleRetries += 1) });
+      const provider = providerAt(named(server));
+      for (const body of ['{"n":1}', '{"n":2}']) {
+        assert.equal(await bodyText(await transport.send(provider, postCall(body), new Scope(), LIMITS)), body);
+        await new Promise(setImmediate);
+      }
+      assert.equal(staleRetries, 1);
+      assert.equal(proxy.requests.length, 2);
+    });
+
+    test('whose certificate is rejected fails as without a proxy: the cause named, not retried', async (t) => {
+      const server = await startEcho(t, true);
+      const proxy = await startConnectProxy(t);
+      const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+      assert.equal(failure.kind, 'unknown');
+      assert.equal(failure.message, 'the TLS certificate of acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
+      assert.equal(failure.isRetried, false);
+      assert.equal(server.requests.length, 0);
+    });
+  });
+
+  test(`${name}: a provider at the end of a tunnel is verified even where NODE_TLS_REJECT_UNAUTHORIZED is 0`, async (t) => {
     const server = await startEcho(t, true);
     const proxy = await startConnectProxy(t);
+    trustAnyone(t);
+    const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+    assert.equal(failure.message, 'the TLS certificate of acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
+    assert.equal(server.requests.length, 0);
+  });
+
+  describe(`${name}: a provider over http`, () => {
+    test('is reached in absolute form over one connection, its own name in Host', async (t) => {
+      const server = await startEcho(t, false);
+      const proxy = await startConnectProxy(t);
+      const transport = openTransport(t, proxy.url);
+      const provider = providerAt(new URL(`${named(server).origin}/v1`));
+      for (const body of ['{"n":1}', '{"n":2}']) assert.equal(await bodyText(await transport.send(provider, postCall(body), new Scope(), LIMITS)), body);
+      const host = `provider.test:${server.baseUrl.port}`;
+      assert.deepEqual(proxy.requests, [`POST http://${host}/v1/chat`, `POST http://${host}/v1/chat`]);
+      assert.deepEqual(proxy.hosts, [host, host]);
+      assert.match(server.requests[0]?.head ?? '', /^POST \/v1\/chat HTTP\/1\.1\r\n/);
+      assert.equal(transport.openSockets?.(), 1);
+    });
+  });
+
+  for (const isTls of [true, false]) {
+    const scheme = isTls ? 'https' : 'http';
+    describe(`the proxy to a provider over ${scheme}`, () => {
+      test('gets the credentials of its URL, and the provider does not', async (t) => {
+        const server = await startEcho(t, isTls);
+        const proxy = await startConnectProxy(t);
+        const transport = openTransport(t, withCredentials(proxy.url));
+        await bodyText(await transport.send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+        assert.deepEqual(proxy.authorizations, [BASIC]);
+        assert.doesNotMatch(server.requests[0]?.head ?? '', /proxy-authorization/i);
+      });
+
+      test('may speak TLS itself, under its own name', async (t) => {
+        const server = await startEcho(t, isTls);
+        const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
+        const transport = openTransport(t, proxy.url);
+        assert.equal(await bodyText(await transport.send(providerAt(named(server)), postCall('{"n":7}'), new Scope(), LIMITS)), '{"n":7}');
+        assert.deepEqual(proxy.serverNames, ['localhost']);
+      });
+
+      test('is named when its certificate is rejected', async (t) => {
+        const server = await startEcho(t, isTls);
+        const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
+        const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+        assert.equal(failure.message, 'the TLS certificate of the proxy to acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
+        assert.equal(failure.isRetried, false);
+      });
+
+      test('is verified even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async (t) => {
+        const server = await startEcho(t, isTls);
+        const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
+        trustAnyone(t);
+        const failure = failureFrom(await openWaryTransport(t, withCredentials(proxy.url)).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+        assert.equal(failure.message, 'the TLS certificate of the proxy to acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
+        assert.deepEqual(proxy.requests, []);
+      });
+
+      test('is named when it cannot be reached', async (t) => {
+        const transport = openTransport(t, withCredentials(await closedBaseUrl()));
+        const failure = failureFrom(await transport.send(providerAt(new URL(`${scheme}://provider.test`)), postCall(), new Scope(), LIMITS));
+        assert.equal(failure.kind, 'unknown');
+        assert.equal(failure.message, 'the proxy to acme refused the connection (ECONNREFUSED)');
+        assert.equal(failure.isRetried, true);
+      });
+    });
+  }
+
+  describe(`${name}: a tunnel that the proxy refuses`, () => {
+    for (const [status, kind, isRetried, message] of [
+      [407, 'auth', false, 'the proxy to acme rejected its credentials (HTTP 407)'],
+      [403, 'unknown', false, 'the proxy to acme refused the connection (HTTP 403)'],
+      [502, 'unknown', true, 'the proxy to acme refused the connection (HTTP 502)'],
+      [503, 'unknown', true, 'the proxy to acme refused the connection (HTTP 503)'],
+      [302, 'unknown', false, 'the proxy to acme refused the connection (HTTP 302)'],
+    ] as const) {
+      test(`with ${status} is a failure of kind ${kind} without the proxy's words or credentials`, async (t) => {
+        const words = `<p>someone canary</p>`;
+        const answer = `HTTP/1.1 ${status} Because\r\nproxy-authenticate: ${BASIC}\r\nlocation: http://elsewhere.test\r\ncontent-length: ${words.length}\r\n\r\n${words}`;
+        const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.write(answer) });
+        const transport = openTransport(t, withCredentials(proxy.url));
+        const failure = failureFrom(await transport.send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), LIMITS));
+        assert.deepEqual([failure.kind, failure.isRetried, failure.message, failure.detail], [kind, isRetried, message, undefined]);
+        await proxy.unused();
+      });
+    }
+
+    test('by closing is a failure that names the proxy', async (t) => {
+      const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.destroy() });
+      const failure = failureFrom(await openTransport(t, proxy.url).send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), LIMITS));
+      assert.equal(failure.message, 'the proxy to acme closed the connection without an answer (ECONNRESET)');
+    });
+
+    test('by an answer that is not HTTP is a failure of kind server', async (t) => {
+      const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.write('220 ready to send mail\r\n') });
+      const failure = failureFrom(await openTransport(t, proxy.url).send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), LIMITS));
+      assert.equal(failure.kind, 'server');
+      assert.match(failure.message, /^the proxy to acme sent an answer that is not acceptable HTTP \(HPE_/);
+    });
+  });
+
+  describe(`${name}: the connect limit`, () => {
+    for (const [what, words] of [
+      ['a proxy that does not answer', ''],
+      ['a TLS handshake in the tunnel that does not come', 'HTTP/1.1 200 OK\r\n\r\n'],
+    ] as const) {
+      test(`covers ${what}, and leaves no connection behind`, async (t) => {
+        const proxy = await startConnectProxy(t, { onConnect: (socket) => void socket.write(words) });
+        const transport = openTransport(t, proxy.url);
+        const result = await transport.send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), { ...LIMITS, connectMs: 100 });
+        assert.equal(failureFrom(result).limit, 'GATEWAY_CONNECT_TIMEOUT');
+        await proxy.unused();
+      });
+    }
+  });
+
+  test(`${name}: a caller who hangs up ends a tunnel that is being opened`, async (t) => {
+    const proxy = await startConnectProxy(t, { onConnect: () => undefined });
     const transport = openTransport(t, proxy.url);
-    const provider = providerAt(named(server));
-    for (const body of ['{"n":1}', '{"n":2}']) assert.equal(await bodyText(await transport.send(provider, postCall(body), new Scope(), LIMITS)), body);
-    assert.deepEqual(proxy.requests, [`CONNECT provider.test:${server.baseUrl.port}`]);
-    assert.deepEqual(proxy.hosts, [`provider.test:${server.baseUrl.port}`]);
-    assert.deepEqual(proxy.authorizations, [undefined]);
-    assert.match(server.requests[0]?.head ?? '', /^POST \/chat HTTP\/1\.1\r\n/);
-    assert.equal(transport.openSockets?.(), 1);
-    transport.close();
+    const scope = new Scope();
+    const sent = transport.send(providerAt(new URL('https://provider.test')), postCall(), scope, LIMITS);
+    await proxy.arrived(1);
+    scope.end('caller-gone');
+    assert.equal(failureFrom(await sent).message, 'the caller hung up');
     await proxy.unused();
   });
 
-  test('names an IPv6 address in brackets', async (t) => {
-    const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.end('HTTP/1.1 403 Forbidden\r\n\r\n') });
-    const transport = openTransport(t, proxy.url);
-    failureFrom(await transport.send(providerAt(new URL('https://[2001:db8::1]:8443')), GET_CALL, new Scope(), LIMITS));
-    assert.deepEqual(proxy.requests, ['CONNECT [2001:db8::1]:8443']);
-  });
+  const tinyproxyAbsent = spawnSync('tinyproxy', ['-v']).error !== undefined && 'tinyproxy is not installed';
 
-  test('gets a new tunnel when the kept one was closed, unseen', async (t) => {
-    const server = await startRawServer(t, {
-      onRequest: (socket, { body, numberOnConnection }) => {
-        if (numberOnConnection === 1) socket.write(okResponse(body));
-        else socket.end();
-      },
-      certificate: CERTIFICATE,
-    });
-    const proxy = await startConnectProxy(t);
-    let staleRetries = 0;
-    const transport = openTransport(t, proxy.url, { onStaleRetry: () => (staleRetries += 1) });
-    const provider = providerAt(named(server));
-    for (const body of ['{"n":1}', '{"n":2}']) {
-      assert.equal(await bodyText(await transport.send(provider, postCall(body), new Scope(), LIMITS)), body);
-      await new Promise(setImmediate);
+  test(`${name}: tinyproxy lets both forms through with the right password only`, { skip: tinyproxyAbsent }, async (t) => {
+    const proxy = await startTinyproxy(t);
+    for (const isTls of [true, false]) {
+      const server = await startEcho(t, isTls);
+      const provider = providerAt(new URL(`${isTls ? 'https' : 'http'}://localhost:${server.baseUrl.port}`));
+      const allowed = openTransport(t, new URL(proxy.href.replace('//', '//someone:pass.canary_1234@')));
+      for (const body of ['{"n":1}', '{"n":2}']) assert.equal(await bodyText(await allowed.send(provider, postCall(body), new Scope(), LIMITS)), body);
+      const refused = await openTransport(t, proxy).send(provider, postCall(), new Scope(), LIMITS);
+      if (isTls) {
+        assert.equal(failureFrom(refused).message, 'the proxy to acme rejected its credentials (HTTP 407)');
+      } else {
+        assert.equal(responseFrom(refused).status, 407);
+        responseFrom(refused).discard();
+      }
+      assert.equal(server.requests.length, 2);
     }
-    assert.equal(staleRetries, 1);
-    assert.equal(proxy.requests.length, 2);
   });
 
-  test('whose certificate is rejected fails as without a proxy: the cause named, not retried', async (t) => {
-    const server = await startEcho(t, true);
-    const proxy = await startConnectProxy(t);
-    const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
-    assert.equal(failure.kind, 'unknown');
-    assert.equal(failure.message, 'the TLS certificate of acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
-    assert.equal(failure.isRetried, false);
-    assert.equal(server.requests.length, 0);
-  });
-});
-
-test('a provider at the end of a tunnel is verified even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async (t) => {
-  const server = await startEcho(t, true);
-  const proxy = await startConnectProxy(t);
-  trustAnyone(t);
-  const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
-  assert.equal(failure.message, 'the TLS certificate of acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
-  assert.equal(server.requests.length, 0);
-});
-
-describe('a provider over http', () => {
-  test('is reached in absolute form over one connection, its own name in Host', async (t) => {
-    const server = await startEcho(t, false);
-    const proxy = await startConnectProxy(t);
-    const transport = openTransport(t, proxy.url);
-    const provider = providerAt(new URL(`${named(server).origin}/v1`));
-    for (const body of ['{"n":1}', '{"n":2}']) assert.equal(await bodyText(await transport.send(provider, postCall(body), new Scope(), LIMITS)), body);
-    const host = `provider.test:${server.baseUrl.port}`;
-    assert.deepEqual(proxy.requests, [`POST http://${host}/v1/chat`, `POST http://${host}/v1/chat`]);
-    assert.deepEqual(proxy.hosts, [host, host]);
-    assert.match(server.requests[0]?.head ?? '', /^POST \/v1\/chat HTTP\/1\.1\r\n/);
-    assert.equal(transport.openSockets?.(), 1);
-  });
-});
-
-for (const isTls of [true, false]) {
-  const scheme = isTls ? 'https' : 'http';
-  describe(`the proxy to a provider over ${scheme}`, () => {
-    test('gets the credentials of its URL, and the provider does not', async (t) => {
-      const server = await startEcho(t, isTls);
-      const proxy = await startConnectProxy(t);
-      const transport = openTransport(t, withCredentials(proxy.url));
-      await bodyText(await transport.send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
-      assert.deepEqual(proxy.authorizations, [BASIC]);
-      assert.doesNotMatch(server.requests[0]?.head ?? '', /proxy-authorization/i);
+  /** A real proxy on a free port of the loopback. */
+  async function startTinyproxy(t: TestContext): Promise<URL> {
+    const folder = mkdtempSync(join(tmpdir(), 'tinyproxy-'));
+    const url = await closedBaseUrl();
+    const settings = [`Port ${url.port}`, 'Listen 127.0.0.1', 'Timeout 60', 'BasicAuth someone pass.canary_1234', 'LogLevel Critical'];
+    writeFileSync(join(folder, 'settings'), settings.join('\n') + '\n');
+    const child = spawn('tinyproxy', ['-d', '-c', join(folder, 'settings')], { stdio: 'ignore' });
+    t.after(async () => {
+      child.kill('SIGKILL');
+      rmSync(folder, { recursive: true });
     });
-
-    test('may speak TLS itself, under its own name', async (t) => {
-      const server = await startEcho(t, isTls);
-      const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
-      const transport = openTransport(t, proxy.url);
-      assert.equal(await bodyText(await transport.send(providerAt(named(server)), postCall('{"n":7}'), new Scope(), LIMITS)), '{"n":7}');
-      assert.deepEqual(proxy.serverNames, ['localhost']);
-    });
-
-    test('is named when its certificate is rejected', async (t) => {
-      const server = await startEcho(t, isTls);
-      const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
-      const failure = failureFrom(await openWaryTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
-      assert.equal(failure.message, 'the TLS certificate of the proxy to acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
-      assert.equal(failure.isRetried, false);
-    });
-
-    test('is verified even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async (t) => {
-      const server = await startEcho(t, isTls);
-      const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
-      trustAnyone(t);
-      const failure = failureFrom(await openWaryTransport(t, withCredentials(proxy.url)).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
-      assert.equal(failure.message, 'the TLS certificate of the proxy to acme was rejected (DEPTH_ZERO_SELF_SIGNED_CERT)');
-      assert.deepEqual(proxy.requests, []);
-    });
-
-    test('is named when it cannot be reached', async (t) => {
-      const transport = openTransport(t, withCredentials(await closedBaseUrl()));
-      const failure = failureFrom(await transport.send(providerAt(new URL(`${scheme}://provider.test`)), postCall(), new Scope(), LIMITS));
-      assert.equal(failure.kind, 'unknown');
-      assert.equal(failure.message, 'the proxy to acme refused the connection (ECONNREFUSED)');
-      assert.equal(failure.isRetried, true);
-    });
-  });
-}
-
-describe('a tunnel that the proxy refuses', () => {
-  for (const [status, kind, isRetried, message] of [
-    [407, 'auth', false, 'the proxy to acme rejected its credentials (HTTP 407)'],
-    [403, 'unknown', false, 'the proxy to acme refused the connection (HTTP 403)'],
-    [502, 'unknown', true, 'the proxy to acme refused the connection (HTTP 502)'],
-    [503, 'unknown', true, 'the proxy to acme refused the connection (HTTP 503)'],
-    [302, 'unknown', false, 'the proxy to acme refused the connection (HTTP 302)'],
-  ] as const) {
-    test(`with ${status} is a failure of kind ${kind} without the proxy's words or credentials`, async (t) => {
-      const words = `<p>someone canary</p>`;
-      const answer = `HTTP/1.1 ${status} Because\r\nproxy-authenticate: ${BASIC}\r\nlocation: http://elsewhere.test\r\ncontent-length: ${words.length}\r\n\r\n${words}`;
-      const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.write(answer) });
-      const transport = openTransport(t, withCredentials(proxy.url));
-      const failure = failureFrom(await transport.send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), LIMITS));
-      assert.deepEqual([failure.kind, failure.isRetried, failure.message, failure.detail], [kind, isRetried, message, undefined]);
-      await proxy.unused();
-    });
-  }
-
-  test('by closing is a failure that names the proxy', async (t) => {
-    const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.destroy() });
-    const failure = failureFrom(await openTransport(t, proxy.url).send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), LIMITS));
-    assert.equal(failure.message, 'the proxy to acme closed the connection without an answer (ECONNRESET)');
-  });
-
-  test('by an answer that is not HTTP is a failure of kind server', async (t) => {
-    const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.write('220 ready to send mail\r\n') });
-    const failure = failureFrom(await openTransport(t, proxy.url).send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), LIMITS));
-    assert.equal(failure.kind, 'server');
-    assert.match(failure.message, /^the proxy to acme sent an answer that is not acceptable HTTP \(HPE_/);
-  });
-});
-
-describe('the connect limit', () => {
-  for (const [what, words] of [
-    ['a proxy that does not answer', ''],
-    ['a TLS handshake in the tunnel that does not come', 'HTTP/1.1 200 OK\r\n\r\n'],
-  ] as const) {
-    test(`covers ${what}, and leaves no connection behind`, async (t) => {
-      const proxy = await startConnectProxy(t, { onConnect: (socket) => void socket.write(words) });
-      const transport = openTransport(t, proxy.url);
-      const result = await transport.send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), { ...LIMITS, connectMs: 100 });
-      assert.equal(failureFrom(result).limit, 'GATEWAY_CONNECT_TIMEOUT');
-      await proxy.unused();
-    });
-  }
-});
-
-test('a caller who hangs up ends a tunnel that is being opened', async (t) => {
-  const proxy = await startConnectProxy(t, { onConnect: () => undefined });
-  const transport = openTransport(t, proxy.url);
-  const scope = new Scope();
-  const sent = transport.send(providerAt(new URL('https://provider.test')), postCall(), scope, LIMITS);
-  await proxy.arrived(1);
-  scope.end('caller-gone');
-  assert.equal(failureFrom(await sent).message, 'the caller hung up');
-  await proxy.unused();
-});
-
-const tinyproxyAbsent = spawnSync('tinyproxy', ['-v']).error !== undefined && 'tinyproxy is not installed';
-
-test('tinyproxy lets both forms through with the right password only', { skip: tinyproxyAbsent }, async (t) => {
-  const proxy = await startTinyproxy(t);
-  for (const isTls of [true, false]) {
-    const server = await startEcho(t, isTls);
-    const provider = providerAt(new URL(`${isTls ? 'https' : 'http'}://localhost:${server.baseUrl.port}`));
-    const allowed = openTransport(t, new URL(proxy.href.replace('//', '//someone:pass.canary_1234@')));
-    for (const body of ['{"n":1}', '{"n":2}']) assert.equal(await bodyText(await allowed.send(provider, postCall(body), new Scope(), LIMITS)), body);
-    const refused = await openTransport(t, proxy).send(provider, postCall(), new Scope(), LIMITS);
-    if (isTls) {
-      assert.equal(failureFrom(refused).message, 'the proxy to acme rejected its credentials (HTTP 407)');
-    } else {
-      assert.equal(responseFrom(refused).status, 407);
-      responseFrom(refused).discard();
+    for (let isUp = false; !isUp; ) {
+      if (child.exitCode !== null) throw new Error('tinyproxy did not start');
+      const socket = connect(Number(url.port), '127.0.0.1');
+      isUp = await once(socket, 'connect').then(() => true, () => false);
+      socket.destroy();
     }
-    assert.equal(server.requests.length, 2);
+    return url;
   }
-});
-
-/** A real proxy on a free port of the loopback. */
-async function startTinyproxy(t: TestContext): Promise<URL> {
-  const folder = mkdtempSync(join(tmpdir(), 'tinyproxy-'));
-  const url = await closedBaseUrl();
-  const settings = [`Port ${url.port}`, 'Listen 127.0.0.1', 'Timeout 60', 'BasicAuth someone pass.canary_1234', 'LogLevel Critical'];
-  writeFileSync(join(folder, 'settings'), settings.join('\n') + '\n');
-  const child = spawn('tinyproxy', ['-d', '-c', join(folder, 'settings')], { stdio: 'ignore' });
-  t.after(async () => {
-    child.kill('SIGKILL');
-    rmSync(folder, { recursive: true });
-  });
-  for (let isUp = false; !isUp; ) {
-    if (child.exitCode !== null) throw new Error('tinyproxy did not start');
-    const socket = connect(Number(url.port), '127.0.0.1');
-    isUp = await once(socket, 'connect').then(() => true, () => false);
-    socket.destroy();
-  }
-  return url;
 }

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
 import { describe, test } from 'node:test';
 import { Scope } from '../../src/core/scope.ts';
-import { createHttpTransport } from '../../src/upstream/http.ts';
 import { SocketRoom } from '../../src/upstream/socket-room.ts';
-import { LIMITS, bodyText, postCall, providerAt } from './attempts.ts';
+import { LIMITS, SOCKET_TRANSPORTS, bodyText, postCall, providerAt } from './attempts.ts';
 import { okResponse, startRawServer } from './raw-server.ts';
 
 function opened(room: SocketRoom, count: number): Duplex[] {
@@ -59,20 +58,22 @@ describe('SocketRoom', () => {
   });
 });
 
-test("http: a provider's idle socket gives way to another provider's call, and its own calls still succeed", async (t) => {
-  const servers = await Promise.all([1, 2, 3].map(() => startRawServer(t, { onRequest: (socket, { body }) => void socket.write(okResponse(body)) })));
-  const transport = createHttpTransport({ socketsMax: 2 });
-  t.after(() => transport.close());
-  const providers = servers.map((server, index) => providerAt(server.baseUrl, { name: `p${index}` }));
-  const callAll = async (): Promise<void> => {
-    for (const provider of providers) {
-      assert.equal(await bodyText(await transport.send(provider, postCall(), new Scope(), LIMITS)), '{"n":1}');
-      await new Promise(setImmediate);
-    }
-  };
-  await callAll();
-  await servers[0]?.closed(1);
-  assert.deepEqual(servers.map((server) => server.openSockets()), [0, 1, 1]);
-  for (let round = 0; round < 20; round += 1) await callAll();
-  assert.equal(transport.openSockets?.(), 2);
-});
+for (const [name, createTransport] of SOCKET_TRANSPORTS) {
+  test(`${name}: a provider's idle socket gives way to another provider's call, and its own calls still succeed`, async (t) => {
+    const servers = await Promise.all([1, 2, 3].map(() => startRawServer(t, { onRequest: (socket, { body }) => void socket.write(okResponse(body)) })));
+    const transport = createTransport({ socketsMax: 2 });
+    t.after(() => transport.close());
+    const providers = servers.map((server, index) => providerAt(server.baseUrl, { name: `p${index}` }));
+    const callAll = async (): Promise<void> => {
+      for (const provider of providers) {
+        assert.equal(await bodyText(await transport.send(provider, postCall(), new Scope(), LIMITS)), '{"n":1}');
+        await new Promise(setImmediate);
+      }
+    };
+    await callAll();
+    await servers[0]?.closed(1);
+    assert.deepEqual(servers.map((server) => server.openSockets()), [0, 1, 1]);
+    for (let round = 0; round < 20; round += 1) await callAll();
+    assert.equal(transport.openSockets?.(), 2);
+  });
+}

@@ -1,4 +1,4 @@
-/** One contract, held by both transports. Where `fetch` cannot do what is asked, the test's name says so. */
+/** One contract, held by all transports. Where `fetch` cannot do what is asked, the test's name says so. */
 
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
@@ -10,12 +10,14 @@ import type { ScopeEnd } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
+import { createWireTransport } from '../../src/upstream/wire.ts';
 import { BODY_BYTES_MAX, GET_CALL, LIMITS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { CHUNKED_HEAD, LAST_CHUNK, chunkOf, closedBaseUrl, okResponse, startRawServer } from './raw-server.ts';
 
 const CONTRACTS = [
   { name: 'http', isFetch: false, create: (): Transport => createHttpTransport() },
+  { name: 'wire', isFetch: false, create: (): Transport => createWireTransport() },
   { name: 'fetch', isFetch: true, create: (): Transport => createFetchTransport() },
 ];
 

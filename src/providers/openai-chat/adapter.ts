@@ -23,7 +23,7 @@ export function createOpenAiAdapter(provider: string, profile: HostProfile, mode
     dialect: OPENAI_DIALECT,
     support: supportOf(profile),
     encodeChat: (request, isStream) => encodeChatCall(provider, profile, asMeant(request, models), isStream, request.model),
-    decodeChat: (body) => decodeChatBody(provider, profile, body),
+    decodeChat: (body, json) => decodeChatBody(provider, profile, body, json),
     createStreamDecoder: () => new OpenAiStreamDecoder(provider, profile),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),

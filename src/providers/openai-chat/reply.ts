@@ -36,8 +36,7 @@ const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resour
 const CHOICES_MAX = 128;
 
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
-export function decodeChatBody(provider: string, profile: HostProfile, body: string): ChatReply | Failure {
-  const json = parseLenient(body);
+export function decodeChatBody(provider: string, profile: HostProfile, body: string, json = parseLenient(body)): ChatReply | Failure {
   if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;

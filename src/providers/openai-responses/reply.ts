@@ -35,8 +35,7 @@ const INCOMPLETE_REASONS: ReadonlyMap<string, StopReason> = new Map([
 ]);
 
 /** A whole 200 body. Failures: server, refusal, unsupported, or what an error inside it says. */
-export function decodeResponse(provider: string, body: string): ChatReply | Failure {
-  const json = parseLenient(body);
+export function decodeResponse(provider: string, body: string, json = parseLenient(body)): ChatReply | Failure {
   if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;

@@ -57,8 +57,10 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter, models?: 
     dialect: responses.dialect,
     support: jointSupport(chat.support, responses.support),
     encodeChat: (request, isStream) => (isForResponses(asMeant(request, models)) ? responses : chat).encodeChat(request, isStream),
-    // Parses the body twice: 2 to 4 µs for a usual one.
-    decodeChat: (body) => (isResponse(parseLenient(body)) ? responses : chat).decodeChat(body),
+    decodeChat(body) {
+      const json = parseLenient(body);
+      return (isResponse(json) ? responses : chat).decodeChat(body, json);
+    },
     createStreamDecoder: () => new RoutedStream(chat, responses),
     counting: responses.counting,
   };
