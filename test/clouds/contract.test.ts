@@ -3,6 +3,8 @@
 import { providerContract } from '../contract.ts';
 import { CLOUD_ROUTES } from './environments.ts';
 
+const TRANSPORTS = ['http', 'fetch', 'wire'] as const;
+
 for (const [index, { title, provider, environment, named, form }] of CLOUD_ROUTES.entries()) {
-  providerContract({ name: title, provider, transport: index % 2 === 0 ? 'http' : 'fetch', form, environment, modelOf: named });
+  providerContract({ name: title, provider, transport: TRANSPORTS[index % 3] ?? 'http', form, environment, modelOf: named });
 }
