@@ -190,6 +190,37 @@ test('Renewed drops what was refused once it is older than 30 s, for all who wer
   assert.deepEqual(renewed.get(), { number: 2 });
 });
 
+test('Renewed lets what was refused serve on where no other can be had, and asks no sooner than after the failure\'s rest', async () => {
+  const { clock, renewed, asked, answer } = await filled();
+  const refused = renewed.get() as Credential;
+  clock.pass(60_000);
+  assert.equal(renewed.drop(refused), true);
+  const late = renewed.get();
+  await answer(DOWN);
+  assert.equal(await late, refused);
+  assert.equal(renewed.get(), refused);
+  assert.equal(renewed.drop(refused), false);
+  assert.equal(asked(), 2);
+  clock.pass(1000);
+  assert.equal(renewed.drop(refused), true);
+  const other = renewed.get();
+  await answer();
+  assert.deepEqual(await other, { number: 3 });
+  assert.equal(renewed.drop(refused), true);
+  assert.deepEqual(renewed.recent, [{ number: 3 }, { number: 1 }]);
+});
+
+test('Renewed does not bring back what has ended since it was refused', async () => {
+  const { clock, renewed, answer } = await filled();
+  const refused = renewed.get() as Credential;
+  clock.pass(HOUR_MS - 1);
+  assert.equal(renewed.drop(refused), true);
+  const late = renewed.get();
+  clock.pass(1);
+  await answer(DOWN);
+  assert.ok((await late) instanceof Failure);
+});
+
 test('Renewed keeps the only one that its source has, and for ever what does not expire', async () => {
   const { clock, renewed, asked } = await filled({ lifetimeMs: undefined, isOnly: true });
   clock.pass(1000 * HOUR_MS);
