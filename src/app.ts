@@ -43,6 +43,7 @@ import type { Clock } from './upstream/credentials/authorization.ts';
 import { createAuthorizations } from './upstream/credentials/index.ts';
 import { createFetchTransport } from './upstream/fetch.ts';
 import { createHttpTransport } from './upstream/http.ts';
+import { NameLookup } from './upstream/name-lookup.ts';
 import { proxyFor } from './upstream/proxy.ts';
 import type { Transport } from './upstream/transport.ts';
 import { createWireTransport } from './upstream/wire.ts';
@@ -110,6 +111,8 @@ export type App = Pick<Gateway, 'handler' | 'metricsText'> & Calls & {
 
 export function createApp(config: Config, surroundings: AppSurroundings): App {
   const { log } = surroundings;
+  // One for all: a silent name server holds threads that everybody needs.
+  const { lookup } = new NameLookup();
   const createTransport = config.transport === 'wire' ? createWireTransport : createHttpTransport;
   const plainTransport: Transport =
     surroundings.fetch !== undefined || config.transport === 'fetch'
@@ -117,6 +120,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       : createTransport({
           // Token endpoints are called over it too, and are no providers.
           onStaleRetry: (provider) => void (parts.providers.has(provider) && metrics.staleSocket(provider)),
+          lookup,
           proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
           // Each caller's connection has one exchange, and that one socket at a time.
           socketsMax: config.connectionsMax,
@@ -144,7 +148,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   });
   surroundings.transitions?.subscribe((transition) => routing.apply(transition));
   watchStanding(metrics, routing);
-  const limits = limitsFrom(config, surroundings, metrics);
+  const limits = limitsFrom(config, surroundings, metrics, lookup);
   const gateway = createGateway(
     {
       connectTimeoutMs: config.connectTimeoutMs,
@@ -278,11 +282,11 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 }
 
 /** Callers' limits, which every reload of one gateway goes on with. */
-function limitsFrom({ limitsEngine: address }: Config, { log, limitStore, limitClock = () => performance.now() }: AppSurroundings, metrics: Metrics): Limits {
+function limitsFrom({ limitsEngine: address }: Config, { log, limitStore, limitClock = () => performance.now() }: AppSurroundings, metrics: Metrics, lookup: NameLookup['lookup']): Limits {
   const own = limitStore ?? createMemoryStore(limitClock);
   if (address === undefined) return new Limits(own, limitClock);
   const { answered, failed } = metrics.limitEngine(engineName(address), () => shared.isUp);
-  const shared = createEngineStore({ address, fallback: own, log, onAnswer: answered, onFailure: failed });
+  const shared = createEngineStore({ address, fallback: own, log, lookup, onAnswer: answered, onFailure: failed });
   return new Limits(shared, limitClock);
 }
 

@@ -164,7 +164,7 @@ export function createMetrics(sources: MetricsSources) {
   const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone.", ['engine'], 'max');
   const engineFailures = registry.counter(
     'gateway_limit_store_errors_total',
-    'What went wrong with that engine: `auth`, `connection`, `full` (too many questions at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',
+    'What went wrong with that engine: `auth`, `connection`, `database` (it has none of that number), `full` (too many questions at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',
     ['cause'],
     { bytesMax: ENGINE_CAUSES_BYTES },
   );

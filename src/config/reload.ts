@@ -18,8 +18,7 @@ export function withReloaded(config: Config, next: Config): Config {
   const kept = config.providers.map((provider) => {
     const after = nextOf.get(provider.name);
     if (after === undefined || isElsewhere(provider, after)) return provider;
-    const { keys, credentials } = after;
-    return keys.length === 0 && credentials === undefined ? provider : { ...provider, keys, credentials };
+    return { ...provider, keys: after.keys, credentials: after.credentials };
   });
   const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
   return {

@@ -36,6 +36,8 @@ const DEFAULT_FIELDS = ['max_tokens', 'temperature', 'top_p', 'stop', 'thinking'
 const CALLER_FIELDS = [...LIMIT_NAMES, 'allow'];
 
 const WEIGHT_MAX = 1000;
+/** Each request of the caller is held against all of them. */
+const ALLOW_MAX = 1000;
 
 /** Capital letters, which no provider's key is made of alone. */
 const VARIABLE_NAME = /^[A-Z][A-Z0-9_]{0,127}$/;
@@ -158,7 +160,8 @@ function decodeKeys(findings: Findings, fields: Fields): readonly string[] | und
   if (names !== undefined && (names.length === 0 || names.length > KEYS_MAX)) {
     findings.problem(fields.at('keys'), `expected 1 to ${KEYS_MAX} names of variables, got ${names.length}`);
   }
-  return names?.map((name) => name ?? '');
+  // Each is looked for among the others.
+  return names?.slice(0, KEYS_MAX).map((name) => name ?? '');
 }
 
 function decodeRoutes(findings: Findings, file: Fields): RoutingFile['routes'] {
@@ -197,7 +200,7 @@ function decodeTarget(findings: Findings, item: JsonValue, path: Path, isSpread:
   const defaults = decodeDefaults(findings, fields);
   if (!isSpread && fields.has('weight')) findings.problem(fields.at('weight'), 'has no effect without spread');
   return {
-    provider: findings.try(() => fields.string('provider')) ?? '',
+    provider: findings.try(() => (fields.has('provider') ? fields.requiredText('provider') : undefined)) ?? '',
     model: findings.text(fields, 'model', TARGET_MODEL) ?? '',
     defaults,
     omit: decodeOmit(findings, fields),
@@ -269,7 +272,8 @@ function decodeRules(findings: Findings, fields: Fields): CallerRules {
     concurrent: findings.whole(fields, 'concurrent', 1, CONCURRENT_MAX),
   };
   const allow = listOf(findings, fields, 'allow', textItem)?.map((entry) => entry ?? '');
-  return { limits: isLimited ? limits : undefined, allow };
+  if (allow !== undefined && allow.length > ALLOW_MAX) findings.problem(fields.at('allow'), `expected at most ${ALLOW_MAX} entries, got ${allow.length}`);
+  return { limits: isLimited ? limits : undefined, allow: allow?.slice(0, ALLOW_MAX) };
 }
 
 /** The items of an array, each decoded by itself: undefined where that failed. Undefined where there is no array. */

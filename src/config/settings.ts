@@ -18,7 +18,7 @@ import type { Routing } from '../core/route.ts';
 import { CLOUDS } from './clouds.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
-import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, WORKERS, count, quoted, size, someOf, word } from './environment.ts';
+import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, WORKERS, count, createMask, quoted, size, someOf, word } from './environment.ts';
 import type { EffectiveValue, SettingType } from './environment.ts';
 import { COMPAT, readProviders, STRUCTURED_OUTPUT } from './providers.ts';
 import type { Registered } from './providers.ts';
@@ -239,10 +239,13 @@ export function loadConfig(
   const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
   const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
   checkVerification(environment, variables);
+  const { problems, warnings } = environment;
+  // A token in the place of a label, or a key in that of a name, is not shown either.
+  const masked = createMask([...callers.map(({ token }) => token), ...config.providers.flatMap(({ keys }) => keys.map(({ secret }) => secret))]);
   return {
-    config: environment.problems.length === 0 ? config : undefined,
-    problems: environment.problems,
-    warnings: environment.warnings,
+    config: problems.length === 0 ? config : undefined,
+    problems: problems.map(masked),
+    warnings: warnings.map(masked),
     unknownVariables: unknownVariables(environment),
     effective: environment.effective,
     routingFile,

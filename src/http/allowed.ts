@@ -1,12 +1,13 @@
 /** What a caller may ask for, in whichever way a request names it. */
 
-import { JsonArray } from '../base/json/value.ts';
-import type { JsonObject, JsonValue } from '../base/json/value.ts';
-import { matchesAllow } from '../core/allow.ts';
+import { JsonArray, JsonObject } from '../base/json/value.ts';
+import type { JsonValue } from '../base/json/value.ts';
+import { ALLOW_ALL, matchesAllow } from '../core/allow.ts';
 import type { DecodedRequest } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { rulesOf, targetName } from '../core/route.ts';
 import type { Routing } from '../core/route.ts';
+import type { Exchange } from './exchange.ts';
 import type { Choice } from './target.ts';
 
 /** Longest piece of a model's name, which is the caller's own text, that a sentence repeats. */
@@ -17,30 +18,71 @@ export function isAllowed(routing: Routing, caller: string, name: string): boole
   return matchesAllow(rulesOf(routing, caller)?.allow, name);
 }
 
+/** What of a request names models. */
+type Naming = Pick<DecodedRequest, 'model' | 'providerOptions'> & Partial<Pick<DecodedRequest, 'source'>>;
+
 /** The failure for a request that asks for what its caller may not have; undefined = it may. */
 // hot: per request
-export function notAllowed(routing: Routing, caller: string, { model, providerOptions }: Pick<DecodedRequest, 'model' | 'providerOptions'>, choice: Choice): Failure | undefined {
+export function notAllowed(routing: Routing, { caller, dialect }: Pick<Exchange, 'caller' | 'dialect'>, asked: Naming, choice: Choice): Failure | undefined {
   const allow = rulesOf(routing, caller)?.allow;
-  if (allow === undefined) return undefined;
+  if (allow === undefined || allow.includes(ALLOW_ALL)) return undefined;
+  const { model, providerOptions, source } = asked;
   const { route, targets } = choice;
   const names = route === undefined ? targets.map((target) => targetName({ provider: target.provider.name, model: target.model })) : [route.name];
   if (!names.every((name) => matchesAllow(allow, name))) return notAvailable('model', model);
-  for (const patched of patchedModels(providerOptions)) {
-    const isFree = typeof patched === 'string' && targets.every(({ provider }) => matchesAllow(allow, targetName({ provider: provider.name, model: patched })));
-    if (!isFree) return notAvailable('provider_options', typeof patched === 'string' ? patched : model);
+  const isRelayed = source !== undefined && targets.some(({ provider }) => provider.speaks.includes(dialect.name));
+  for (const { field, name } of [...modelsOfPatch(providerOptions), ...(isRelayed ? modelsOfBody(source) : [])]) {
+    const isFree = typeof name === 'string' && targets.every(({ provider }) => matchesAllow(allow, targetName({ provider: provider.name, model: name })));
+    if (!isFree) return notAvailable(field, typeof name === 'string' ? name : model);
   }
   return undefined;
 }
 
+/** Somewhere in a field a model is named; what is no text may be read as any. */
+type Named = { readonly field: string; readonly name: JsonValue };
+
 /** The models that a patch puts in the place of what was asked for, or beside it: some hosts take a list to fall back on. */
-function patchedModels(options: JsonObject | undefined): readonly JsonValue[] {
+function modelsOfPatch(options: JsonObject | undefined): readonly Named[] {
   if (options === undefined) return [];
-  const { entries } = options;
+  const { entries, duplicateKey } = options;
   const models = entries.get('models');
-  return [
+  const names: JsonValue[] = [
+    ...(duplicateKey === undefined ? [] : [null]),
     ...(entries.has('model') ? [entries.get('model') ?? null] : []),
     ...(models instanceof JsonArray ? models.items : entries.has('models') ? [models ?? null] : []),
   ];
+  for (const [key, value] of entries) if (!SAID.has(key)) addNamed(key, value, names);
+  return names.map((name) => ({ field: 'provider_options', name }));
+}
+
+/** The models that a body names beside its own: tools that only the provider runs have one, and some hosts take a list to fall back on. */
+function modelsOfBody({ entries }: JsonObject): readonly Named[] {
+  return [...entries].flatMap(([field, value]) => {
+    if (field === 'model' || SAID.has(field)) return [];
+    const names: JsonValue[] = [];
+    addNamed(field, value, names);
+    return names.map((name) => ({ field, name }));
+  });
+}
+
+/** What is said to the model, and notes: their members are the caller's own. */
+const SAID: ReadonlySet<string> = new Set(['client_metadata', 'contents', 'input', 'instructions', 'messages', 'metadata', 'prediction', 'prompt', 'system']);
+/** Members of schemas and tools that hold examples of values, or a schema whose own members are none of a request. */
+const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'input_examples', 'input_schema', 'schema']);
+/** The members that name models: by a text, or a list of texts. */
+const NAMES_MODELS = /(?:^|_)(?:models?|fallbacks)$/;
+
+/** Adds what a member names, at whatever depth. Of a key that comes twice, the provider may read the other value. */
+function addNamed(key: string, value: JsonValue, names: JsonValue[]): void {
+  if (VALUES.has(key)) return;
+  const isName = NAMES_MODELS.test(key);
+  if (isName && typeof value === 'string') names.push(value);
+  if (value instanceof JsonArray) {
+    for (const item of value.items) addNamed(isName && typeof item === 'string' ? key : '', item, names);
+  } else if (value instanceof JsonObject) {
+    if (value.duplicateKey !== undefined) names.push(null);
+    for (const [inner, member] of value.entries) addNamed(inner, member, names);
+  }
 }
 
 /** No other sentence for a name that exists than for one that does not. */

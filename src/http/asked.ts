@@ -35,10 +35,10 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   const decoded = exchange.dialect.decodeRequest(text ?? body, route);
   if (decoded instanceof Failure) return decoded;
   if (isLarge) await nextTurn();
-  const { record, dialect, caller } = exchange;
+  const { record, dialect } = exchange;
   record.requestedModel = decoded.model;
   const chosen = choiceOf(dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);
-  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, caller, decoded, chosen) ?? chosen);
+  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, exchange, decoded, chosen) ?? chosen);
   if (choice instanceof Failure) return choice;
   const first = choice.targets[0];
   record.provider = first.provider.name;

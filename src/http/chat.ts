@@ -14,7 +14,7 @@ import { Deadline } from './deadline.ts';
 import { EventStream } from './event-stream.ts';
 import type { EventStreamSource } from './event-stream.ts';
 import type { Exchange } from './exchange.ts';
-import { isWithinLimits, takeLimits } from './limits.ts';
+import { isWithinLimits, takeLimits, uncounted } from './limits.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
 import { showFailed, showServer } from './served.ts';
@@ -124,7 +124,7 @@ async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectR
     relayPath: ({ path }) => path,
     encode: ({ adapter }, request) => adapter.encodeChat(request, decoded.isStream),
   });
-  return ask instanceof Failure ? ask : { decoded, isStream: decoded.isStream, ask };
+  return ask instanceof Failure ? ask : (uncounted(exchange, parts, decoded) ?? { decoded, isStream: decoded.isStream, ask });
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

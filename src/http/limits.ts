@@ -6,6 +6,7 @@
  */
 
 import { renderDuration } from '../base/duration.ts';
+import { JsonObject } from '../base/json/value.ts';
 import { countsTokens, rulesOf } from '../core/route.ts';
 import type { CallerLimits, LimitName } from '../core/route.ts';
 import type { DecodedRequest } from '../core/dialect.ts';
@@ -72,6 +73,17 @@ function limitsOf({ config }: ServerParts, caller: string, asked: Asked): Caller
   const requestsPerMinute = asked === 'count' ? limits.requestsPerMinute : undefined;
   if (requestsPerMinute === undefined && limits.concurrent === undefined) return undefined;
   return { requestsPerMinute, tokensPerMinute: undefined, tokensPerDay: undefined, concurrent: limits.concurrent };
+}
+
+/** The failure for a stream that would keep its usage from a limit on tokens; undefined where none would. What is relayed always tells it. */
+// hot: per request
+export function uncounted(exchange: Exchange, parts: ServerParts, { isStream, providerOptions }: DecodedRequest): Failure | undefined {
+  if (!isStream || providerOptions === undefined) return undefined;
+  const patch = providerOptions.entries.get('stream_options');
+  if (patch === undefined || (patch instanceof JsonObject && (!patch.entries.has('include_usage') || patch.entries.get('include_usage') === true))) return undefined;
+  const limits = limitsOf(parts, parts.callerLabel(exchange.caller), 'chat');
+  if (limits === undefined || !countsTokens(limits)) return undefined;
+  return new Failure('bad_request', 'provider_options.stream_options: a caller with a limit on tokens cannot leave out include_usage');
 }
 
 /** Of the body where there is one that can be relayed, of what it says otherwise: who serves it does not matter. */

@@ -78,7 +78,7 @@ export async function answerModel(exchange: Exchange, parts: ServerParts): Promi
   const dialect = sharersOf(exchange, parts.dialects).at(-1) ?? exchange.dialect;
   const asked = { provider: providerIn(exchange.query) ?? undefined, model, providerOptions: undefined };
   const chosen = choiceOf(dialect, asked, undefined, parts.providers, parts.config);
-  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, exchange.caller, asked, chosen) ?? chosen);
+  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, exchange, asked, chosen) ?? chosen);
   if (choice instanceof Failure) {
     exchange.sendFailure(choice);
     return;

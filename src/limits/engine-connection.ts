@@ -7,7 +7,7 @@
  */
 
 import { connect as connectPlain, isIP } from 'node:net';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { connect as connectSecure } from 'node:tls';
 import type { EngineAddress } from '../base/engine-address.ts';
 import { Health } from '../base/health.ts';
@@ -30,7 +30,7 @@ export type EngineTimings = {
 export const ENGINE_TIMINGS: EngineTimings = { answerMs: 50, connectMs: 1000, outMs: 1000, outMsMax: 25_000 };
 
 /** What went wrong: of a closed set, for a metric. */
-export type EngineCause = 'auth' | 'connection' | 'full' | 'loading' | 'moved' | 'out_of_memory' | 'other' | 'protocol' | 'read_only' | 'timeout';
+export type EngineCause = 'auth' | 'connection' | 'database' | 'full' | 'loading' | 'moved' | 'out_of_memory' | 'other' | 'protocol' | 'read_only' | 'timeout';
 
 export type EngineFailure = {
   readonly cause: EngineCause;
@@ -47,6 +47,14 @@ export type EngineListeners = {
   onFailure(failure: EngineFailure): void;
 };
 
+export type EngineSurroundings = {
+  readonly timings: EngineTimings;
+  readonly now: () => number;
+  /** How its name is looked up; undefined = as the platform does. */
+  readonly lookup: LookupFunction | undefined;
+  readonly ca: string | undefined;
+};
+
 /** A script, and words that say first how many of them are keys. */
 type Run = { readonly script: Script; readonly words: readonly string[] };
 
@@ -55,6 +63,7 @@ type AnswerReceiver = (reply: RespReply | undefined) => void;
 
 type Pending = {
   readonly onAnswer: AnswerReceiver;
+  readonly isAnswer: Script['isAnswer'];
   /** What to send where the engine does not know the script's digest; undefined = it is no script, or was sent whole. */
   readonly whole: (() => string) | undefined;
   /** Whether the engine is good if it answers this well: it may still settle what it can no longer decide, being full. */
@@ -92,6 +101,7 @@ export class EngineConnection {
   readonly #probe: Run;
   readonly #timings: EngineTimings;
   readonly #now: () => number;
+  readonly #lookup: LookupFunction | undefined;
   /** Certificates in PEM that are trusted instead of Node's own. */
   readonly #ca: string | undefined;
   #socket: Socket | undefined;
@@ -116,13 +126,14 @@ export class EngineConnection {
     address: EngineAddress,
     probe: Run,
     listeners: EngineListeners,
-    { timings, now, ca }: { readonly timings: EngineTimings; readonly now: () => number; readonly ca: string | undefined },
+    { timings, now, lookup, ca }: EngineSurroundings,
   ) {
     this.#address = address;
     this.#probe = probe;
     this.#listeners = listeners;
     this.#timings = timings;
     this.#now = now;
+    this.#lookup = lookup;
     this.#ca = ca;
     this.#health = new Health({ ...HEALTH, outMs: timings.outMs, outMsMax: timings.outMsMax }, { now, random: Math.random });
     this.#connect();
@@ -158,7 +169,7 @@ export class EngineConnection {
 
   #ask(script: Script, words: readonly string[], onAnswer: AnswerReceiver): void {
     const whole = (): string => encodeCommand(['EVAL', script.text, ...words]);
-    this.#send(encodeCommand(['EVALSHA', script.digest, ...words]), { onAnswer, whole, isProof: script === this.#probe.script });
+    this.#send(encodeCommand(['EVALSHA', script.digest, ...words]), { onAnswer, isAnswer: script.isAnswer, whole, isProof: script === this.#probe.script });
   }
 
   #send(command: string, pending: Omit<Pending, 'sentAtMs'>): void {
@@ -210,7 +221,7 @@ export class EngineConnection {
     const decoder = new RespDecoder((reply) => {
       if (this.#socket === socket) this.#answered(reply);
     }, REPLY_BOUNDS);
-    const target = { host: hostname, port };
+    const target = { host: hostname, port, ...(this.#lookup && { lookup: this.#lookup }) };
     // An address is no server name (RFC 6066, section 3). Verification is said, because what is not said is what
     // NODE_TLS_REJECT_UNAUTHORIZED says.
     const servername = isIP(hostname) === 0 ? hostname : '';
@@ -245,9 +256,12 @@ export class EngineConnection {
 
   #greetWith(words: readonly string[]): void {
     const onAnswer = (reply: RespReply | undefined): void => {
-      if (reply instanceof RespError) this.#failBy(reply);
+      if (!(reply instanceof RespError)) return;
+      const { cause, code } = failureFrom(reply);
+      // Engines have no code for a database that they have not.
+      this.#fail(cause === 'other' && words[0] === 'SELECT' ? 'database' : cause, code);
     };
-    this.#send(encodeCommand(words), { onAnswer, whole: undefined, isProof: false });
+    this.#send(encodeCommand(words), { onAnswer, isAnswer: isGreeted, whole: undefined, isProof: false });
   }
 
   #ready(): void {
@@ -266,6 +280,11 @@ export class EngineConnection {
     if (pending === undefined) return this.#fail('protocol', undefined);
     if (reply instanceof RespError && reply.code === 'NOSCRIPT' && pending.whole !== undefined) {
       return this.#send(pending.whole(), { ...pending, whole: undefined });
+    }
+    if (!(reply instanceof RespError) && !pending.isAnswer(reply)) {
+      // Nobody knows what became of it.
+      this.#pending.unshift(pending);
+      return this.#fail('protocol', undefined);
     }
     if (this.#pending.length === 0) this.#socket?.unref();
     const wasReady = this.#isReady;
@@ -336,6 +355,11 @@ export class EngineConnection {
     if (!this.#isClosed) socket?.destroy();
     return this.#pending.splice(0);
   }
+}
+
+/** What AUTH and SELECT answer. */
+function isGreeted(reply: RespReply): boolean {
+  return reply === 'OK';
 }
 
 function failureFrom({ code, text }: RespError): EngineFailure {

@@ -15,10 +15,15 @@ import { BUCKET_KINDS, bucketsOf } from './account.ts';
 import type { Charge, Decision, Standing, Standings } from './store.ts';
 
 /** A script and the digest by which an engine remembers it. */
-export type Script = { readonly text: string; readonly digest: string };
+export type Script = {
+  readonly text: string;
+  readonly digest: string;
+  /** Whether an engine that ran it may answer so; what answers otherwise is none. */
+  readonly isAnswer: (reply: RespReply) => boolean;
+};
 
-function scriptFrom(text: string): Script {
-  return { text, digest: createHash('sha1').update(text).digest('hex') };
+function scriptFrom(text: string, isAnswer: Script['isAnswer']): Script {
+  return { text, digest: createHash('sha1').update(text).digest('hex'), isAnswer };
 }
 
 /** A place that nobody renews is given up after so long. */
@@ -34,14 +39,20 @@ local now = time[1] * 1000 + time[2] / 1000
 `;
 
 /**
+ * No debt is longer: 28 years. In microseconds it still has the 15 digits that an answer's number may have; one more and a
+ * single caller's debt would cost every caller the connection.
+ */
+const BACKLOG_MS_MAX = 900_000_000_000;
+
+/**
  * In the order of BUCKET_KINDS. Of each the words hold its limit (0 = none), its period, and what is taken or settled. Lua's own
  * `%.14g` would lose 0.1 ms a step.
  */
 const BUCKETS_HEAD = `local names, stored = {'r', 'm', 'd'}, redis.call('HMGET', KEYS[1], 'r', 'm', 'd')
 local times, longest = {}, 1000
 local function keep(i, at)
-  times[i] = at
-  longest = math.max(longest, at - now)
+  times[i] = math.min(at, now + ${BACKLOG_MS_MAX})
+  longest = math.max(longest, times[i] - now)
 end
 local function save(i) redis.call('HSET', KEYS[1], names[i], string.format('%.3f', times[i])) end
 local function bucket(i) return tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3]) end
@@ -80,7 +91,7 @@ end
 local answer = {which, math.ceil(worst)}
 for i = 1, 3 do answer[i + 2] = math.floor((times[i] - now) * 1000 + 0.5) end
 return answer
-`);
+`, isDecision);
 
 /** Gives places back, which a full engine lets do, and adds what is settled, be it less than nothing. */
 export const SETTLE = scriptFrom(`${CLOCK}${BUCKETS_HEAD}local ids = {unpack(ARGV, 10)}
@@ -94,7 +105,7 @@ for i = 1, 3 do
 end
 redis.call('PEXPIRE', KEYS[1], math.ceil(longest))
 return 0
-`);
+`, isAny);
 
 /** Holds places for another while, also those that the engine has forgotten or never knew. */
 export const RENEW = scriptFrom(`${CLOCK}local places = {}
@@ -105,7 +116,7 @@ end
 redis.call('ZADD', KEYS[1], unpack(places))
 redis.call('PEXPIRE', KEYS[1], ARGV[1] * 2)
 return 0
-`);
+`, isAny);
 
 /** A take for nobody that writes as any does: the first that a connection is asked. No label has a colon. */
 export const PROBE = {
@@ -162,6 +173,18 @@ export function decisionFrom(reply: RespReply | undefined, limits: CallerLimits)
   }
   if (which === 0) return { refusedBy: undefined, standings };
   return refusedBy === undefined ? undefined : { refusedBy, waitMs, standings };
+}
+
+// hot: per request
+function isDecision(reply: RespReply): boolean {
+  const numbers = numbersFrom(reply);
+  const [which = Infinity] = numbers;
+  return which <= PLACES && numbers.length === 2 + BUCKET_KINDS.length && numbers.every((number) => number >= 0);
+}
+
+/** What is not looked at. */
+function isAny(): boolean {
+  return true;
 }
 
 /** Empty where the reply is something else. */

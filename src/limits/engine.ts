@@ -6,6 +6,7 @@
  * told it when it is back, and the places of all running requests with that.
  */
 
+import type { LookupFunction } from 'node:net';
 import { engineName } from '../base/engine-address.ts';
 import type { EngineAddress } from '../base/engine-address.ts';
 import type { Log } from '../base/log.ts';
@@ -41,6 +42,8 @@ export type EngineStoreOptions = {
   /** Milliseconds of a clock that never goes back; `performance.now` where absent. */
   readonly now?: () => number;
   readonly timings?: Partial<EngineTimings & { readonly renewMs: number }>;
+  /** How its name is looked up: with those of providers, so that a silent name server holds no more threads than it must. */
+  readonly lookup?: LookupFunction | undefined;
   /** Certificates in PEM that are trusted instead of Node's own. */
   readonly ca?: string;
 };
@@ -69,6 +72,7 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
   const connection = new EngineConnection(address, PROBE, { onReady, onOut, onFailure: ({ cause }) => onFailure(cause) }, {
     timings: { ...ENGINE_TIMINGS, ...timings },
     now,
+    lookup: options.lookup,
     ca: options.ca,
   });
   const renewTimer = setInterval(renewAll, timings?.renewMs ?? RENEW_MS).unref();

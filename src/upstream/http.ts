@@ -6,7 +6,7 @@
  */
 
 import http from 'node:http';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { Pacer } from '../base/pacer.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
@@ -35,6 +35,8 @@ export type HttpTransportSettings = {
   readonly onConnected?: (provider: string, socket: Socket) => void;
   /** Whom host names are asked of; undefined = the platform. */
   readonly nameSource?: NameSource;
+  /** How they are looked up, where somebody else in the process does the same; undefined = by this transport alone. */
+  readonly lookup?: LookupFunction | undefined;
   /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: string;
   /** How many sockets there may be before an idle one is closed for each that is opened; undefined = any number. */
@@ -54,7 +56,7 @@ class HttpTransport implements Transport {
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
-    this.#connections = { lookup: new NameLookup(settings.nameSource).lookup, ca: settings.ca };
+    this.#connections = { lookup: settings.lookup ?? new NameLookup(settings.nameSource).lookup, ca: settings.ca };
     this.#room = new SocketRoom(settings.socketsMax);
   }
 

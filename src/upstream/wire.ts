@@ -38,7 +38,7 @@ class WireTransport implements Transport {
 
   constructor(settings: HttpTransportSettings) {
     this.#settings = settings;
-    this.#connections = { lookup: new NameLookup(settings.nameSource).lookup, ca: settings.ca };
+    this.#connections = { lookup: settings.lookup ?? new NameLookup(settings.nameSource).lookup, ca: settings.ca };
     this.#room = new SocketRoom(settings.socketsMax);
   }
 

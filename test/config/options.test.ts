@@ -397,6 +397,12 @@ test('a reload takes over providers that were added, and says which changes of t
   assert.equal(defaultProvider, 'openai');
 });
 
+test('a key that was taken away is not sent on', () => {
+  const host = (more: object): object => ({ providers: { mine: { like: 'compat', baseUrl: 'https://mine.example/v1', ...more } } });
+  assert.deepEqual(reloaded(host({ key: KEY }), host({})), { swapped: ['key of mine'], left: [] });
+  assert.deepEqual(withReloaded(configWith(host({ key: KEY })), configWith(host({}))).providers[0]?.keys, []);
+});
+
 test('every problem has its place in one log line, however many there are', () => {
   assert.deepEqual(problemFields(['a: x', 'b: y']), { problems: 'a: x; b: y' });
   const long = Array.from({ length: 5 }, (_, index) => `${index}: ${'x'.repeat(500)}`);

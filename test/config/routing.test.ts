@@ -165,6 +165,10 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'routes.smart.targets[0].model: required',
     'routes.smart.targets[1]: expected an object, got a string',
   ]],
+  [routeOf(target('', 'm'), target('openai', '')), [
+    'routes.smart.targets[0].provider: must not be empty',
+    'routes.smart.targets[1].model: expected a model of 1 to 256 printable ASCII characters without a space, got ""',
+  ]],
   [routeOf(target('openai', 'two words')), ['routes.smart.targets[0].model: expected a model of 1 to 256 printable ASCII characters without a space, got "two words"']],
   [routeOf(target('openai', 'm', { weight: 2 })), ['routes.smart.targets[0].weight: has no effect without spread']],
   [{ routes: { smart: { spread: true, targets: [target('openai', 'm', { weight: 0 }), target('gemini', 'm', { weight: 1.5 })] } } }, [
@@ -265,6 +269,16 @@ test('what a file says that has no effect is a warning', () => {
   ]);
 });
 
+test('a token in the place of a label is not shown, whole or in part', () => {
+  const token = 'Plain-token-of-a-caller-that-is-longer-than-any-name-that-a-sentence-repeats';
+  const asked = { GATEWAY_AUTH_TOKENS: `batch:${token}` };
+  const { problems } = loadFile({ callers: { [token.slice(0, 64)]: {}, [token]: {} }, providers: { eu: { like: token }, gemini: { keys: [token] } } }, asked);
+  const limits = load({ ...asked, GATEWAY_CALLER_LIMITS: `${token.slice(0, 40)}:rpm=1` }).problems;
+  assert.ok(problems.length >= 3 && limits.length === 1);
+  for (const problem of [...problems, ...limits]) assert.ok(!problem.includes('Plain-token'), problem);
+  assert.equal(limits[0], 'GATEWAY_CALLER_LIMITS: [key]: no caller has this label (default, batch)');
+});
+
 test('a hostile file is a sentence', () => {
   const cases: readonly (readonly [text: string, problem: string])[] = [
     [' '.repeat(10_000_000), 'expected at most 1MiB'],
@@ -283,6 +297,15 @@ test('of very many problems the first fifty are told', () => {
     const { problems } = loadFile(file);
     assert.deepEqual([problems.length, problems.at(-1)], [51, 'GATEWAY_ROUTING_FILE: there is more wrong']);
   }
+});
+
+test('lists are looked at as far as they may go', () => {
+  const keys = Array.from({ length: 60_000 }, (_, index) => `KEY_${index}`);
+  const { problems } = loadFile({ providers: { openai: { keys } } });
+  assert.deepEqual([problems.length, problems[0]], [101, 'GATEWAY_ROUTING_FILE: providers.openai.keys: expected 1 to 100 names of variables, got 60000']);
+  const routes = Object.fromEntries(Array.from({ length: 4000 }, (_, index) => [`r${index}`, { targets: [target()] }]));
+  const allow = Array.from({ length: 60_000 }, () => 'r3999');
+  assert.deepEqual(complaints(loadFile({ routes, callers: { batch: { allow } } }).problems), ['callers.batch.allow: expected at most 1000 entries, got 60000']);
 });
 
 test('the file stands alone: what it replaces may not be set beside it', () => {

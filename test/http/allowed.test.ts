@@ -6,26 +6,35 @@ import type { Adapter, Provider } from '../../src/core/adapter.ts';
 import { ANY_CALLER, NO_ROUTING } from '../../src/core/route.ts';
 import type { Routing } from '../../src/core/route.ts';
 import { notAllowed } from '../../src/http/allowed.ts';
+import { DIALECTS } from '../../src/callers/index.ts';
+import type { CallerDialect } from '../../src/core/dialect.ts';
 import { routeOf } from '../running-gateway.ts';
 
 function provider(name: string): Provider {
-  return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), keys: [], keyHeader: { name: 'x', prefix: '' }, speaks: [] };
+  return { name, adapter: {} as Adapter, baseUrl: new URL('http://127.0.0.1'), keys: [], keyHeader: { name: 'x', prefix: '' }, speaks: name === 'openai' ? ['openai-chat'] : [] };
 }
 
 const allowing = (...allow: readonly string[]): Routing => ({ ...NO_ROUTING, callers: new Map([['batch', { limits: undefined, allow }]]) });
 const BATCH = allowing('bulk', 'openai/gpt-5.6-*');
 
+const CHAT = DIALECTS.find(({ name }) => name === 'openai-chat') as CallerDialect;
+
+function objectOf(text: string | undefined): JsonObject | undefined {
+  const value = text === undefined ? undefined : parseJson(text);
+  return value instanceof JsonObject ? value : undefined;
+}
+
 /** The sentence for a caller that asks for these as one model, by that provider's name or a route's. */
-function told(routing: Routing, asked: { route?: string; targets: readonly string[]; options?: string }, caller = 'batch'): string | undefined {
+function told(routing: Routing, asked: { route?: string; targets: readonly string[]; options?: string; body?: string }, caller = 'batch'): string | undefined {
   const [first = '', ...others] = asked.targets;
   const chosen = (text: string) => {
     const [name = '', model = ''] = text.split(' ');
     return { provider: provider(name), model, target: undefined };
   };
-  const options = asked.options === undefined ? undefined : parseJson(asked.options);
-  const providerOptions = options instanceof JsonObject ? options : undefined;
+  const providerOptions = objectOf(asked.options);
+  const source = objectOf(asked.body);
   const route = asked.route === undefined ? undefined : routeOf(asked.route, ...asked.targets);
-  return notAllowed(routing, caller, { model: asked.route ?? 'asked', providerOptions }, { route, targets: [chosen(first), ...others.map(chosen)] })?.message;
+  return notAllowed(routing, { caller, dialect: CHAT }, { model: asked.route ?? 'asked', providerOptions, source }, { route, targets: [chosen(first), ...others.map(chosen)] })?.message;
 }
 
 test('a caller without rules may ask for everything', () => {
@@ -61,7 +70,28 @@ test('a patch that puts another model in the place of the one that was asked for
   assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m'], options: '{"model":"n"}' }), 'provider_options: "n" is not available to this caller');
 });
 
+test('a patch names models at any depth, not in words, notes or schemas, and twice is not at all', () => {
+  const patched = (options: string): string | undefined => told(BATCH, { targets: ['openai gpt-5.6-mini'], options });
+  const said = 'provider_options: "gpt-5" is not available to this caller';
+  assert.equal(patched('{"tools":[{"type":"advisor","model":"gpt-5"}]}'), said);
+  assert.equal(patched('{"plugins":[{"deep":{"fallback_models":["gpt-5.6-sol","gpt-5"]}}]}'), said);
+  assert.match(patched('{"model":"gpt-5","model":"gpt-5.6-sol"}') ?? '', /^provider_options: /);
+  assert.match(patched('{"tools":[{"model":"gpt-5","model":"gpt-5.6-sol"}]}') ?? '', /^provider_options: /);
+  const tool = '{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string","default":"x"}}}}}';
+  for (const fine of [`{"tools":[${tool}]}`, '{"messages":[{"model":"x"}]}', '{"tools":[{"type":"advisor","model":"gpt-5.6-sol"}]}']) assert.equal(patched(fine), undefined, fine);
+});
+
+test('a body that is relayed may name no other model either; of one that is translated only its own is sent', () => {
+  const asks = (body: string, ...targets: readonly string[]): string | undefined => told(BATCH, { targets: targets.length === 0 ? ['openai gpt-5.6-mini'] : targets, body });
+  assert.equal(asks('{"model":"openai/gpt-5.6-mini","messages":[{"role":"user","content":"x"}]}'), undefined);
+  assert.equal(asks('{"model":"m","tools":[{"type":"advisor","model":"gpt-5"}]}'), 'tools: "gpt-5" is not available to this caller');
+  assert.equal(asks('{"model":"m","models":["gpt-5.6-sol","gpt-5"]}'), 'models: "gpt-5" is not available to this caller');
+  assert.equal(asks('{"model":"m","fallbacks":[{"model":"gpt-5"}]}'), 'fallbacks: "gpt-5" is not available to this caller');
+  assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m', 'openai n'], body: '{"tools":[{"model":"gpt-5"}]}' }), 'tools: "gpt-5" is not available to this caller');
+  assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m'], body: '{"tools":[{"model":"gpt-5"}]}' }), undefined);
+});
+
 test('a long name is cut, and its quote is known as the caller\'s own', () => {
-  const failure = notAllowed(allowing(), 'batch', { model: 'm'.repeat(200), providerOptions: undefined }, { route: undefined, targets: [{ provider: provider('groq'), model: 'm', target: undefined }] });
+  const failure = notAllowed(allowing(), { caller: 'batch', dialect: CHAT }, { model: 'm'.repeat(200), providerOptions: undefined }, { route: undefined, targets: [{ provider: provider('groq'), model: 'm', target: undefined }] });
   assert.deepEqual([failure?.kind, failure?.status, failure?.quotes], ['not_found', 404, [`"${'m'.repeat(64)}"`]]);
 });

@@ -267,6 +267,20 @@ test('pages of other origins may read how their caller stands', async (t) => {
   assert.deepEqual(RATE_HEADERS.filter((name) => !exposed.includes(name)), []);
 });
 
+test('a stream that would not tell its usage is refused where tokens are limited, and nowhere else', async (t) => {
+  const gateway = await startLimited(t, 'tpm=10000');
+  const sent = async (stream_options: unknown, headers: Record<string, string> = AS_BATCH, path = '/v1/chat/stream'): Promise<readonly [number, string]> => {
+    const answer = await gateway.post(path, { ...HELLO, provider: 'openai', provider_options: { stream_options } }, headers);
+    return [answer.status, (await answer.text()).slice(0, 130)];
+  };
+  const refusal = '{"kind":"bad_request","error":"provider_options.stream_options: a caller with a limit on tokens cannot leave out include_usage"}';
+  for (const hidden of [{ include_usage: false }, { include_usage: null }, null, 1]) assert.deepEqual(await sent(hidden), [400, refusal]);
+  assert.equal(gateway.sandbox.calls.length, 0);
+  for (const fine of [{ include_usage: true }, {}]) assert.equal((await sent(fine))[0], 200);
+  assert.equal((await sent(null, {}))[0], 200);
+  assert.notEqual((await sent(null, AS_BATCH, '/v1/chat'))[1], refusal);
+});
+
 test('callers within the process are limited by the label that they are given', async (t) => {
   const gateway = await startLimited(t, 'rpm=1');
   const request = { model: 'fake-chat', messages: [{ role: 'user', text: 'Hello' }] } as const;

@@ -175,6 +175,13 @@ for (const [what, error, code] of [
   });
 }
 
+test('a database that an engine has not is told by its own name', async (t) => {
+  const engine = await startScriptedEngine(t, ([name]) => (name === 'SELECT' ? '-ERR DB index is out of range\r\n' : ADMITTED), { database: 99 });
+  const { lines } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
+  await lines.until((all) => all.length === 1);
+  assert.deepEqual(lines.all, [`${AWAY}{"engine":"127.0.0.1:${engine.address.port}","cause":"database","error":"ERR"}`]);
+});
+
 test('an engine that is back is asked again after one probe, and each way is one line', async (t) => {
   let isGood = false;
   const engine = await startScriptedEngine(t, (words) => (isGood ? wellAnswered(words, engine.connections.all[0] as never) : '-LOADING\r\n'));
@@ -280,12 +287,22 @@ for (const [what, answer] of [
   });
 }
 
-test('an answer of another shape has the own buckets decide', async (t) => {
-  const engine = await startScriptedEngine(t, takesAnswered('+OK\r\n'));
-  const { store, local, up } = createStore(t, engine.address);
-  await up();
-  await store.take(charge('a'));
-  assert.deepEqual(local.taken, ['a']);
+for (const answer of ['+OK\r\n', '$-1\r\n', '*0\r\n', ':0\r\n', '*5\r\n:5\r\n:0\r\n:0\r\n:0\r\n:0\r\n', '*5\r\n:1\r\n:-5\r\n:0\r\n:0\r\n:0\r\n', '*5\r\n:0\r\n:0\r\n$1\r\n0\r\n:0\r\n:0\r\n']) {
+  test(`${JSON.stringify(answer)} is no decision: the own buckets decide, and what answers so is no engine`, async (t) => {
+    const engine = await startScriptedEngine(t, takesAnswered(answer));
+    const { store, local, failures, up } = createStore(t, engine.address);
+    await up();
+    await store.take(charge('a'));
+    assert.deepEqual([local.taken, failures.all], [['a'], ['protocol']]);
+  });
+}
+
+test('what answers the probe with anything but a decision is never asked', async (t) => {
+  const engine = await startScriptedEngine(t, () => '+PONG\r\n');
+  const { store, lines } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
+  await lines.until((all) => all.length === 1);
+  assert.match(lines.all[0] ?? '', /"cause":"protocol"/);
+  atOnce(store.take(charge('a')));
 });
 
 test('what is settled while the engine is away is told it when it is back, with the places of all that run', async (t) => {
@@ -437,6 +454,19 @@ test('an engine that closes idle connections is connected to again without a wor
   }
   await up();
   assert.deepEqual(lines.all, []);
+});
+
+test("an engine's name is looked up as those of providers are", async (t) => {
+  const engine = await startScriptedEngine(t);
+  const asked: string[] = [];
+  const { up } = createStore(t, { ...engine.address, hostname: 'engine.test' }, {
+    lookup(hostname, _options, callback) {
+      asked.push(hostname);
+      setImmediate(callback, null, [{ address: '127.0.0.1', family: 4 }]);
+    },
+  });
+  await up();
+  assert.deepEqual(asked, ['engine.test']);
 });
 
 test('an engine that closes each connection as soon as it is ready is out after the third', async (t) => {

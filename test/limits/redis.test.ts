@@ -120,6 +120,23 @@ test('what is settled is a debt that is paid first, or is given back, and never 
   assert.ok(Number(expiry) > 5 * 86_400_000, 'a debt is kept until it is paid');
 });
 
+test('no debt is so long that the engine cannot say it', options, async (t) => {
+  const engine = await startRealEngine(t);
+  const surrounded = createStore(t, engine.address);
+  const { store, up, failures } = surrounded;
+  await up();
+  await knowSettling(engine, surrounded);
+  const limits = { tokensPerDay: 1 };
+  await store.take(charge(limits, 'a', 1));
+  store.settle(charge(limits, 'a', 1), 100_000_000);
+  await new Promise(setImmediate);
+  const refused = await store.take(charge(limits, 'b', 1));
+  assert.ok(refused.refusedBy === 'tokens_per_day' && refused.waitMs > 890_000_000_000, JSON.stringify(refused));
+  assert.deepEqual([store.isUp, failures.all], [true, []]);
+  const [expiry] = await engine.ask('PTTL gw:{ann}');
+  assert.ok(Number(expiry) > 890_000_000_000);
+});
+
 test('places are shared, come back with their requests, and by themselves from a gateway that died', options, async (t) => {
   const engine = await startRealEngine(t);
   const [here, there] = [createStore(t, engine.address), createStore(t, engine.address)];
