@@ -15,7 +15,7 @@ import { secretsOf } from './config/secrets.ts';
 import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import { DEFAULT_CALLER } from './core/caller.ts';
-import { rulesOf } from './core/route.ts';
+import { rulesOf, targetName } from './core/route.ts';
 import { createCalls } from './embedded/calls.ts';
 import type { Calls, Gateway, Reloaded } from './embedded/types.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -147,7 +147,14 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     surroundings.transitions?.publish(transition);
   });
   surroundings.transitions?.subscribe((transition) => routing.apply(transition));
-  watchStanding(metrics, routing);
+  watchStanding(metrics, routing, () => {
+    const { config: current, providers } = parts;
+    const targets = new Set([...current.routing.routes.values()].flatMap((route) => route.targets.map(targetName)));
+    return {
+      hasTarget: (target) => targets.has(targetName(target)),
+      hasKey: (provider, id) => providers.get(provider)?.keys.some((key) => key.id === id) === true,
+    };
+  });
   const limits = limitsFrom(config, surroundings, metrics, lookup);
   const gateway = createGateway(
     {

@@ -101,7 +101,8 @@ export class Health {
   /** True when it went out with this, for the first time or again. */
   failed(asked: AskedAs): boolean {
     if (this.#untilMs !== undefined) {
-      if (asked !== 'probe') return false;
+      // Of several probes that had begun to answer the first that fails says it for all.
+      if (asked !== 'probe' || this.leftMs > 0) return false;
     } else {
       this.#score += this.#rules.failurePoints;
       if (this.#score < this.#rules.outAt) return false;

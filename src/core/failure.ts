@@ -65,6 +65,8 @@ export type FailureFields = {
   readonly isTooLong?: boolean;
   /** What the account may spend or use is used up, for longer than a rate's minute. */
   readonly isQuota?: boolean;
+  /** What the provider does not have is something that the request refers to, rather than the model. */
+  readonly isReference?: boolean;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -86,6 +88,7 @@ export class Failure {
   readonly isAtProxy: boolean;
   readonly isTooLong: boolean;
   readonly isQuota: boolean;
+  readonly isReference: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -104,6 +107,7 @@ export class Failure {
     this.isAtProxy = fields.isAtProxy ?? false;
     this.isTooLong = fields.isTooLong ?? false;
     this.isQuota = fields.isQuota ?? false;
+    this.isReference = fields.isReference ?? false;
   }
 
   /** The same failure but for what is given here. */
@@ -142,6 +146,10 @@ export type UpstreamReport = {
   readonly hint?: string;
 };
 
+/** What requests name of what was stored at a provider: items of OpenAI's Responses, files, prompts, containers. */
+const REFERENCE = /\b(?:items?|files?|responses?|conversations?|prompts?|containers?|vector stores?|skills?|cached ?contents?)\b/i;
+const MODEL = /\b(?:models?|deployment)\b/i;
+
 const MACHINE_WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
 const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
@@ -174,6 +182,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
+      isReference: report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? ''),
     },
   );
 }

@@ -17,6 +17,8 @@ export type Attempt<C extends Candidate> = {
   readonly attemptMs: number;
   /** Where another attempt may be made beside it; undefined where the answer is its own in any case. */
   readonly entry: Entry | undefined;
+  /** To be called when the answer's first event has come, before anything of it is handed on; undefined where nobody wants to know. */
+  readonly onFirstEvent: (() => void) | undefined;
 };
 
 /** How long a stream may take until its first event where another target could be asked instead. */

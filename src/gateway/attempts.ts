@@ -127,6 +127,8 @@ class Asking<C extends Candidate, T> {
     const { clock } = this.#parts;
     const { record, scope } = this.#context;
     const race = new Race(scope);
+    const { upstreamMs } = record;
+    const startedAtMs = clock.now();
     try {
       const one = this.#attempt(first, race.enter(), race);
       one.then(() => race.patience.end('outpaced'), () => race.patience.end('outpaced'));
@@ -143,6 +145,8 @@ class Asking<C extends Candidate, T> {
       this.#hedged(record.hedged);
       return winner;
     } finally {
+      // Of two beside each other.
+      record.upstreamMs = upstreamMs + clock.now() - startedAtMs;
       race.close();
     }
   }
@@ -159,7 +163,8 @@ class Asking<C extends Candidate, T> {
     const { clock, logAttempt } = this.#parts;
     const { record } = this.#context;
     const limit = this.#limitOf(course);
-    const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold };
+    const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold, heard: () => void (choice.isHeard = true) };
+    const onFirstEvent = choice.isProbing ? () => this.#lineup.endProbing(choice) : undefined;
     this.#lineup.remember(course);
     this.#note(choice);
     this.#calls += 1;
@@ -168,14 +173,14 @@ class Asking<C extends Candidate, T> {
     course.calls += 1;
     const startedAtMs = clock.now();
     try {
-      const result = limitPassed(await this.#manner.tryOnce({ candidate, call, key, scope, attemptMs: limit.ms, entry }), candidate.provider.name, limit);
+      const result = limitPassed(await this.#manner.tryOnce({ candidate, call, key, scope, attemptMs: limit.ms, entry, onFirstEvent }), candidate.provider.name, limit);
       const attemptMs = clock.now() - startedAtMs;
       record.upstreamMs += attemptMs;
       const failure = result instanceof Failure ? result : undefined;
       logAttempt(record, attempt, attemptMs, failure, candidate.provider.name);
       reportOutcome(choice, failure, scope, record, this.#parts);
-      // What ends the request ends it for both.
-      if (failure !== undefined && scope.ended === undefined && !mayMove(failure)) race?.claim(scope);
+      // What ends the request ends it for both; but what the second cannot do the first may still.
+      if (failure !== undefined && choice.paidFor !== HEDGED && scope.ended === undefined && !mayMove(failure)) race?.claim(scope);
       return { choice, result, isWinner: race?.winner === scope };
     } finally {
       this.#lineup.giveBack(choice);

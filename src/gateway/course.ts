@@ -47,6 +47,10 @@ export type Choice<C extends Candidate> = {
   readonly call: UpstreamCall;
   readonly key: ProviderKey | undefined;
   readonly askedAs: AskedAs;
+  /** Whether it keeps others from probing its target. */
+  isProbing: boolean;
+  /** Whether its provider has written anything, if no event of an answer: a call may be long in the writing. */
+  isHeard: boolean;
   /** The places it holds, by name. */
   readonly places: readonly string[];
   /** The failure that it was paid for after; undefined where it was free. */

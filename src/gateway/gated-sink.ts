@@ -5,8 +5,8 @@ import type { StreamSink } from './pipe-stream.ts';
 
 type Push = (delta: Delta, servedModel: string | undefined) => void;
 
-/** An attempt's part in a race: how it asks for the answer, and gives back the slot that its receiver used. */
-export type Entry = { readonly claim: () => boolean; readonly hold: () => void };
+/** An attempt's part in a race: how it asks for the answer, gives back the slot that its receiver used, and says that it is not silent. */
+export type Entry = { readonly claim: () => boolean; readonly hold: () => void; readonly heard: () => void };
 
 export class GatedSink {
   readonly #sink: StreamSink;
@@ -33,8 +33,12 @@ export class GatedSink {
 
   // hot: per token
   readonly relay = (event: string, data: string): void => {
-    if (this.#isOpen) this.#sink.relay?.(event, data);
-    else this.#held.push([event, data]);
+    if (this.#isOpen) {
+      this.#sink.relay?.(event, data);
+      return;
+    }
+    if (this.#held.length === 0) this.#entry.heard();
+    this.#held.push([event, data]);
   };
 
   flush(): void | Promise<void> {

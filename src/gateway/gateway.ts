@@ -139,14 +139,20 @@ export function createGateway(
       });
     },
 
-    async stream(ask, context, sink) {
+    async stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink<C>) {
       const startedAtMs = performance.now();
       let firstAtMs: number | undefined;
+      let onFirstEvent: Attempt<Candidate>['onFirstEvent'];
+      const begin = ({ candidate, onFirstEvent: told }: Attempt<C>): void => {
+        onFirstEvent = told;
+        sink.begin?.(candidate);
+      };
       const pushDelta = (delta: Delta, servedModel: string | undefined): void => {
         if (firstAtMs === undefined) {
           firstAtMs = performance.now();
           context.record.servedModel = servedModel;
           context.record.firstDeltaMs = firstAtMs - startedAtMs;
+          onFirstEvent?.();
         }
         if (delta.type === 'done') {
           context.record.restMs = performance.now() - firstAtMs;
@@ -163,10 +169,10 @@ export function createGateway(
           if (response instanceof Failure) return response;
           if (isJson(response)) return readErrorInsteadOfStream(candidate.provider, response);
           if (attempt.entry !== undefined) {
-            const gated = new GatedSink(sink, pushDelta, attempt.entry, () => sink.begin?.(candidate));
+            const gated = new GatedSink(sink, pushDelta, attempt.entry, () => begin(attempt));
             return pipeStream(candidate.provider, response, gated.push, gated);
           }
-          sink.begin?.(candidate);
+          begin(attempt);
           return pipeStream(candidate.provider, response, pushDelta, sink);
         },
       });
@@ -185,7 +191,8 @@ export function createGateway(
           const { counting } = provider.adapter;
           if (counting === undefined) return new Failure('unsupported', `${provider.name} counts no tokens`);
           const raw = await readWhole(attempt, context);
-          if (raw instanceof Failure) return raw;
+          // Some models are not counted: whether it has this one is for chats to find out.
+          if (raw instanceof Failure) return raw.kind === 'not_found' ? raw.with({ isReference: true }) : raw;
           const inputTokens = counting.decode(raw);
           return inputTokens instanceof Failure ? inputTokens : { inputTokens, raw };
         },

@@ -254,7 +254,7 @@ export class Lineup<C extends Candidate> {
     const { paidFor } = course;
     course.paidFor = undefined;
     const askedAs = candidate.target !== undefined && health !== undefined ? health.ask() : health?.isOut === true ? 'anyway' : 'in';
-    return { course, call, key, askedAs, paidFor, places: this.#takePlaces(candidate) };
+    return { course, call, key, askedAs, isProbing: askedAs === 'probe', isHeard: false, paidFor, places: this.#takePlaces(candidate) };
   }
 
   /** A request's first call at a provider is free; each further one is paid from the provider's budget. */
@@ -279,9 +279,16 @@ export class Lineup<C extends Candidate> {
   }
 
   /** To be called once for each choice, on every path, after what its outcome says was told. */
-  giveBack({ course, askedAs, places }: Choice<C>): void {
-    course.health?.done(askedAs);
-    for (const name of places) this.#parts.routing.places.give(name);
+  giveBack(choice: Choice<C>): void {
+    this.endProbing(choice);
+    for (const name of choice.places) this.#parts.routing.places.give(name);
+  }
+
+  /** Lets another probe the target: a probe that answers may go on for as long as its caller takes to read. */
+  endProbing(choice: Choice<C>): void {
+    if (!choice.isProbing) return;
+    choice.isProbing = false;
+    choice.course.health?.done(choice.askedAs);
   }
 }
 

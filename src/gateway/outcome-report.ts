@@ -18,7 +18,7 @@ export function reportOutcome(choice: Choice<Candidate>, failure: Failure | unde
   const { provider, model, target } = course.candidate;
   const { metrics, clock, routing, budgets } = parts;
   const managed = managesKeys(course.candidate);
-  const isOvertaken = ended === 'outpaced' && paidFor !== HEDGED;
+  const isOvertaken = ended === 'outpaced' && paidFor !== HEDGED && !choice.isHeard;
   const move = MOVES[failure === undefined ? 'success' : isOvertaken ? 'overtaken' : ended !== undefined ? 'ended' : outcomeOf(failure)];
   // A caller who hangs up says nothing about the provider.
   metrics.attempt(provider.name, failure, ended);
@@ -51,6 +51,7 @@ function reportKey({ keys }: RoutingState, provider: Provider, key: ProviderKey,
   if (is === 'good') keys.succeeded(provider.name, key, model);
   else if (is === 'rate_limit') keys.cool(provider.name, key, model, retryAfterMs);
   else if (is === 'quota') keys.exhausted(provider.name, key, model);
+  else if (is === 'forbidden') keys.forbidden(provider.name, key, model);
   else if (is === 'rejected') keys.rejected(provider.name, key);
 }
 

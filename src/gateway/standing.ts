@@ -2,6 +2,7 @@
 
 import type { Log } from '../base/log.ts';
 import { targetName } from '../core/route.ts';
+import type { Target } from '../core/route.ts';
 import type { Metrics } from '../metrics.ts';
 import type { RoutingState } from '../routing/state.ts';
 import type { Transition, TransitionListener } from '../routing/transition.ts';
@@ -35,12 +36,21 @@ function reportKey({ provider, number, model, cause, forMs }: Extract<Transition
   else log.error(cause === 'rejected' ? 'a key was rejected' : 'a key has no quota left', fields);
 }
 
-/** Sets the gauges of targets and keys before each scrape. */
-export function watchStanding(metrics: Metrics, { targets, keys }: RoutingState): void {
+/** What a configuration has, of all that is remembered. */
+export type Configured = {
+  readonly hasTarget: (target: Pick<Target, 'provider' | 'model'>) => boolean;
+  /** Whether the provider has a key with this `ProviderKey.id`. */
+  readonly hasKey: (provider: string, id: string) => boolean;
+};
+
+/** Sets the gauges of targets and keys before each scrape. What a reload took away is neither out nor cooling. */
+export function watchStanding(metrics: Metrics, { targets, keys }: RoutingState, configured: () => Configured): void {
   metrics.onScrape(() => {
-    for (const { provider, model, isOut } of targets.all) metrics.setTargetOut(provider, model, isOut);
+    const { hasTarget, hasKey } = configured();
+    for (const target of targets.all) metrics.setTargetOut(target.provider, target.model, target.isOut && hasTarget(target));
     const cooling = new Map<string, { readonly provider: string; readonly number: number; isCooling: boolean }>();
-    for (const { provider, number, isCooling } of keys.all()) {
+    for (const { provider, id, number, ...key } of keys.all()) {
+      const isCooling = key.isCooling && hasKey(provider, id);
       // A key that was rotated had the number of its successor.
       const known = cooling.get(`${provider}/${number}`);
       if (known === undefined) cooling.set(`${provider}/${number}`, { provider, number, isCooling });

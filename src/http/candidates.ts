@@ -14,7 +14,6 @@ import type { Received } from './asked.ts';
 import type { CallerCandidate, LeftOut } from './caller-candidate.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
-import { showServer } from './served.ts';
 import type { Target } from './target.ts';
 
 /** What is asked of providers: an answer, or a count. */
@@ -32,18 +31,16 @@ export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice 
   if (problem !== undefined) return problem;
   const translated = translator(exchange, decoded, targets[0].model);
   const relayed = targets.find((target) => isRelayable(target, exchange.dialect));
-  const onMade = (candidate: CallerCandidate): void => showServer(exchange, ask, candidate);
   const candidateOf = (target: Target): CallerCandidate =>
-    createCandidate(exchange, parts, decoded, target, relayFor(target, relayed, exchange.dialect), question, translated, onMade);
+    createCandidate(exchange, parts, decoded, target, relayFor(target, relayed, exchange.dialect), question, translated);
   const candidates: Ask<CallerCandidate>['candidates'] =
     targets.length === 1 ? [candidateOf(targets[0])] : [candidateOf(targets[0]), ...targets.slice(1).map(candidateOf)];
-  const ask: Ask<CallerCandidate> = {
+  return {
     route,
     candidates,
     conversation: () => conversationOf(exchange, decoded),
     loopProvider: targets.length === 1 ? undefined : loopProviderOf(decoded, candidates),
   };
-  return ask;
 }
 
 /** What an operator changes of a request is said of a chat, whatever the caller speaks. */
@@ -61,10 +58,15 @@ function relayFor(target: Target, relayed: Target | undefined, dialect: CallerDi
   return isItsAccount || dialect.relay?.sealsForAccount !== true ? dialect.relay : undefined;
 }
 
+/** What would put another model in a target's place, whose failures would be held against the target. */
+const DECIDED_OPTIONS = ['model', 'models'];
+
 /** One patch fits payloads of one kind. */
 function optionsProblem(route: Route, targets: readonly Target[], { providerOptions }: DecodedRequest): Failure | undefined {
   if (providerOptions === undefined) return undefined;
   const patched = targets.filter(({ target }) => target?.omit.includes('provider_options') !== true);
+  const decided = patched.length === 0 ? undefined : DECIDED_OPTIONS.find((name) => providerOptions.entries.has(name));
+  if (decided !== undefined) return new Failure('bad_request', `provider_options.${decided}: not allowed, route ${route.name} decides it`);
   if (new Set(patched.map(({ provider }) => provider.adapter.dialect)).size <= 1) return undefined;
   return new Failure('bad_request', `provider_options: the targets of route ${route.name} are of several kinds; put them in a target's defaults`);
 }
@@ -113,7 +115,6 @@ function createCandidate(
   relay: DialectRelay | undefined,
   { relayPath, encode }: Question,
   translated: () => Translated | Failure,
-  onMade: (candidate: CallerCandidate) => void,
 ): CallerCandidate {
   const path = relay && relayPath(relay);
   const left: LeftOut = { ignored: [], omitted: [] };
@@ -130,7 +131,7 @@ function createCandidate(
     return call;
   };
   let call: UpstreamCall | Failure | undefined;
-  const candidate: CallerCandidate = {
+  return {
     provider,
     model,
     target,
@@ -139,14 +140,10 @@ function createCandidate(
     call() {
       if (call !== undefined) return call;
       call = relay === undefined || path === undefined ? encodeTranslated() : encodeRelayed(exchange, parts, relay, path, decoded, model, left);
-      if (!(call instanceof Failure)) {
-        countIgnored(exchange, parts, left);
-        onMade(candidate);
-      }
+      if (!(call instanceof Failure)) countIgnored(exchange, parts, left);
       return call;
     },
   };
-  return candidate;
 }
 
 /** The caller's own request, to that path of a provider that speaks its dialect. */

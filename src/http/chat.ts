@@ -17,7 +17,7 @@ import type { Exchange } from './exchange.ts';
 import { isWithinLimits, takeLimits, uncounted } from './limits.ts';
 import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
-import { showFailed, showServer } from './served.ts';
+import { showAsked, showFailed, showServer } from './served.ts';
 import { countedSink, noteDelivered } from './settlement.ts';
 
 /** Answers a chat on one of its dialect's paths. */
@@ -70,8 +70,8 @@ async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Ask
   const source: EventStreamSource<CallerCandidate> = {
     createFrames: () => dialect.createFrames(factsOf(exchange, asked)),
     relayedFrom: ({ relay }) => relay && (() => relay.createFrames(factsOf(exchange, asked))),
-    onOpen(candidate) {
-      if (candidate !== undefined) showServer(exchange, ask, candidate);
+    onOpen() {
+      showAsked(exchange, ask);
       parts.metrics.openStreams.add(1);
       void exchange.closed.then(() => parts.metrics.openStreams.add(-1));
     },

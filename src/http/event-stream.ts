@@ -22,7 +22,7 @@ export type EventStreamSource<C extends Candidate> = {
   /** The frames for what the candidate itself writes, to be made at the first of its events; undefined where that is not passed on. */
   relayedFrom(candidate: C): (() => RelayedFrames) | undefined;
   /** The status line goes out next, once: with an answer's first frame, or with a comment while nobody has begun one. */
-  onOpen(candidate: C | undefined): void;
+  onOpen(): void;
 };
 
 export type EventStreamLimits = {
@@ -46,8 +46,6 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   readonly #source: EventStreamSource<C>;
   readonly #limits: EventStreamLimits;
   readonly #heartbeat: NodeJS.Timeout | undefined;
-  /** Whose attempt is the last that began. */
-  #candidate: C | undefined;
   #frames: StreamFrames | undefined;
   #relayed: RelayedFrames | undefined;
   /** Frames that were rendered and not sent yet. */
@@ -85,7 +83,6 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   begin(candidate: C): void {
     this.#text = '';
     this.#relayed = undefined;
-    this.#candidate = candidate;
     const createRelayed = this.#source.relayedFrom(candidate);
     this.relay = createRelayed && ((event, data) => {
       this.#relayed ??= createRelayed();
@@ -152,7 +149,7 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
 
   #open(): void {
     this.#isOpen = true;
-    this.#source.onOpen(this.#candidate);
+    this.#source.onOpen();
     this.#exchange.openStream();
   }
 }

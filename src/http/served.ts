@@ -1,4 +1,4 @@
-/** What the head of an answer says of who serves it: up to now, and again when its first byte is about to leave. */
+/** What the head of an answer says of who serves it, up to the moment when its first byte is about to leave. */
 
 import type { Failure } from '../core/failure.ts';
 import { targetName } from '../core/route.ts';
@@ -19,6 +19,14 @@ export function showServer(exchange: Exchange, { route, candidates }: Ask<Caller
     exchange.setHeader('X-Gateway-Fallback', passedOver.length === 0 ? undefined : passedOver.map(({ provider: name, why }) => `${name}=${why}`).join(', '));
   }
   if (attempts > 1 && (route !== undefined || provider.keys.length > 1)) exchange.setHeader('X-Gateway-Attempts', String(attempts));
+}
+
+/** The same of whoever is asked at this moment: an answer that is opened while it is waited for has it from here. */
+// hot: per request
+export function showAsked(exchange: Exchange, ask: Ask<CallerCandidate>): void {
+  const { provider, askedModel } = exchange.record;
+  const asked = ask.candidates.find((candidate) => candidate.provider.name === provider && candidate.model === askedModel);
+  if (asked !== undefined) showServer(exchange, ask, asked);
 }
 
 /**

@@ -33,6 +33,7 @@ type Rest = {
 
 type KeyState = {
   readonly provider: string;
+  readonly id: string;
   readonly number: number;
   /** For all models. */
   readonly rejected: Rest;
@@ -120,6 +121,11 @@ export class Keys {
     this.#giveUp(this.#restOf(provider, key, model), provider, key, model, 'quota');
   }
 
+  /** This key may not be used for this model. */
+  forbidden(provider: string, key: KeyName, model: string): void {
+    this.#giveUp(this.#restOf(provider, key, model), provider, key, model, 'rejected');
+  }
+
   /** The provider rejected this key. */
   rejected(provider: string, key: KeyName): void {
     this.#giveUp(this.#stateOf(provider, key).rejected, provider, key, undefined, 'rejected');
@@ -132,11 +138,11 @@ export class Keys {
   }
 
   /** Every key that was ever cooling, and whether it is for any model. */
-  *all(): Iterable<{ readonly provider: string; readonly number: number; readonly isCooling: boolean }> {
+  *all(): Iterable<{ readonly provider: string; readonly id: string; readonly number: number; readonly isCooling: boolean }> {
     const nowMs = this.#chance.now();
-    for (const { provider, number, rejected, byModel } of this.#states.values()) {
+    for (const { provider, id, number, rejected, byModel } of this.#states.values()) {
       const isCooling = rejected.untilMs > nowMs || [...byModel.values()].some(({ untilMs }) => untilMs > nowMs);
-      yield { provider, number, isCooling };
+      yield { provider, id, number, isCooling };
     }
   }
 
@@ -177,7 +183,7 @@ export class Keys {
     const name = nameOf(provider, key);
     let state = this.#states.get(name);
     if (state === undefined) {
-      state = { provider, number: key.number, rejected: { untilMs: 0, namedMs: 0, times: 0 }, byModel: new Map(), hash: hashText(key.id) };
+      state = { provider, id: key.id, number: key.number, rejected: { untilMs: 0, namedMs: 0, times: 0 }, byModel: new Map(), hash: hashText(key.id) };
       forgetOldest(this.#states, KEYS_MAX);
       this.#states.set(name, state);
     }

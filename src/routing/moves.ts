@@ -9,12 +9,12 @@ export type Move = {
   readonly nextTarget: boolean;
   /** What it says of the target. `gone`: it has no such model, and will not have it in a minute either. */
   readonly health: 'success' | 'failure' | 'gone' | 'neutral';
-  /** What it says of the key: it cools for this model, is used up for this model, or is rejected for all. */
-  readonly key: 'good' | 'rate_limit' | 'quota' | 'rejected' | undefined;
+  /** What it says of the key: it cools for this model, is used up or not allowed for this model, or is rejected for all. */
+  readonly key: 'good' | 'rate_limit' | 'quota' | 'forbidden' | 'rejected' | undefined;
 };
 
 /** The outcomes that differ in what follows. */
-export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'not_found' | 'too_long' | 'unsupported' | 'final' | 'overtaken' | 'ended';
+export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'forbidden' | 'not_found' | 'reference' | 'too_long' | 'unsupported' | 'final' | 'overtaken' | 'ended';
 
 const NEUTRAL = { health: 'neutral', key: undefined } as const;
 
@@ -27,7 +27,11 @@ export const MOVES: Readonly<Record<OutcomeName, Move>> = {
   rate_limit: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rate_limit' },
   quota: { nextKey: true, nextTarget: true, health: 'neutral', key: 'quota' },
   auth: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rejected' },
+  /** 403: the key is good, and may not do this. A caller can bring that about, by a model or file that is not the account's. */
+  forbidden: { nextKey: true, nextTarget: true, health: 'neutral', key: 'forbidden' },
   not_found: { nextKey: false, nextTarget: true, health: 'gone', key: undefined },
+  /** A stored item, file or prompt that the request names: its caller's doing, and another may do without. */
+  reference: { nextKey: false, nextTarget: true, ...NEUTRAL },
   /** The request is more than this model takes, or than the account's whole rate. */
   too_long: { nextKey: false, nextTarget: true, ...NEUTRAL },
   unsupported: { nextKey: false, nextTarget: true, ...NEUTRAL },
@@ -54,10 +58,12 @@ const NAME_BY_KIND: Readonly<Record<FailureKind, OutcomeName>> = {
 export function outcomeOf(failure: Failure): OutcomeName {
   if (failure.isTooLong) return 'too_long';
   if (failure.isQuota) return 'quota';
+  if (failure.isReference) return 'reference';
   if (failure.isOwn) return 'final';
   // The way to the provider failed, which no key of the provider's mends.
   if (failure.isAtProxy) return 'unknown';
   // A certificate that is not accepted, a request that HTTP cannot carry.
   if (failure.kind === 'unknown' && !failure.isRetried) return 'final';
+  if (failure.kind === 'auth' && failure.upstreamStatus === 403) return 'forbidden';
   return NAME_BY_KIND[failure.kind];
 }

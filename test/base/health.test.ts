@@ -55,6 +55,19 @@ test('Health lets one probe through when its time is over, and the next only whe
   assert.equal(health.ask(), 'probe');
 });
 
+test('Health of which several probes have begun goes out once when they all fail', () => {
+  const { health, wait } = subject();
+  fail(health, 8);
+  wait(5000);
+  const probes = [1, 2, 3].map(() => {
+    const asked = health.ask();
+    health.done(asked);
+    return asked;
+  });
+  assert.deepEqual(probes.map((asked) => health.failed(asked)), [true, false, false]);
+  assert.equal(health.leftMs, 10_000);
+});
+
 test('Health comes back on probation: four failures and it is out again', () => {
   const { health, wait } = subject();
   fail(health, 8);

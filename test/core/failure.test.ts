@@ -19,7 +19,7 @@ for (const kind of Object.keys(kinds) as FailureKind[]) {
   test(`Failure ${kind} answers ${status} and is ${isRetried ? '' : 'not '}retried`, () => {
     assert.deepEqual({ ...new Failure(kind, 'sentence') }, {
       kind, message: 'sentence', status, isRetried, retriesMax: undefined, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined, isOwn: false, quotes: [],
-      code: undefined, isAtProxy: false, isTooLong: false, isQuota: false,
+      code: undefined, isAtProxy: false, isTooLong: false, isQuota: false, isReference: false,
     });
   });
 }
@@ -30,7 +30,7 @@ test('FAILURE_KINDS has a meaning for each kind and no other kind', () => {
 });
 
 test('Failure takes what its fields say over what its kind says', () => {
-  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true };
+  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true, isReference: true };
   assert.deepEqual({ ...new Failure('auth', 'sentence', fields) }, { kind: 'auth', message: 'sentence', ...fields });
 });
 
@@ -128,4 +128,17 @@ test('Failure.with keeps everything but what it is given', () => {
 
 test("Failure of the gateway's own doing is not retried, whatever its kind", () => {
   assert.equal(new Failure('server', 'sentence', { isOwn: true }).isRetried, false);
+});
+
+test('what a provider does not have is the model, unless it speaks of something that the request names', () => {
+  const isReference = (detail: string | undefined): boolean => upstreamFailure({ provider: 'openai', status: 404, kind: 'not_found', detail }).isReference;
+  for (const detail of [
+    "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", 'No such File object: file-1', 'File not found: file_1', "Previous response with id 'resp_1' not found.",
+    "Prompt with id 'pmpt_1' not found.",
+  ]) assert.equal(isReference(detail), true, detail);
+  for (const detail of [
+    'The model `gpt-9` does not exist or you do not have access to it.', 'model: claude-9', 'models/gemini-9 is not found for API version v1beta', '404 page not found', undefined,
+    'The API deployment for this resource does not exist.',
+  ]) assert.equal(isReference(detail), false, String(detail));
+  assert.equal(upstreamFailure({ provider: 'openai', status: 400, kind: 'bad_request', detail: 'no such file' }).isReference, false);
 });

@@ -8,7 +8,7 @@ import type { FailureKind } from '../../src/core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
-import { framesOf, PROVIDER_KEY, routeOf, sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
+import { framesOf, holdReplies, PROVIDER_KEY, routeOf, sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { Message, ReplyBody, RunningGateway } from '../running-gateway.ts';
 
 const TOOLS = [{ name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } }];
@@ -80,11 +80,28 @@ test('a stream that was opened to keep its caller waiting goes on at the next ta
   assert.equal(lastLine(gateway)['provider'], 'openai');
 });
 
+test('a stream that is opened to keep its caller waiting says whom it waits for, and in whose place', async (t) => {
+  const full = { provider: 'anthropic', model: 'fake-chat', concurrentMax: 0 };
+  const gateway = await startGateway(t, { GATEWAY_HEARTBEAT_INTERVAL: '20ms' }, { routes: [routeOf('busy', full, 'openai/held')] });
+  const release = holdReplies(gateway.sandbox);
+  const response = await gateway.post('/v1/chat/stream', { model: 'busy', messages: [user('Hello')] });
+  assert.deepEqual([header(response, 'target'), header(response, 'fallback')], ['openai/held', 'anthropic=full']);
+  release();
+  assert.match(await response.text(), /^: keep-alive\n\n/);
+});
+
 test('counts and callers of the same process fall back, too', async (t) => {
   const gateway = await startGateway(t, {}, { routes: [routeOf('smart', 'anthropic/fake-status-500', 'gemini/fake-chat')] });
   const counted = await gateway.post('/v1/count_tokens', { model: 'smart', messages: [user('Hello')] });
   assert.deepEqual([counted.status, header(counted, 'fallback'), ((await counted.json()) as { provider: string }).provider], [200, 'anthropic=server', 'gemini']);
   assert.equal((await gateway.app.chat({ model: 'smart', messages: [{ role: 'user', text: 'Hello' }] })).provider, 'gemini');
+});
+
+test('a target whose provider does not count for its model is not held for one that lacks it', async (t) => {
+  const gateway = await startGateway(t, {}, { routes: [routeOf('smart', 'anthropic/fake-status-404', 'gemini/fake-chat')] });
+  const counted = await gateway.post('/v1/count_tokens', { model: 'smart', messages: [user('Hello')] });
+  assert.deepEqual([counted.status, header(counted, 'fallback')], [200, 'anthropic=not_found']);
+  assert.match(await gateway.app.metricsText(), /^gateway_target_out\{provider="anthropic",model="fake-status-404"\} 0$/m);
 });
 
 test('a tool loop stays with the provider whose state it carries, moves without it, and leaves it with the next message of a user', async (t) => {
@@ -259,6 +276,19 @@ test('a request goes on by the route it began with when that is changed, the nex
   fail();
   for (const frames of await streams) assert.deepEqual([frames.at(-1)?.type, frames.at(-1)?.provider], ['done', 'openai']);
   assert.equal((await gateway.chat({ ...hello, model: 'ailing' })).body.provider, 'anthropic');
+});
+
+test('what a reload took away is neither out nor cooling', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_ROUTES: 'smart=anthropic/fake-status-401,compat/fake-status-404,openai/fake-chat' });
+  await gateway.chat({ model: 'smart', messages: [user('Hello')] });
+  const gauges = async (): Promise<readonly string[]> =>
+    (await gateway.app.metricsText()).split('\n').filter((line) => /^gateway_(?:target_out|keys_cooling)\{.* 1$/.test(line));
+  assert.deepEqual(await gauges(), ['gateway_target_out{provider="compat",model="fake-status-404"} 1', 'gateway_keys_cooling{provider="anthropic",key="1"} 1']);
+  const environment = { ...sandboxEnvironment(gateway.sandbox), ANTHROPIC_API_KEY: 'another-key', GATEWAY_ROUTES: 'smart=anthropic/fake-chat,openai/fake-chat' };
+  const { config } = loadConfig(environment, PROVIDER_ROWS, compatRow, () => '');
+  assert.ok(config !== undefined);
+  gateway.app.reload(config);
+  assert.deepEqual(await gauges(), []);
 });
 
 test('with several keys and no route an answer says only how many calls it took, and none where one was enough', async (t) => {

@@ -95,6 +95,15 @@ test('provider_options fit targets of one kind, or those that are not sent them'
   assert.equal((gateway.sandbox.calls.at(-1)?.json as { top_k?: number }).top_k, 3);
 });
 
+test('a caller puts no other model in the place of a target, whose failures would be held against that', async (t) => {
+  const gateway = await startGateway(t, {}, { routes: [routeOf('one', 'openai/fake-chat')] });
+  for (const [name, value] of Object.entries({ model: 'fake-status-404', models: ['fake-status-404'] })) {
+    const { status, body } = await gateway.chat({ model: 'one', messages: [user('Hello')], provider_options: { [name]: value } });
+    assert.deepEqual([status, body.kind, body.error], [400, 'bad_request', `provider_options.${name}: not allowed, route one decides it`]);
+  }
+  assert.equal(gateway.sandbox.calls.length, 0);
+});
+
 test('tokens are counted by the first target that counts, relayed or translated', async (t) => {
   const gateway = await startGateway(t, {}, {
     routes: [routeOf('mixed', 'compat/fake-chat', 'anthropic/fake-chat'), routeOf('mute', 'compat/fake-chat')],

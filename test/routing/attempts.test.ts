@@ -376,6 +376,13 @@ test('a model that a target does not have puts it out for about a minute, said o
   assert.equal(served, 'a');
 });
 
+test('a stored item or file that a target does not have is its caller\'s doing: the next is asked, and the target stays in', async () => {
+  const subject = createSubject(createLoneClock(() => 0.5));
+  const { result } = await outcomeOf({ a: failure('not_found', { isReference: true }) }, subject);
+  assert.equal(result, 'good');
+  assert.deepEqual(subject.transitions, []);
+});
+
 test('the second round waits as a retry does, and begins with the first', async () => {
   const clock = createLoneClock(() => 0.5);
   const subject = createSubject(clock, { retriesMax: 3 });
@@ -434,7 +441,16 @@ test('a rejected key is left alone for five minutes for every model, said once, 
   }
   assert.equal(callsWithSecond, 1);
   assert.deepEqual(subject.transitions, [{ of: 'key', provider: 'k', key: 'k-key-2', number: 2, model: undefined, to: 'cooling', cause: 'rejected', forMs: 300_000 }]);
-  assert.deepEqual([...subject.routing.keys.all()].filter(({ isCooling }) => isCooling), [{ provider: 'k', number: 2, isCooling: true }]);
+  assert.deepEqual([...subject.routing.keys.all()].filter(({ isCooling }) => isCooling), [{ provider: 'k', id: 'k-key-2', number: 2, isCooling: true }]);
+});
+
+test('a key that may not do what one request asks is left alone for that model only', async () => {
+  const subject = createSubject(createLoneClock(() => 0.5));
+  const isForbidden = (model: string): Promise<unknown> =>
+    request(subject, askPlain(THREE_KEYS, model), () => Promise.resolve(failure('auth', { upstreamStatus: 403 }))).outcome;
+  await isForbidden('others');
+  assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'others'), 300_000);
+  assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'm'), 0);
 });
 
 test('a target at its places is passed over; where all are, the caller is told to come back', async () => {
@@ -529,7 +545,7 @@ test('what one process finds out of targets and keys another takes over, and tel
   one.routing.keys.cool('k', key, 'm', 400_000);
   takeOver();
   assert.equal((await outcomeOf({}, other)).served, 'b');
-  assert.deepEqual([...other.routing.keys.all()], [{ provider: 'k', number: 2, isCooling: true }]);
+  assert.deepEqual([...other.routing.keys.all()], [{ provider: 'k', id: 'k-key-2', number: 2, isCooling: true }]);
   clock.nowMs += 10_000;
   await outcomeOf({}, one);
   takeOver();

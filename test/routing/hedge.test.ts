@@ -104,6 +104,33 @@ test('R25: a failure that nobody else mends ends both', async () => {
   assert.equal(sent.legs[1]?.endedAtMs, 2500);
 });
 
+test('R25: what the second target refuses does not end the first, which is silent but may answer', async () => {
+  const clock = new VirtualClock();
+  const subject = createSubject(clock);
+  const sent = stream(clock, subject, { a: { firstMs: 5000 }, b: { firstMs: 100, fails: failure('bad_request') } });
+  await clock.run();
+  const { candidate, result } = await sent.outcome;
+  assert.deepEqual([candidate.provider.name, result], ['a', 'good']);
+  assert.deepEqual([sent.record.hedged, sent.record.provider, sent.record.attempts], ['lost', 'a', 2]);
+});
+
+test('R25: where the first fails after the second has refused, the first says why', async () => {
+  const clock = new VirtualClock();
+  const sent = stream(clock, createSubject(clock), { a: { firstMs: 5000, fails: failure('server') }, b: { firstMs: 100, fails: failure('bad_request') } });
+  await clock.run();
+  const { result } = await sent.outcome;
+  assert.ok(result instanceof Failure);
+  assert.deepEqual([result.kind, result.message, sent.legs.length], ['server', 'server happened; then bad_request happened', 2]);
+});
+
+test('the time of two attempts beside each other is not counted twice', async () => {
+  const clock = new VirtualClock();
+  const sent = stream(clock, createSubject(clock), { a: { firstMs: Infinity }, b: { firstMs: 500, endMs: 3000 } });
+  await clock.run();
+  await sent.outcome;
+  assert.equal(sent.record.upstreamMs, 5000);
+});
+
 test('R25: a caller that hangs up ends both, at whatever time', async () => {
   for (const afterMs of [100, 2100, 2600, 4000]) {
     const clock = new VirtualClock();

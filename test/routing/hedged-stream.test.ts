@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Delta } from '../../src/core/chat.ts';
+import type { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import type { Candidate } from '../../src/gateway/ask.ts';
 import { createCallRecord } from '../../src/gateway/call-record.ts';
 import { createGateway } from '../../src/gateway/gateway.ts';
 import type { StreamSink } from '../../src/gateway/pipe-stream.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { RoutingState } from '../../src/routing/state.ts';
 import { endedFailure } from '../../src/upstream/transport-failure.ts';
 import type { ChunkReceiver, Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
 import { askRoute, fakeProvider, fakeRoute, fakeTarget } from './virtual.ts';
@@ -54,10 +56,10 @@ function createSink(flush: StreamSink['flush'] = () => undefined) {
   return { sink, seen };
 }
 
-function createSubject(send: Transport['send']) {
+function createSubject(send: Transport['send'], routing?: RoutingState) {
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   metrics.stop();
-  return createGateway(SETTINGS, { send, close: () => undefined }, metrics, () => undefined);
+  return createGateway(SETTINGS, { send, close: () => undefined }, metrics, () => undefined, routing && { routing });
 }
 
 const PIECES = [frame('b', { content: 'one' }), frame('b', { content: ' two' }), frame('b', {}, 'stop'), 'data: [DONE]\n\n'];
@@ -82,6 +84,20 @@ test('of two streams beside each other a caller sees the one with the first even
   assert.deepEqual([context.record.hedged, context.record.servedModel, context.record.attempts], ['won', 'b', 2]);
 });
 
+test('a first target that writes is not held for one that hangs when another has its first event earlier', async () => {
+  const ailing = async (heads: boolean): Promise<boolean> => {
+    const routing = new RoutingState({ now: () => 0, random: () => 0.5 }, 60_000);
+    const gateway = createSubject((provider, _call, scope) => {
+      const silent = { ...response('a', scope, [], true), readChunks: () => new Promise<Failure>((resolve) => scope.onEnd(() => resolve(endedFailure('outpaced')))) };
+      return Promise.resolve(provider.name === 'b' ? response('b', scope, PIECES, false) : heads ? response('a', scope, [], true) : silent);
+    }, routing);
+    for (let times = 0; times < 8; times += 1) await gateway.stream(askRoute(ROUTE, PROVIDERS), contextOf(new Scope()), createSink().sink);
+    return routing.targets.of(fakeTarget('a/m')).isOut;
+  };
+  assert.equal(await ailing(true), false);
+  assert.equal(await ailing(false), true);
+});
+
 test('a caller that hangs up ends its stream, though a slow moment of its had taken the slot of its exchange', async () => {
   const gateway = createSubject((provider, _call, scope) => Promise.resolve(response(provider.name, scope, provider.name === 'a' ? [] : PIECES.slice(0, 1), true)));
   const exchange = new Scope();
@@ -97,4 +113,28 @@ test('a caller that hangs up ends its stream, though a slow moment of its had ta
   const { result } = await gateway.stream(askRoute(ROUTE, PROVIDERS), contextOf(exchange), sink);
   assert.equal(result?.message, 'the caller hung up');
   assert.deepEqual(seen, ['begin b', 'relayed head', 'one', 'relayed']);
+});
+
+test('a probe whose answer has begun keeps nobody else from probing, however long its caller takes to read it', async () => {
+  let nowMs = 0;
+  const routing = new RoutingState({ now: () => nowMs, random: () => 0.5 }, 60_000);
+  const target = routing.targets.of(fakeTarget('a/m'));
+  target.gone();
+  nowMs = 60_000;
+  const states: string[] = [];
+  for (const route of [ROUTE, fakeRoute(ROUTE.targets)]) {
+    const gateway = createSubject((provider, _call, scope) => {
+      states.push(target.state);
+      return Promise.resolve(response(provider.name, scope, PIECES.slice(0, 1), true));
+    }, routing);
+    const exchange = new Scope();
+    const push = (): void => {
+      states.push(target.state);
+      exchange.end('caller-gone');
+    };
+    const { candidate } = await gateway.stream(askRoute(route, PROVIDERS), contextOf(exchange), { push, flush: () => undefined });
+    assert.equal(candidate.provider.name, 'a');
+    assert.equal(target.state, 'due');
+  }
+  assert.deepEqual(states, ['probed', 'due', 'probed', 'due']);
 });
