@@ -9,6 +9,7 @@ import { acceptWaiting } from './base/accept-waiting.ts';
 import { engineName } from './base/engine-address.ts';
 import type { Log } from './base/log.ts';
 import type { Snapshot } from './base/prometheus.ts';
+import { createLiveRedactor, createRedactor } from './base/redact.ts';
 import { DIALECTS } from './callers/index.ts';
 import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
 import { secretsOf } from './config/secrets.ts';
@@ -118,7 +119,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     surroundings.fetch !== undefined || config.transport === 'fetch'
       ? createFetchTransport(surroundings.fetch)
       : createTransport({
-          onStaleRetry: (provider) => metrics.staleSocket(provider),
+          // Token endpoints are called over it too, and are no providers.
+          onStaleRetry: (provider) => void (parts.providers.has(provider) && metrics.staleSocket(provider)),
           lookup,
           proxyFor: (baseUrl) => proxyFor(config.proxy, baseUrl),
           // Each caller's connection has one exchange, and that one socket at a time.
@@ -131,6 +133,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     onFailure: (provider, failure) => log.warn('the credentials of a provider cannot be had', { provider, kind: failure.kind, error: parts.sentence(failure) }),
   });
   authorizations.replace(config.providers);
+  const redactLive = createLiveRedactor(authorizations.secrets);
   const transport = createAuthorizedTransport(plainTransport, authorizations.of);
   const metrics = createMetrics({
     version: surroundings.version,
@@ -195,7 +198,8 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   /** Everything that a reload swaps, made at once, so that an exchange sees either the old or the new. */
   function partsFrom(current: Config): ServerParts {
     const labels = new Set([...current.callers.map(({ label }) => label), ...current.routing.callers.keys()]).add(DEFAULT_CALLER);
-    const sentences = createSentences([...secretsOf(current).values()], config.forwardsErrorMessages);
+    const redact = createRedactor([...secretsOf(current).values()]);
+    const sentences = createSentences((text) => redactLive(redact(text)), config.forwardsErrorMessages);
     return {
       config: current,
       dialects: dialectsOf(current),

@@ -11,6 +11,9 @@ const MASK = '[key]';
 /** So many first characters give a secret away; one shorter than this is masked only as a whole, and not in base64. */
 const PREFIX_CHARS = 8;
 
+/** Of a longer secret, such as a token, its beginning is looked for and the rest taken with it: a pattern of it all would take a second. */
+const PATTERN_CHARS_MAX = 256;
+
 /** What may follow the beginning of a key: more of it, or the asterisks with which a provider hid the rest. */
 const KEY_TAIL = '(?:\\.?[\\w*+/=%~-])*';
 
@@ -40,6 +43,20 @@ export function createRedactor(secrets: readonly Secret[]): (text: string) => st
   return (text) => (known === undefined ? text : text.replace(known, MASK)).replace(looks, MASK);
 }
 
+/** The same for secrets that change, as tokens do: `secrets` says what they are, each time. */
+export function createLiveRedactor(secrets: () => readonly Secret[]): (text: string) => string {
+  let known: readonly Secret[] = [];
+  let redact = createRedactor(known);
+  return (text) => {
+    const current = secrets();
+    if (current.length !== known.length || current.some((secret, index) => secret !== known[index])) {
+      known = current;
+      redact = createRedactor(known);
+    }
+    return redact(text);
+  };
+}
+
 /** The text, or its beginning with `…`: at most `charsMax` UTF-16 units, no pair of them cut. */
 export function bounded(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
@@ -51,7 +68,9 @@ export function bounded(text: string, charsMax: number): string {
 
 /** Of a secret in lower case as much as in upper: they are matched in any case. */
 function patternsOf(value: string): string[] {
-  const chars = [...value];
+  const isLong = value.length > PATTERN_CHARS_MAX;
+  const start = value.slice(0, PATTERN_CHARS_MAX);
+  const chars = [...start];
   const spelt = chars.map(spellings);
   const hex = chars.map((char) => Buffer.from(char).toString('hex'));
   if (chars.length < PREFIX_CHARS) return [spelt.join('')];
@@ -59,7 +78,7 @@ function patternsOf(value: string): string[] {
     `(?:${spelt.join('')}|${spelt.slice(0, PREFIX_CHARS).join('')})${KEY_TAIL}`,
     `${hex.slice(0, PREFIX_CHARS).join('')}[\\da-f]*`,
     spelt.reverse().join(''),
-    ...base64Cores(value).map((core) => core.replace(/-/g, '[+-]').replace(/_/g, '(?:\\\\?/|_)') + '[\\w+/-]{0,2}={0,2}'),
+    ...base64Cores(start).map((core) => core.replace(/-/g, '[+-]').replace(/_/g, '(?:\\\\?/|_)') + (isLong ? '(?:\\\\?[\\w+/-])*={0,2}' : '[\\w+/-]{0,2}={0,2}')),
   ];
 }
 

@@ -2,7 +2,7 @@
 
 import { parseSharedFiles } from '../base/aws/shared-files.ts';
 import { parseGoogleCredentials } from '../base/google/credential-file.ts';
-import { isLinkLocal } from '../base/link-local.ts';
+import { isLoopback } from '../base/loopback.ts';
 import type { AwsPlan, CredentialPlan, TokenPlan } from '../core/credential-plan.ts';
 import { ARN, awsSuffix, eitherOf, ENDPOINT_URL, EXCHANGE_URL, firstSet, FLAG, ID, METADATA_URL, optional } from './cloud-reading.ts';
 import { PROFILE, RELATIVE_URI, required, SESSION_NAME, WORD } from './cloud-reading.ts';
@@ -94,7 +94,16 @@ function sharedFilesPlan({ environment, row, readFile }: Reading): AwsPlan | und
   const credentialsPath = optional(environment, 'AWS_SHARED_CREDENTIALS_FILE', PATH) ?? `${home}/.aws/credentials`;
   const configPath = optional(environment, 'AWS_CONFIG_FILE', PATH) ?? `${home}/.aws/config`;
   const profile = asked ?? 'default';
-  const found = parseSharedFiles(textOf(readFile, credentialsPath), textOf(readFile, configPath), profile);
+  const [credentials, config] = [textOf(readFile, credentialsPath), textOf(readFile, configPath)];
+  if (credentials === undefined && environment.isSet('AWS_SHARED_CREDENTIALS_FILE', PATH)) {
+    environment.problems.push('AWS_SHARED_CREDENTIALS_FILE: the file cannot be read');
+    return undefined;
+  }
+  if (credentials === undefined && config === undefined && asked !== undefined) {
+    environment.problems.push(`AWS_PROFILE: neither of the files with the profile for ${row.name} can be read`);
+    return undefined;
+  }
+  const found = parseSharedFiles(credentials, config, profile);
   if (typeof found !== 'string') return { source: 'shared files', credentialsPath, configPath, profile };
   if (asked === undefined && (found.startsWith('is in neither') || found.startsWith('has no '))) return 'absent';
   environment.problems.push(`AWS_PROFILE: the profile for ${row.name} ${found}`);
@@ -124,11 +133,16 @@ function containerPlan(reading: Reading): AwsPlan | undefined {
   const tokenFile = optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE', PATH);
   const token = tokenFile === undefined ? optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN', SECRET) : undefined;
   if (url === undefined) return undefined;
-  if (url.protocol === 'http:' && !isLinkLocal(url.hostname)) {
-    environment.problems.push(`${place}: expected https, or an address of this machine or its platform`);
+  if (url.protocol === 'http:' && !isContainerHost(url.hostname)) {
+    environment.problems.push(`${place}: expected https, or an address of this machine or of ECS or EKS`);
     return undefined;
   }
   return { source: 'container', url, token, tokenFile };
+}
+
+/** Whom a container's keys may be asked of without TLS: this machine, and the agents of ECS and EKS at their fixed addresses. */
+function isContainerHost(hostname: string): boolean {
+  return isLoopback(hostname) || ['169.254.170.2', '169.254.170.23', '[fd00:ec2::23]'].includes(hostname);
 }
 
 /** Application default credentials: the file that is named, or of gcloud, or else the metadata server. */

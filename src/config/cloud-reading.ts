@@ -35,8 +35,8 @@ export const METADATA_URL: SettingType<URL> = { ...BASE_URL, parse: (given) => B
 /** May have a query. */
 export const ENDPOINT_URL: SettingType<URL> = {
   ...BASE_URL,
-  expects: 'an http or https URL',
-  parse: (given) => (/^https?:\/\/[^\s]+$/i.test(given) && URL.canParse(given) ? new URL(given) : undefined),
+  expects: 'an http or https URL without user name or password',
+  parse: (given) => (/^https?:\/\/[^\s/?#@]+(?:[/?#]\S*)?$/i.test(given) && URL.canParse(given) ? new URL(given) : undefined),
 };
 
 /** `name=model,…` */

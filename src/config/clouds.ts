@@ -56,9 +56,10 @@ const READERS: Readonly<Record<CloudName, (reading: Reading) => Cloud | undefine
 /** All that can be listed. */
 export const CLOUDS: readonly string[] = CLOUD_NAMES;
 
-function withPath(root: URL, path: string): URL {
-  const url = new URL(root);
-  if (url.pathname === '/') url.pathname = path;
+/** An endpoint of Azure with the path of its v1 API, which the endpoint of a project has behind its own. */
+function withV1(endpoint: URL): URL {
+  const url = new URL(endpoint);
+  url.pathname = `${url.pathname.replace(/\/+$/, '').replace(/\/openai(?:\/v1)?$/, '')}/openai/v1`;
   return url;
 }
 
@@ -85,7 +86,7 @@ function azurePlace(reading: Reading): Place | undefined {
   const place = reading.root === undefined ? eitherOf(reading, row.baseUrlVariable, endpoint, BASE_URL) : undefined;
   if (place !== endpoint) return placeOf(reading);
   const given = environment.read(endpoint, BASE_URL);
-  return given && { root: withPath(given, '/openai/v1'), place: endpoint };
+  return given && { root: withV1(given), place: endpoint };
 }
 
 function readFoundry(reading: Reading): Cloud | undefined {

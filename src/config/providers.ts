@@ -67,7 +67,8 @@ export function readProviders(
   }
   if (providers.size === 0 && environment.problems.length === problemsBefore) {
     const examples = rows.slice(0, 3).map((row) => row.keyVariables[0]);
-    environment.problems.push(`${examples.join(', ')}: no provider is configured; set one of these, or another that --help lists`);
+    const byCloud = rows.some(({ cloud }) => cloud !== undefined) ? '; roles and files of accounts count for the clouds that GATEWAY_CLOUDS lists' : '';
+    environment.problems.push(`${examples.join(', ')}: no provider is configured; set one of these, or another that --help lists${byCloud}`);
   }
   return { providers: [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), providerNames: [...names], origins };
 }

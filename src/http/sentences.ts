@@ -1,7 +1,6 @@
 /** What is said of a failure, to callers and in the log: bounded, and with every secret masked. */
 
-import { bounded, createRedactor } from '../base/redact.ts';
-import type { Secret } from '../base/secret.ts';
+import { bounded } from '../base/redact.ts';
 import { sentenceOf } from '../core/failure-sentence.ts';
 import type { Failure } from '../core/failure.ts';
 import type { ServerParts } from './parts.ts';
@@ -11,8 +10,8 @@ const DETAIL_CHARS_MAX = 500;
 /** Of longer prose only this much is searched for secrets: masking 64 KB with 30 keys takes 65 ms. */
 const MASKED_CHARS_MAX = 8 * DETAIL_CHARS_MAX;
 
-export function createSentences(secrets: readonly Secret[], forwardsErrorMessages: boolean): Pick<ServerParts, 'presentable' | 'sentence' | 'redacted'> {
-  const redact = createRedactor(secrets);
+/** `redact` masks every secret there is. */
+export function createSentences(redact: (text: string) => string, forwardsErrorMessages: boolean): Pick<ServerParts, 'presentable' | 'sentence' | 'redacted'> {
   const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
   const sentence = (failure: Failure): string => bounded(sentenceOf(failure, redact), DETAIL_CHARS_MAX);
   return {

@@ -4,7 +4,7 @@
  */
 
 import { isIP } from 'node:net';
-import { bounded, createRedactor } from '../base/redact.ts';
+import { bounded, createLiveRedactor, createRedactor } from '../base/redact.ts';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { decodeChatRequest } from '../callers/native/request.ts';
@@ -89,7 +89,8 @@ export async function examineProviders(config: Config, written: Written, chat: C
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   const gateway = createGateway(settings, lookout.transport, metrics, () => undefined);
   const keys = config.providers.flatMap((provider) => provider.keys.map(({ secret }) => secret));
-  const practice = { config, written, lookout, gateway, chat, redact: createRedactor(keys) };
+  const [redact, redactLive] = [createRedactor(keys), createLiveRedactor(lookout.secrets)];
+  const practice = { config, written, lookout, gateway, chat, redact: (text: string) => redactLive(redact(text)) };
   const providers = await mapBounded(config.providers, AT_ONCE_MAX, (provider) => examine(provider, practice));
   lookout.transport.close();
   return { ok: providers.every(({ ok }) => ok), providers };

@@ -5,6 +5,7 @@
  */
 
 import { TLSSocket } from 'node:tls';
+import type { Secret } from '../base/secret.ts';
 import type { Config } from '../config/settings.ts';
 import { Failure } from '../core/failure.ts';
 import { createAuthorizedTransport } from '../upstream/authorized.ts';
@@ -49,6 +50,8 @@ export type Lookout = {
   lookupOf(hostname: string): Readonly<Lookup> | undefined;
   /** Of a provider whose credentials are no key: what they are, and why they could not be had, if so; undefined for others. */
   credentialsOf(provider: string): { readonly report: CredentialReport; readonly failure: Failure | undefined } | undefined;
+  /** Those of such credentials. */
+  secrets(): readonly Secret[];
 };
 
 /** What is given, and what tests put in place of the world. */
@@ -111,6 +114,7 @@ export function createLookout(config: Config, { ca, nameSource = PLATFORM, readF
       const authorization = authorizations.of(provider);
       return authorization && { report: authorization.report(), failure: credentialFailures.get(provider) };
     },
+    secrets: authorizations.secrets,
   };
 }
 

@@ -44,8 +44,7 @@ async function sendAuthorized(
   const attemptMs = Math.max(1, limits.attemptMs - (performance.now() - startedAtMs));
   const response = await inner.send(provider, { ...call, headers: { ...call.headers, ...grant.headers } }, scope, { ...limits, attemptMs });
   if (response instanceof Failure) return response;
-  const isRefused = response.status === 401 || response.status === 403;
-  if (isRefused && grant.refused(response)) response.isCredentialMended = true;
+  if (response.status >= 400 && grant.refused(response)) response.isCredentialMended = true;
   return response;
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bounded, createRedactor } from '../../src/base/redact.ts';
+import { bounded, createLiveRedactor, createRedactor } from '../../src/base/redact.ts';
 import { Secret } from '../../src/base/secret.ts';
 
 const key = 'q7+Zt/4w=Lm.Xc-93_vB';
@@ -111,6 +111,23 @@ test('createRedactor masks in base64 a secret whose base64 has slashes', () => {
   const base64 = Buffer.from(slashes).toString('base64');
   assert.match(base64, /\//);
   for (const text of [base64, base64.replaceAll('/', '\\/')]) assert.equal(createRedactor([new Secret(slashes)])(`x ${text} y`), 'x [key] y');
+});
+
+test('createRedactor masks a secret of many thousand characters by its beginning, with what follows, in base64 too', () => {
+  const long = `${'eyJhbGciOiJSUzI1NiJ9.'.repeat(800)}end`;
+  const masked = createRedactor([new Secret(long)]);
+  assert.equal(masked(`x ${long} y`), 'x [key] y');
+  assert.equal(masked(`x ${Buffer.from(long).toString('base64')} y`), 'x [key] y');
+});
+
+test('createLiveRedactor masks what is a secret now, and no more what is none', () => {
+  let secrets: readonly Secret[] = [];
+  const live = createLiveRedactor(() => secrets);
+  assert.equal(live('first-token second-token'), 'first-token second-token');
+  secrets = [new Secret('first-token')];
+  assert.equal(live('first-token second-token'), '[key] second-token');
+  secrets = [new Secret('second-token')];
+  assert.equal(live('first-token second-token'), 'first-token [key]');
 });
 
 test('createRedactor ignores an empty secret', () => {

@@ -2,7 +2,7 @@
 
 import type { Sandbox } from '../../src/sandbox/index.ts';
 
-type Environment = (sandbox: Sandbox) => Record<string, string>;
+export type Environment = (sandbox: Sandbox) => Record<string, string>;
 
 /** Azure by a client's secret, which Entra turns into tokens. */
 export const AZURE: Environment = ({ url, clouds }) => ({
@@ -47,3 +47,34 @@ export const VERTEX: Environment = ({ url }) => ({
   GOOGLE_CLOUD_LOCATION: 'europe-west4',
   GCE_METADATA_HOST: url,
 });
+
+/** A way to a model of a cloud. */
+export type CloudRoute = {
+  /** For people. */
+  readonly title: string;
+  readonly provider: string;
+  readonly environment: Environment;
+  /** What the cloud calls a model of the sandbox. */
+  readonly named: (name: string) => string;
+  /** What a request looks like there, as the contract has it. */
+  readonly form: 'plain' | 'gemini' | 'responses';
+  /** Whether its streams are AWS's own. */
+  readonly isBinary: boolean;
+};
+
+function route(title: string, provider: string, environment: Environment, rest: Partial<CloudRoute> = {}): CloudRoute {
+  return { title, provider, environment, named: (name) => name, form: 'plain', isBinary: false, ...rest };
+}
+
+/** All of them. */
+export const CLOUD_ROUTES: readonly CloudRoute[] = [
+  route('azure', 'azure', AZURE),
+  route('foundry', 'foundry', FOUNDRY),
+  route('bedrock by InvokeModel', 'bedrock', BEDROCK, { named: (name) => `us.anthropic.${name}-v1:0`, isBinary: true }),
+  route('bedrock by Messages', 'bedrock', BEDROCK, { named: (name) => `anthropic.${name}` }),
+  route('bedrock by Chat Completions', 'bedrock', BEDROCK),
+  route('claude-aws', 'claude-aws', CLAUDE_AWS),
+  route('gemini on vertex', 'vertex', VERTEX, { form: 'gemini' }),
+  route('claude on vertex', 'vertex', VERTEX, { named: (name) => `claude-${name}` }),
+  route('publishers on vertex', 'vertex', VERTEX, { named: (name) => `xai/${name}` }),
+];

@@ -14,9 +14,10 @@ import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { createEndpoints } from '../../src/upstream/credentials/endpoint.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
-import { startGateway, user } from '../running-gateway.ts';
+import { sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { providerAt } from '../upstream/attempts.ts';
+import { answerJson, startUpstream } from '../faults/upstream.ts';
 import { createFakeClock } from '../upstream/credentials/clock.ts';
 import { AZURE, BEDROCK, CLAUDE_AWS, FOUNDRY, VERTEX } from './environments.ts';
 
@@ -63,6 +64,22 @@ test('the gateway is ready whatever becomes of its clouds, and asks for no token
   assert.equal(asked(gateway, /oauth2/), 0);
 });
 
+test('a reload keeps a token whose plan is the same, also while it cannot be renewed, and forgets it with another plan', async (t) => {
+  const gateway = await startGateway(t, AZURE);
+  const reloaded = (own: Record<string, string>): void => {
+    const { config } = loadConfig({ ...sandboxEnvironment(gateway.sandbox), ...AZURE(gateway.sandbox), ...own }, PROVIDER_ROWS, compatRow, () => '');
+    assert.ok(config !== undefined);
+    gateway.app.reload(config);
+  };
+  assert.equal((await gateway.chat(CHAT)).status, 200);
+  gateway.sandbox.clouds.isDown = true;
+  reloaded({});
+  assert.equal((await gateway.chat(CHAT)).status, 200);
+  gateway.sandbox.clouds.isDown = false;
+  reloaded({ AZURE_CLIENT_SECRET: 'another' });
+  assert.equal((await gateway.chat(CHAT)).body.kind, 'auth');
+});
+
 test('a token endpoint that refuses is auth, one that is down is tried again, and the log has neither secret nor answer', async (t) => {
   const refused = await startGateway(t, (sandbox) => ({ ...AZURE(sandbox), AZURE_CLIENT_SECRET: 'wrong-secret-canary' }));
   const { status, body } = await refused.chat(CHAT);
@@ -84,6 +101,33 @@ test('a token never shows in answers, logs, metrics or paths', async (t) => {
   const shown = JSON.stringify(gateway.logLines) + (await (await gateway.get('/metrics')).text()) + gateway.sandbox.calls.map(({ path }) => path).join();
   assert.doesNotMatch(shown, /sandbox\.google\./);
 });
+
+for (const [name, environment, place] of [
+  ['azure', AZURE, 'AZURE_OPENAI_BASE_URL'],
+  ['claude-aws', CLAUDE_AWS, 'ANTHROPIC_AWS_BASE_URL'],
+  ['vertex', VERTEX, 'GOOGLE_VERTEX_BASE_URL'],
+] as const) {
+  test(`${name}: a token that its provider repeats, this one or the one before, shows neither in answers nor in logs`, async (t) => {
+    const said: string[] = [];
+    const echo = await startUpstream(t, (response, { headers }) => {
+      said.push(String(headers['x-amz-security-token'] ?? /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]));
+      const message = `slow down, ${said.join(', ')} or ${Buffer.from(said.at(-1) ?? '').toString('base64')}`;
+      answerJson(response, 429, JSON.stringify({ error: { message, code: said[0], type: said[0], status: said[0] } }));
+    });
+    const clock = createFakeClock();
+    const settings = { [place]: echo.origin, GATEWAY_MAX_RETRIES: '0', GATEWAY_FORWARD_ERROR_MESSAGES: 'true' };
+    const gateway = await startGateway(t, (sandbox) => ({ ...environment(sandbox), ...settings }), { clock });
+    const shown: unknown[] = [];
+    for (let round = 0; round < 2; round += 1) {
+      shown.push((await gateway.chat({ provider: name, model: 'm', messages: [user('Hi')] })).body);
+      clock.pass(3_600_000);
+    }
+    const text = JSON.stringify([shown, gateway.logLines]);
+    assert.match(text, /slow down, \[key\], \[key\] or \[key\]/);
+    assert.equal(new Set(said).size, 2);
+    for (const token of said) assert.ok(token.length > 20 && !text.includes(token), name);
+  });
+}
 
 test('callers of other formats are relayed to clouds that speak them', async (t) => {
   const gateway = await startGateway(t, (sandbox) => ({ ...AZURE(sandbox), ...FOUNDRY(sandbox), GATEWAY_CLOUDS: 'azure,foundry' }));

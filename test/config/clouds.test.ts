@@ -54,6 +54,8 @@ const GOOGLE = { GOOGLE_CLOUD_PROJECT: 'p1', GOOGLE_CLOUD_LOCATION: 'europe-west
 test('a key registers a cloud, at the place that its other variables say', () => {
   const cases: readonly (readonly [Variables, string, string])[] = [
     [{ AZURE_OPENAI_API_KEY: 'k', ...AZURE }, 'azure', 'https://res.openai.azure.com/openai/v1'],
+    [{ AZURE_OPENAI_API_KEY: 'k', AZURE_OPENAI_ENDPOINT: 'https://res.openai.azure.com/openai/v1/' }, 'azure', 'https://res.openai.azure.com/openai/v1'],
+    [{ AZURE_OPENAI_API_KEY: 'k', AZURE_OPENAI_ENDPOINT: 'https://r.services.ai.azure.com/api/projects/p' }, 'azure', 'https://r.services.ai.azure.com/api/projects/p/openai/v1'],
     [{ AZURE_OPENAI_API_KEY: 'k', AZURE_OPENAI_BASE_URL: 'https://x.test/own' }, 'azure', 'https://x.test/own'],
     [{ ANTHROPIC_FOUNDRY_API_KEY: 'k', ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, 'foundry', 'https://res.services.ai.azure.com/anthropic/v1'],
     [{ ANTHROPIC_FOUNDRY_API_KEY: 'k', ANTHROPIC_FOUNDRY_BASE_URL: 'https://x.test/anthropic' }, 'foundry', 'https://x.test/anthropic/v1'],
@@ -75,6 +77,12 @@ test('a key registers a cloud, at the place that its other variables say', () =>
 test('nothing but a key registers a cloud that is not listed', () => {
   const lying = { OPENAI_API_KEY: 'k', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: 's', ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', ...GOOGLE };
   assert.deepEqual(load(lying).config?.providers.map(({ name }) => name), ['openai']);
+});
+
+test('whoever has no key is told of GATEWAY_CLOUDS', () => {
+  assert.deepEqual(problemsWith({ ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's' }), [
+    'ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY: no provider is configured; set one of these, or another that --help lists; roles and files of accounts count for the clouds that GATEWAY_CLOUDS lists',
+  ]);
 });
 
 test('a key wins over other credentials, which is said', () => {
@@ -116,8 +124,10 @@ test('AWS has the environment, a web identity, the shared files, a container or 
 });
 
 test('a profile of the shared files that was asked for has to be there, and to hold keys', () => {
-  const variables = { GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_SHARED_CREDENTIALS_FILE: '/c', AWS_CONFIG_FILE: '/f' };
-  assert.deepEqual(problemsWith({ ...variables, AWS_PROFILE: 'p' }), ['AWS_PROFILE: the profile for bedrock is in neither file']);
+  const variables = { GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_CONFIG_FILE: '/f' };
+  assert.deepEqual(problemsWith({ ...variables, AWS_PROFILE: 'p' }), ['AWS_PROFILE: neither of the files with the profile for bedrock can be read']);
+  assert.deepEqual(problemsWith({ ...variables, AWS_SHARED_CREDENTIALS_FILE: '/c' }), ['AWS_SHARED_CREDENTIALS_FILE: the file cannot be read']);
+  assert.deepEqual(problemsWith({ ...variables, AWS_PROFILE: 'p' }, { '/f': KEYS }), ['AWS_PROFILE: the profile for bedrock is in neither file']);
   const sso = { '/f': '[default]\nsso_session = s\n' };
   assert.deepEqual(problemsWith(variables, sso), ['AWS_PROFILE: the profile for bedrock has sso_session, which is not supported; only keys are']);
 });
@@ -155,7 +165,9 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     [{ ...bedrock, AWS_REGION: 'us-east-1.evil.test/' }, ['AWS_REGION: expected letters, digits and "-", got "us-east-1.evil.test/"']],
     [{ ...bedrock, AWS_ACCESS_KEY_ID: 'AKID' }, ['AWS_SECRET_ACCESS_KEY: required, because bedrock is configured']],
     [{ ...bedrock, AWS_WEB_IDENTITY_TOKEN_FILE: '/token' }, ['AWS_ROLE_ARN: required, because bedrock is configured']],
-    [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://10.0.0.1/x' }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected https, or an address of this machine or its platform']],
+    ...['http://10.0.0.1/x', 'http://169.254.169.254/x', 'http://[fd00:ec2::254]/x', 'http://metadata.google.internal/x', 'http://169.254.170.2.example.com/x'].map((url) =>
+      [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: url }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected https, or an address of this machine or of ECS or EKS']] as const),
+    [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: 'https://me:canary@x.test/' }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected an http or https URL without user name or password']],
     [{ ...bedrock, AWS_EC2_METADATA_DISABLED: 'true' }, ["AWS_ACCESS_KEY_ID: required for bedrock, or another source of credentials, since AWS_EC2_METADATA_DISABLED rules an instance's role out"]],
     [{ GATEWAY_CLOUDS: 'claude-aws', ...AWS }, ['ANTHROPIC_AWS_WORKSPACE_ID: required, because claude-aws is configured']],
     [{ GATEWAY_CLOUDS: 'vertex', GOOGLE_CLOUD_PROJECT: 'p1' }, ['GOOGLE_CLOUD_LOCATION: required, because vertex is configured']],

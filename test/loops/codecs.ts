@@ -42,6 +42,18 @@ export const CODECS: readonly Codec[] = [...PROVIDER_ROWS, compatRow('compat')].
   }));
 });
 
+/** The ways to Claude on clouds that serve each model in its maker's format, of which CODECS have another. */
+export const CLOUD_CODECS: readonly Codec[] = (
+  [
+    ['bedrock', 'Messages', 'anthropic.claude-haiku-5-5'],
+    ['bedrock', 'InvokeModel', 'us.anthropic.claude-haiku-5-5-v1:0'],
+    ['vertex', 'rawPredict', 'claude-haiku-5-5'],
+  ] as const
+).flatMap(([provider, way, model]) => {
+  const adapter = PROVIDER_ROWS.find(({ name }) => name === provider)?.createAdapter(provider, { openAiApi: 'auto', project: { id: 'p1', location: 'l1' } });
+  return adapter === undefined ? [] : [{ label: `${provider} (${way})`, provider, adapter: { ...adapter, dialect: 'anthropic' }, model }];
+});
+
 /** One codec a wire format. */
 export const DIALECTS: readonly Codec[] = ['anthropic', 'gemini', 'compat', 'openai (responses)'].map(codecOf);
 

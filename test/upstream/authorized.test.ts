@@ -144,6 +144,34 @@ test('a machine whose clock is wrong signs by the cloud\'s from the second attem
   }
 });
 
+test('a date that no clock shows corrects none, and the next attempt is signed as before', async (t) => {
+  const world = await startWorld(t);
+  const [plan] = awsPlans(world);
+  assert.ok(plan !== undefined);
+  const authorization = world.authorize(signed(plan, 'aws-external-anthropic'));
+  const outgoing = { method: 'GET', host: 'h', path: '/', headers: {}, body: undefined };
+  for (const date of ['Fri, 12 Sep 275760 23:59:59 GMT', 'Thu, 01 Jan -2000 00:00:00 GMT', 'yesterday', '']) {
+    const grant = await authorization.grant(outgoing);
+    assert.ok(!(grant instanceof Failure));
+    assert.equal(grant.refused({ status: 403, headers: { date } }), false, date);
+    world.clock.pass(1000);
+  }
+  assert.equal(authorization.report().clockSkewMs, 0);
+});
+
+test('keys are dropped where they are refused, also by a bad request, and kept where the request or the account is', async (t) => {
+  const cases = [[401, ''], [403, 'ExpiredTokenException:http://x'], [400, 'ExpiredTokenException'], [403, 'AccessDeniedException'], [400, 'ValidationException'], [400, ''], [500, 'ExpiredTokenException']] as const;
+  const dropped: boolean[] = [];
+  for (const [status, type] of cases) {
+    const world = await startWorld(t);
+    const grant = await world.authorize(instanceOf(world)).grant({ method: 'GET', host: 'h', path: '/', headers: {}, body: undefined });
+    assert.ok(!(grant instanceof Failure));
+    world.clock.pass(MINUTE_MS);
+    dropped.push(grant.refused({ status, headers: { 'x-amzn-errortype': type } }));
+  }
+  assert.deepEqual(dropped, [true, true, true, false, false, false, false]);
+});
+
 test('attempts that were signed by the wrong clock at the same time are all tried again, and no keys are dropped', async (t) => {
   const world = await startWorld(t);
   const plan = instanceOf(world);
@@ -173,7 +201,7 @@ test('a signature for another service, another region, or over another path is r
   assert.equal(await claudeOnAws(world, signed(plan, 'bedrock'))(), '403');
   assert.equal(await claudeOnAws(world, { type: 'signature', plan, region: 'eu-west-1', service: 'aws-external-anthropic' })(), '403');
   const authorization = world.authorize(signed(plan, 'aws-external-anthropic'));
-  const elsewhere: Authorization = { grant: (outgoing) => authorization.grant({ ...outgoing, path: `${outgoing.path}?` + 'a=1' }), report: () => authorization.report() };
+  const elsewhere: Authorization = { grant: (outgoing) => authorization.grant({ ...outgoing, path: `${outgoing.path}?` + 'a=1' }), report: () => authorization.report(), renewSoon: () => undefined, secrets: () => authorization.secrets() };
   assert.equal(await sender(world, '/claude-aws', MESSAGE, elsewhere)(), '403');
 });
 
@@ -194,7 +222,7 @@ function held(): { readonly transport: Transport; readonly sent: UpstreamCall[];
     },
     close: () => undefined,
   };
-  const authorization: Authorization = { grant: () => granted, report: () => ({ source: 'test', expiresInMs: undefined, clockSkewMs: 0 }) };
+  const authorization: Authorization = { grant: () => granted, report: () => ({ source: 'test', expiresInMs: undefined, clockSkewMs: 0 }), renewSoon: () => undefined, secrets: () => [] };
   return { transport: createAuthorizedTransport(inner, () => authorization), sent, limits, give };
 }
 

@@ -23,7 +23,8 @@ export function parseSharedFiles(credentialsText: string | undefined, configText
   const [credentials, config] = [credentialsText ?? '', configText ?? ''];
   if (credentials.length > SHARED_FILE_CHARS_MAX || config.length > SHARED_FILE_CHARS_MAX) return 'is in a file of more than 1 MiB';
   const own = parseIni(credentials).get(profile);
-  const shared = parseIni(config).get(profile === 'default' ? profile : `profile ${profile}`);
+  const sections = parseIni(config);
+  const shared = sections.get(`profile ${profile}`) ?? (profile === 'default' ? sections.get(profile) : undefined);
   if (own === undefined && shared === undefined) return 'is in neither file';
   const read = (key: string): string | undefined => own?.get(key) || shared?.get(key);
   const unsupported = UNSUPPORTED_KEYS.find((key) => read(key) !== undefined);

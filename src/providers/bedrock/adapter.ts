@@ -2,15 +2,16 @@
  * Amazon's two: Bedrock, which serves Claude by the Messages API, Claude also by InvokeModel, and others by Chat Completions; and
  * Claude Platform on AWS, which is Anthropic's own API behind AWS's doors.
  *
- * A model's id says which it is: `anthropic.…` is asked by the Messages API; with a colon or as an ARN by InvokeModel, which has
- * every model and region; others by Chat Completions. Converse, a format of Bedrock's own, is left out: for Claude it is the
+ * A model's id says which it is: `anthropic.…` is asked by the Messages API; with a colon, or as an ARN, by InvokeModel, which has
+ * every Claude and region; others by Chat Completions, with or without a colon. Converse, a format of Bedrock's own, is left out: for Claude it is the
  * poorest of these ways, and the others have one that all of them share.
  * Source: Amazon Bedrock, Anthropic Claude Messages API, InvokeModel, OpenAI-compatible APIs; Claude Platform on AWS.
  */
 
 import { parseLenient } from '../../base/json/parse.ts';
-import { textField } from '../../base/loose.ts';
+import { isObject, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
+import { malformedReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
 import type { ModelNames } from '../../core/model-name.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
@@ -50,7 +51,8 @@ export const CLAUDE_AWS_ROW: ProviderRow = {
   },
 };
 
-const OPENAI_ROUTE: HostProfile = { ...PLAIN_HOST, output: 'schema', userField: 'user' };
+/** Models of OpenAI among them, which refuse the older name of the limit. */
+const OPENAI_ROUTE: HostProfile = { ...PLAIN_HOST, maxTokensField: 'max_completion_tokens', output: 'schema', userField: 'user' };
 
 function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter {
   const models = settings?.models;
@@ -58,16 +60,20 @@ function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter
   const messages = below('/anthropic/v1', createAnthropicAdapter(name, messagesHost(models)));
   const invoked = createInvokeAdapter(name, models);
   const joint = createAdapterByModel([
-    { adapter: invoked, serves: isInvoked, isIts: (json) => 'bytes' in json },
-    { adapter: messages, serves: (model) => model.includes('anthropic.') || models?.get(model)?.includes('claude') === true, isIts: (json) => 'type' in json },
+    { adapter: invoked, serves: (model) => isInvoked(model, models), isIts: (json) => 'bytes' in json },
+    { adapter: messages, serves: (model) => isClaude(model, models), isIts: (json) => 'type' in json },
     { adapter: openAi, serves: () => true, isIts: () => true },
   ]);
   return { ...joint, createStreamDecoder: () => new BedrockStream(name, joint, invoked), decodeFailure: withBedrockFailures(name, openAi) };
 }
 
-/** Ids with a version behind a colon, and ARNs. */
-function isInvoked(model: string): boolean {
-  return model.includes(':');
+function isClaude(model: string, models: ModelNames | undefined): boolean {
+  return model.includes('anthropic.') || models?.get(model)?.includes('claude') === true;
+}
+
+/** ARNs, and ids with a version behind a colon, of which `openai.gpt-oss-20b-1:0` is none of Claude's. */
+function isInvoked(model: string, models: ModelNames | undefined): boolean {
+  return model.startsWith('arn:') || (model.includes(':') && isClaude(model, models));
 }
 
 /** Checks bodies by a schema of its own, and fetches nothing. */
@@ -125,10 +131,13 @@ class BedrockStream implements StreamDecoder {
     if (type !== ':event') return this.#fail(streamedFailure(this.#provider, name, data), sink);
     // Others mean nothing here: the first answer to a request, what later versions add.
     if (name !== 'chunk') return;
-    const bytes = textField(parseLenient(data), 'bytes');
+    const json = parseLenient(data);
+    const bytes = textField(json, 'bytes');
     this.#decoder ??= this.#invoked.createStreamDecoder();
-    // What holds nothing keeps the connection alive.
-    if (bytes !== undefined) this.#decoder.frame('', Buffer.from(bytes, 'base64').toString(), sink);
+    const wrapped = bytes === undefined ? '' : Buffer.from(bytes, 'base64').toString();
+    if (wrapped !== '') return this.#decoder.frame('', wrapped, sink);
+    // What holds nothing keeps the connection alive; what cannot be read may have been part of the answer.
+    if (!isObject(json) || bytes !== undefined) this.#fail(malformedReply(this.#provider, 200, 'an event of its stream cannot be read'), sink);
   }
 
   #fail(failure: Failure, sink: DeltaSink): void {

@@ -89,23 +89,23 @@ function azureMetadata(incoming: Incoming, ledger: Ledger): Reply {
     return json(400, { error: 'invalid_request', error_description: 'Required metadata header not specified' });
   }
   if (incoming.query.get('api-version') !== '2018-02-01') return json(400, { error: 'invalid_request', error_description: 'Required query variable api-version is missing' });
-  return azureIdentity(incoming, ledger);
+  return azureIdentity(incoming, ledger, { expires_in: String(ledger.lifetimeS) });
 }
 
 function appService(incoming: Incoming, ledger: Ledger): Reply {
   if (headerOf(incoming, 'x-identity-header') !== ledger.platformToken) return json(401, { statusCode: 401, message: 'Unauthorized' });
   if (incoming.query.get('api-version') !== '2019-08-01') return json(400, { statusCode: 400, message: 'BadRequest' });
-  return azureIdentity(incoming, ledger);
+  return azureIdentity(incoming, ledger, {});
 }
 
-/** Numbers are texts here. */
-function azureIdentity({ query }: Incoming, ledger: Ledger): Reply {
+/** Numbers are texts here. App Service says when a token ends, and not in how long. */
+function azureIdentity({ query }: Incoming, ledger: Ledger, lifetime: { readonly expires_in?: string }): Reply {
   const resource = query.get('resource') ?? '';
   if (!AZURE_RESOURCES.includes(resource)) return json(400, { error: 'invalid_resource', error_description: 'AADSTS500011: The resource principal was not found.' });
   const clientId = query.get('client_id') ?? ledger.clientId;
   if (clientId !== ledger.clientId) return json(400, { error: 'invalid_request', error_description: 'Identity not found' });
   return json(200, {
-    access_token: ledger.giveToken('azure'), client_id: clientId, expires_in: String(ledger.lifetimeS),
+    access_token: ledger.giveToken('azure'), client_id: clientId, ...lifetime,
     expires_on: String(Math.floor(ledger.now() / 1000) + ledger.lifetimeS), resource, token_type: 'Bearer',
   });
 }

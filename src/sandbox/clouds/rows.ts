@@ -128,5 +128,7 @@ function enterPublisher(incoming: Incoming): Incoming | Complaint {
   if (json === undefined || typeof model !== 'string') return incoming;
   const [publisher, name] = model.split('/', 2);
   if (name === undefined || publisher === '') return new Complaint(400, 'Malformed publisher model; expected publisher/model.');
-  return { ...incoming, body: JSON.stringify({ ...json, model: name }) };
+  // The limit has either name here.
+  const { max_tokens: limit, ...rest } = json;
+  return { ...incoming, body: JSON.stringify({ ...rest, ...(limit === undefined ? {} : { max_completion_tokens: limit }), model: name }) };
 }

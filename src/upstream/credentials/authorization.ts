@@ -1,5 +1,6 @@
 /** What the files of this folder have in common: how an attempt is authorised, and what the world looks like to a credential. */
 
+import type { Secret } from '../../base/secret.ts';
 import type { UpstreamHeaders } from '../../core/adapter.ts';
 import type { Failure } from '../../core/failure.ts';
 
@@ -18,7 +19,7 @@ export type Outgoing = {
 export type Grant = {
   /** What the attempt is sent with besides its own headers: for the request only, never for a log. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The provider refused the attempt. True = what was wrong with its credential is mended, so that another may do better. */
+  /** The provider answered with an error. True = what was wrong with its credential is mended, so that another may do better. */
   readonly refused: (answer: AnswerHead) => boolean;
 };
 
@@ -32,7 +33,11 @@ export interface Authorization {
    * reached, or made no sense).
    */
   grant(outgoing: Outgoing): Grant | Failure | Promise<Grant | Failure>;
+  /** What the credential comes from may have changed: another is asked for beside the requests to come. */
+  renewSoon(): void;
   report(): CredentialReport;
+  /** What attempts carry that must not turn up in text, and by what they are signed. */
+  secrets(): readonly Secret[];
 }
 
 /** For people. */
@@ -52,9 +57,12 @@ export type Clock = {
   readonly wall: () => number;
 };
 
-/** How far the clock of who answered is ahead of this machine's; undefined = it named no date. */
+/** A date beyond has no place in a signature. */
+const DATE_MS_MAX = Date.UTC(9999, 0);
+
+/** How far the clock of who answered is ahead of this machine's; undefined = it named no date that a clock could show. */
 export function clockSkewMs(headers: UpstreamHeaders, clock: Clock): number | undefined {
   const { date } = headers;
   const dateMs = typeof date === 'string' ? Date.parse(date) : NaN;
-  return Number.isNaN(dateMs) ? undefined : dateMs - clock.wall();
+  return dateMs >= 0 && dateMs <= DATE_MS_MAX ? dateMs - clock.wall() : undefined;
 }

@@ -1,5 +1,6 @@
 /** Attempts that carry a token which expires. */
 
+import type { Secret } from '../../base/secret.ts';
 import { Failure } from '../../core/failure.ts';
 import type { Authorization, CredentialReport, Grant } from './authorization.ts';
 import type { Renewed } from './renewed.ts';
@@ -31,7 +32,15 @@ export class BearerAuthorization implements Authorization {
     return grant;
   }
 
+  renewSoon(): void {
+    this.#bearer.renewSoon();
+  }
+
   report(): CredentialReport {
     return { source: this.#source, expiresInMs: this.#bearer.expiresInMs, clockSkewMs: 0 };
+  }
+
+  secrets(): readonly Secret[] {
+    return this.#bearer.recent.map(({ token }) => token);
   }
 }

@@ -29,10 +29,10 @@ export async function askEntraByWorkload(plan: PlanOf<'entra workload identity'>
 async function askEntra(
   { tokenUrl, clientId, scope }: PlanOf<'entra client secret' | 'entra workload identity'>,
   proof: Readonly<Record<string, string>>,
-  { ask }: Surroundings,
+  { ask, clock }: Surroundings,
 ): Promise<Fresh<Bearer> | Failure> {
   const answer = await ask(formQuestion(tokenUrl, { grant_type: 'client_credentials', client_id: clientId, scope, ...proof }));
-  return answer instanceof Failure ? answer : bearerFrom(tokenUrl, answer);
+  return answer instanceof Failure ? answer : bearerFrom(tokenUrl, answer, clock);
 }
 
 export function askManagedIdentity(plan: PlanOf<'azure managed identity'>, surroundings: Surroundings): Promise<Fresh<Bearer> | Failure> {
@@ -49,11 +49,11 @@ async function askIdentity(
   version: string,
   headers: Readonly<Record<string, string>>,
   { resource, clientId }: PlanOf<'azure managed identity' | 'app service identity'>,
-  { ask }: Surroundings,
+  { ask, clock }: Surroundings,
 ): Promise<Fresh<Bearer> | Failure> {
   url.searchParams.set('api-version', version);
   url.searchParams.set('resource', resource);
   if (clientId !== undefined) url.searchParams.set('client_id', clientId);
   const answer = await ask({ method: 'GET', url, headers, isMetadata: true });
-  return answer instanceof Failure ? answer : bearerFrom(url, answer);
+  return answer instanceof Failure ? answer : bearerFrom(url, answer, clock);
 }

@@ -54,9 +54,9 @@ async function askByServiceAccount(account: CredentialsOf<'service_account'>, su
   const answer = await askByAssertion(account, clock.wall(), surroundings);
   if (answer instanceof Failure) return answer;
   const skewMs = answer.status === 400 ? (clockSkewMs(answer.headers, clock) ?? 0) : 0;
-  if (Math.abs(skewMs) <= SKEW_MS_MAX) return bearerFrom(account.tokenUrl, answer);
+  if (Math.abs(skewMs) <= SKEW_MS_MAX) return bearerFrom(account.tokenUrl, answer, clock);
   const again = await askByAssertion(account, clock.wall() + skewMs, surroundings);
-  return again instanceof Failure ? again : bearerFrom(account.tokenUrl, again);
+  return again instanceof Failure ? again : bearerFrom(account.tokenUrl, again, clock);
 }
 
 function askByAssertion({ email, keyId, key, tokenUrl }: CredentialsOf<'service_account'>, wallMs: number, { ask }: Surroundings): Promise<Answer | Failure> {
@@ -66,13 +66,13 @@ function askByAssertion({ email, keyId, key, tokenUrl }: CredentialsOf<'service_
   return ask(formQuestion(tokenUrl, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion }));
 }
 
-async function askByUser(user: CredentialsOf<'authorized_user'>, { ask }: Surroundings): Promise<Outcome> {
+async function askByUser(user: CredentialsOf<'authorized_user'>, { ask, clock }: Surroundings): Promise<Outcome> {
   const { tokenUrl, clientId, clientSecret, refreshToken, quotaProject } = user;
   const answer = await ask(formQuestion(tokenUrl, {
     grant_type: 'refresh_token', client_id: clientId, client_secret: clientSecret.reveal(), refresh_token: refreshToken.reveal(),
   }));
   if (answer instanceof Failure) return answer;
-  return bearerFrom(tokenUrl, answer, quotaProject === undefined ? {} : { 'x-goog-user-project': quotaProject });
+  return bearerFrom(tokenUrl, answer, clock, quotaProject === undefined ? {} : { 'x-goog-user-project': quotaProject });
 }
 
 /** A token of elsewhere is exchanged for one of Google's, and that, where a service account is named, for one of that account. */
@@ -84,7 +84,7 @@ async function askByWorkload(workload: CredentialsOf<'external_account'>, surrou
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', audience, scope: SCOPE,
     requested_token_type: 'urn:ietf:params:oauth:token-type:access_token', subject_token: subject.reveal(), subject_token_type: subjectTokenType,
   }));
-  const token = answer instanceof Failure ? answer : bearerFrom(tokenUrl, answer);
+  const token = answer instanceof Failure ? answer : bearerFrom(tokenUrl, answer, surroundings.clock);
   return token instanceof Failure || impersonationUrl === undefined ? token : impersonate(impersonationUrl, token.value.token, surroundings);
 }
 
@@ -120,10 +120,10 @@ async function impersonate(url: URL, token: Secret, { ask, clock }: Surroundings
 }
 
 /** The header says that whoever answers is the metadata server, and not a page that lies at its address. */
-export async function askMetadataServer({ origin }: PlanOf<'google metadata server'>, { ask }: Surroundings): Promise<Outcome> {
+export async function askMetadataServer({ origin }: PlanOf<'google metadata server'>, { ask, clock }: Surroundings): Promise<Outcome> {
   const url = new URL('/computeMetadata/v1/instance/service-accounts/default/token', origin);
   const answer = await ask({ method: 'GET', url, headers: { 'metadata-flavor': 'Google' }, isMetadata: true });
   if (answer instanceof Failure) return answer;
   if (answer.status === 200 && answer.headers['metadata-flavor'] !== 'Google') return senselessAnswer(url);
-  return bearerFrom(url, answer);
+  return bearerFrom(url, answer, clock);
 }

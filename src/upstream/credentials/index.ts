@@ -1,6 +1,7 @@
 /** From plans to authorizations: which source is asked, how its credential is used, and by which provider. */
 
 import { unreachable } from '../../core/chat.ts';
+import type { Secret } from '../../base/secret.ts';
 import type { Provider } from '../../core/adapter.ts';
 import type { CredentialPlan, TokenPlan } from '../../core/credential-plan.ts';
 import type { Failure } from '../../core/failure.ts';
@@ -12,6 +13,7 @@ import { BearerAuthorization } from './bearer.ts';
 import { createEndpoints } from './endpoint.ts';
 import { askAppService, askEntraBySecret, askEntraByWorkload, askManagedIdentity } from './entra.ts';
 import { askByCredentialFile, askMetadataServer } from './google.ts';
+import { isSamePlan } from './plan.ts';
 import { Renewed } from './renewed.ts';
 import type { Fresh } from './renewed.ts';
 import { SignedAuthorization } from './signed.ts';
@@ -28,8 +30,10 @@ export type CredentialSettings = Surroundings & {
 export type Authorizations = {
   /** Undefined for a provider that has none. */
   of(provider: string): Authorization | undefined;
-  /** Takes over what the providers say; what was had by then is forgotten. */
+  /** Takes over what the providers say. Where a plan is the same, what was had serves until it is renewed; else it is forgotten. */
   replace(providers: readonly Pick<Provider, 'name' | 'credentials'>[]): void;
+  /** Of all of them: what must not turn up in text. */
+  secrets(): readonly Secret[];
   /** Ends what is being asked. */
   close(): void;
 };
@@ -47,16 +51,24 @@ export function createAuthorizations({ internet, readFile, clock, onFailure }: A
   // Without a proxy, whatever the other one has.
   const direct = createHttpTransport();
   const endpoints = createEndpoints(internet, direct);
-  let byName: ReadonlyMap<string, Authorization> = new Map();
+  let byName: ReadonlyMap<string, { readonly plan: CredentialPlan; readonly authorization: Authorization }> = new Map();
   return {
-    of: (provider) => byName.get(provider),
+    of: (provider) => byName.get(provider)?.authorization,
     replace(providers) {
       byName = new Map(providers.flatMap(({ name, credentials }) => {
         if (credentials === undefined) return [];
+        const before = byName.get(name);
+        if (before !== undefined && isSamePlan(before.plan, credentials)) {
+          // Its files may hold something else by now.
+          before.authorization.renewSoon();
+          return [[name, before] as const];
+        }
         const tell = (failure: Failure): void => onFailure(name, failure);
-        return [[name, createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell })] as const];
+        const authorization = createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell });
+        return [[name, { plan: credentials, authorization }] as const];
       }));
     },
+    secrets: () => [...byName.values()].flatMap(({ authorization }) => authorization.secrets()),
     close() {
       endpoints.close();
       direct.close();

@@ -26,16 +26,24 @@ const EARLY_SHARE_MAX = 0.5;
 const JITTER_SHARE = 0.25;
 /** What is younger is not asked for again, however short-lived: a source may give the same one for as long as it likes. */
 const AGE_MS_MIN = 30_000;
+/** What is said to live shorter is said so by a clock that is off: it is believed for as long as nobody else is asked. */
+const LIFE_MS_MIN = 1000;
 /** After a failure. Doubles with each, up to the second. */
 const BACKOFF_MS = 1000;
 const BACKOFF_MS_MAX = 30_000;
+
+type Held<T> = { readonly value: T; readonly isOnly: boolean; readonly gotAtMs: number; readonly renewAtMs: number; readonly expiresAtMs: number };
 
 export class Renewed<T extends object> {
   readonly #fetch: () => Promise<Fresh<T> | Failure>;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #onFailure: (failure: Failure) => void;
-  #held: { readonly value: T; readonly isOnly: boolean; readonly gotAtMs: number; readonly renewAtMs: number; readonly expiresAtMs: number } | undefined;
+  #held: Held<T> | undefined;
+  /** What was refused while it was good, until there is another. */
+  #dropped: Held<T> | undefined;
+  /** The one before, which attempts on their way may still carry. */
+  #before: T | undefined;
   #pending: Promise<T | Failure> | undefined;
   /** The last outcome, where that was a failure, and until when nobody is asked again. */
   #failed: { readonly failure: Failure; readonly count: number; readonly untilMs: number } | undefined;
@@ -59,13 +67,28 @@ export class Renewed<T extends object> {
 
   /**
    * The provider refused this one. True = there is, or will be, another. False for one that was given just now, or is the only
-   * one: then it is the account that is refused, and its source would be asked in vain with every request.
+   * one: then it is the account that is refused, and its source would be asked in vain with every request. Also while its source
+   * rests after a failure. Where there turns out to be no other, it serves on: what one request may not do others may.
    */
   drop(value: T): boolean {
-    if (this.#held?.value !== value) return true;
-    if (this.#held.isOnly || this.#clock.now() - this.#held.gotAtMs < AGE_MS_MIN) return false;
+    const held = this.#held;
+    if (held?.value !== value) return true;
+    const nowMs = this.#clock.now();
+    if (held.isOnly || nowMs - held.gotAtMs < AGE_MS_MIN || nowMs < (this.#failed?.untilMs ?? -Infinity)) return false;
+    this.#before = value;
+    this.#dropped = held;
     this.#held = undefined;
     return true;
+  }
+
+  /** Has the next one who needs it ask for another beside, while the one at hand serves on. */
+  renewSoon(): void {
+    if (this.#held !== undefined) this.#held = { ...this.#held, renewAtMs: -Infinity };
+  }
+
+  /** What attempts may carry: the one at hand, and the one before. */
+  get recent(): readonly T[] {
+    return [this.#held?.value, this.#before].filter((value) => value !== undefined);
   }
 
   /** How long the one at hand is good for; undefined where none is, or for ever. */
@@ -88,6 +111,8 @@ export class Renewed<T extends object> {
     this.#pending = undefined;
     if (fresh instanceof Failure) return this.#fail(fresh);
     this.#failed = undefined;
+    this.#dropped = undefined;
+    if (this.#held !== undefined) this.#before = this.#held.value;
     this.#held = { value: fresh.value, isOnly: fresh.isOnly ?? false, gotAtMs: askedAtMs, ...this.#timesOf(fresh, askedAtMs) };
     return fresh.value;
   }
@@ -96,14 +121,21 @@ export class Renewed<T extends object> {
   #timesOf({ lifetimeMs = Infinity, renewInMs = Infinity }: Fresh<T>, askedAtMs: number): { readonly renewAtMs: number; readonly expiresAtMs: number } {
     const earlyMs = Math.min(EARLY_MS, lifetimeMs * EARLY_SHARE_MAX) * (1 + this.#random() * JITTER_SHARE);
     const ageMs = Math.max(AGE_MS_MIN, Math.min(lifetimeMs - earlyMs, renewInMs));
-    return { renewAtMs: askedAtMs + ageMs, expiresAtMs: askedAtMs + lifetimeMs };
+    return { renewAtMs: askedAtMs + ageMs, expiresAtMs: askedAtMs + (lifetimeMs < LIFE_MS_MIN ? AGE_MS_MIN : lifetimeMs) };
   }
 
-  #fail(failure: Failure): Failure {
+  #fail(failure: Failure): T | Failure {
+    const nowMs = this.#clock.now();
     const count = (this.#failed?.count ?? 0) + 1;
     const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (count - 1));
-    this.#failed = { failure, count, untilMs: this.#clock.now() + waitMs };
+    this.#failed = { failure, count, untilMs: nowMs + waitMs };
     this.#onFailure(failure);
+    const dropped = this.#dropped;
+    this.#dropped = undefined;
+    if (dropped !== undefined && nowMs < dropped.expiresAtMs) {
+      this.#held = { ...dropped, renewAtMs: nowMs };
+      return dropped.value;
+    }
     // Who tries again does so when that can be of use.
     return failure.with({ retryAfterMs: waitMs });
   }

@@ -2,6 +2,7 @@
 
 import { signatureHeaders } from '../../base/aws/signature.ts';
 import type { AwsCredentials, SigningScope } from '../../base/aws/signature.ts';
+import type { Secret } from '../../base/secret.ts';
 import { Failure } from '../../core/failure.ts';
 import { clockSkewMs } from './authorization.ts';
 import type { AnswerHead, Authorization, Clock, CredentialReport, Grant, Outgoing } from './authorization.ts';
@@ -12,6 +13,9 @@ const SKEW_MS_MAX = 4 * 60 * 1000;
 
 /** Headers that a signature covers: what says what the body is and to whom it goes. Whatever else there is a proxy may rewrite. */
 const SIGNED_HEADER = /^(content-type|anthropic-.*|x-amzn?-.*)$/;
+
+/** Refusals of a signature or its keys that may come as a bad request. */
+const SIGNATURE_TYPE = /^(ExpiredToken|IncompleteSignature|InvalidSignature|MissingAuthenticationToken|RequestExpired|UnrecognizedClient)/;
 
 /** Refusals that other keys do not mend. */
 const FINAL_TYPE = /^(AccessDenied|ValidationException|ResourceNotFound|OptInRequired|SubscriptionRequired)/;
@@ -48,16 +52,25 @@ export class SignedAuthorization implements Authorization {
 
   /** A clock that is off is corrected by the provider's; keys that it does not know, or knows no more, are dropped. */
   #refused(credentials: AwsCredentials, usedSkewMs: number, { status, headers }: AnswerHead): boolean {
-    if (status !== 401 && status !== 403) return false;
+    const type = String(headers['x-amzn-errortype'] ?? '');
+    if (status !== 401 && status !== 403 && !(status === 400 && SIGNATURE_TYPE.test(type))) return false;
     const skewMs = clockSkewMs(headers, this.#clock);
     if (skewMs !== undefined && Math.abs(skewMs - usedSkewMs) > SKEW_MS_MAX) {
       this.#skewMs = skewMs;
       return true;
     }
-    return !FINAL_TYPE.test(String(headers['x-amzn-errortype'] ?? '')) && this.#credentials.drop(credentials);
+    return !FINAL_TYPE.test(type) && this.#credentials.drop(credentials);
+  }
+
+  renewSoon(): void {
+    this.#credentials.renewSoon();
   }
 
   report(): CredentialReport {
     return { source: this.#source, expiresInMs: this.#credentials.expiresInMs, clockSkewMs: this.#skewMs };
+  }
+
+  secrets(): readonly Secret[] {
+    return this.#credentials.recent.flatMap(({ secretAccessKey, sessionToken }) => (sessionToken === undefined ? [secretAccessKey] : [secretAccessKey, sessionToken]));
   }
 }

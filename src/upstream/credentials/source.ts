@@ -46,12 +46,16 @@ export type Bearer = { readonly token: Secret; readonly headers: Readonly<Record
 
 const NO_HEADERS: Bearer['headers'] = {};
 
-/** A token from an answer of OAuth 2.0 (RFC 6749 section 5), whose numbers may be texts. */
-export function bearerFrom(url: URL, answer: Answer, headers = NO_HEADERS): Fresh<Bearer> | Failure {
+/**
+ * A token from an answer of OAuth 2.0 (RFC 6749 section 5), whose numbers may be texts. Microsoft's identity endpoints say when it
+ * ends as well, in seconds since 1970; that of App Service says nothing else.
+ */
+export function bearerFrom(url: URL, answer: Answer, clock: Clock, headers = NO_HEADERS): Fresh<Bearer> | Failure {
   const json = parseLenient(answer.text);
   if (answer.status !== 200) return refusalFrom(url, answer, textField(json, 'error'));
   const token = secretFrom(textField(json, 'access_token'));
-  const lifetime = secondsField(json, 'expires_in');
+  const endsAtMs = secondsField(json, 'expires_on');
+  const lifetime = secondsField(json, 'expires_in') ?? (endsAtMs === undefined ? undefined : leftMs(endsAtMs, answer, clock));
   if (token === undefined || lifetime === undefined) return senselessAnswer(url);
   return { value: { token, headers }, lifetimeMs: lifetime, renewInMs: secondsField(json, 'refresh_in') };
 }
@@ -59,14 +63,18 @@ export function bearerFrom(url: URL, answer: Answer, headers = NO_HEADERS): Fres
 /** Seconds as milliseconds. */
 function secondsField(json: unknown, key: string): number | undefined {
   const value = field(json, key);
-  const seconds = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  const seconds = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
   return typeof seconds === 'number' && seconds >= 0 && Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
-/** How long something lives that ends at a date. Counted by the clock of who said so, where that one said the time as well. */
+/** How long something lives that ends at a date. */
 export function lifetimeMs(endsAt: string | undefined, answer: Answer, clock: Clock): number | undefined {
   const endsAtMs = Date.parse(endsAt ?? '');
-  const { date } = answer.headers;
+  return Number.isNaN(endsAtMs) ? undefined : leftMs(endsAtMs, answer, clock);
+}
+
+/** How long it is until then. By the clock of who said so, where that one said the time as well. */
+function leftMs(endsAtMs: number, { headers: { date } }: Answer, clock: Clock): number {
   const saidMs = typeof date === 'string' ? Date.parse(date) : NaN;
-  return Number.isNaN(endsAtMs) ? undefined : Math.max(0, endsAtMs - (Number.isNaN(saidMs) ? clock.wall() : saidMs));
+  return Math.max(0, endsAtMs - (Number.isNaN(saidMs) ? clock.wall() : saidMs));
 }

@@ -71,3 +71,7 @@ test('parseSharedFiles says what is wrong with a profile without quoting the fil
 test('parseSharedFiles keeps to the own keys of an object whatever a file says', () => {
   assert.equal(keysOf('__proto__', '[__proto__]\naws_access_key_id = A\naws_secret_access_key = B\n', ''), 'A B ');
 });
+
+test('the default profile of the config file may be spelt like the others', () => {
+  assert.match(keysOf('default', '', '[profile default]\naws_access_key_id = AKIDSPELT\naws_secret_access_key = s\n'), /AKIDSPELT/);
+});

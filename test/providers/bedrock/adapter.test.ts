@@ -25,6 +25,8 @@ test('a model is asked in the format that its id says', () => {
   assert.equal(pathOf('us.anthropic.claude-sonnet-4-5-20250929-v1:0'), '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke');
   assert.equal(pathOf(PROFILE, true), '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/invoke-with-response-stream');
   assert.equal(pathOf('openai.gpt-oss-120b'), '/openai/v1/chat/completions');
+  assert.equal(pathOf('openai.gpt-oss-20b-1:0'), '/openai/v1/chat/completions');
+  assert.equal(payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', maxTokens: 9 }))['max_completion_tokens'], 9);
 });
 
 test('InvokeModel has the version in its body, and neither model nor stream', () => {
@@ -109,6 +111,22 @@ test('an exception inside a stream, and an error, end it as failures', { skip: v
   assert.equal(endOf([frame('modelStreamErrorException')]), 'server: bedrock failed on its side (HTTP 200, code modelStreamErrorException)');
   assert.equal(endOf([frame('unmodeled error')]), 'server: bedrock failed on its side (HTTP 200, code InternalFailure)');
   assert.equal(endOf([frame('initial-response'), frame('converse messageStart')]), 'server: bedrock ended the stream before the answer was complete');
+});
+
+test('a chunk inside a stream that cannot be read ends it as a failure, and one that holds nothing does not', () => {
+  const lastOf = (payload: string): string => {
+    const deltas: Delta[] = [];
+    const decoder = adapter.createStreamDecoder();
+    const events = [{ type: 'message_start', message: { id: 'm', model: 'x', usage: { input_tokens: 1, output_tokens: 1 } } }, { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } }, { type: 'message_stop' }];
+    const payloads = events.map((event) => JSON.stringify({ bytes: Buffer.from(JSON.stringify(event)).toString('base64'), p: 'abc' }));
+    payloads.splice(1, 0, payload);
+    for (const data of payloads) decoder.frame(':event chunk', data, (delta) => deltas.push(delta));
+    decoder.end((delta) => deltas.push(delta));
+    const last = deltas.at(-1);
+    return last?.type === 'failed' ? last.failure.message : (last?.type ?? 'nothing');
+  };
+  assert.equal(lastOf('{"p":"abc"}'), 'done');
+  for (const payload of ['words', '', '[]', '{"bytes":"!!!"}']) assert.equal(lastOf(payload), 'bedrock answered 200, but an event of its stream cannot be read', payload);
 });
 
 const STREAMS = recordings('bedrock-invoke', 'stream');

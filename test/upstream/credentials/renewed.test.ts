@@ -104,6 +104,28 @@ test('Renewed renews what lives for minutes at half its life, and never sooner t
   }
 });
 
+test('Renewed believes in what has ended as it comes for 30 s, and asks again then', async () => {
+  const { clock, renewed, asked, answer } = await filled({ lifetimeMs: 0 });
+  clock.pass(29_999);
+  assert.deepEqual(renewed.get(), { number: 1 });
+  assert.equal(asked(), 1);
+  clock.pass(1);
+  const late = renewed.get();
+  await answer({ lifetimeMs: 0 });
+  assert.deepEqual(await late, { number: 2 });
+});
+
+test('Renewed asks beside, once it is told to renew soon, and the old one serves until another is there', async () => {
+  const { renewed, asked, answer } = await filled();
+  renewed.renewSoon();
+  assert.equal(asked(), 1);
+  assert.deepEqual(renewed.get(), { number: 1 });
+  assert.equal(asked(), 2);
+  await answer(DOWN);
+  assert.deepEqual(renewed.get(), { number: 1 });
+  assert.deepEqual(renewed.recent, [{ number: 1 }]);
+});
+
 test('Renewed counts a life from when it was asked for', async () => {
   const { clock, renewed, answer } = setup();
   void renewed.get();
@@ -166,6 +188,37 @@ test('Renewed drops what was refused once it is older than 30 s, for all who wer
   assert.deepEqual(await late, { number: 2 });
   assert.equal(renewed.drop(refused), true);
   assert.deepEqual(renewed.get(), { number: 2 });
+});
+
+test('Renewed lets what was refused serve on where no other can be had, and asks no sooner than after the failure\'s rest', async () => {
+  const { clock, renewed, asked, answer } = await filled();
+  const refused = renewed.get() as Credential;
+  clock.pass(60_000);
+  assert.equal(renewed.drop(refused), true);
+  const late = renewed.get();
+  await answer(DOWN);
+  assert.equal(await late, refused);
+  assert.equal(renewed.get(), refused);
+  assert.equal(renewed.drop(refused), false);
+  assert.equal(asked(), 2);
+  clock.pass(1000);
+  assert.equal(renewed.drop(refused), true);
+  const other = renewed.get();
+  await answer();
+  assert.deepEqual(await other, { number: 3 });
+  assert.equal(renewed.drop(refused), true);
+  assert.deepEqual(renewed.recent, [{ number: 3 }, { number: 1 }]);
+});
+
+test('Renewed does not bring back what has ended since it was refused', async () => {
+  const { clock, renewed, answer } = await filled();
+  const refused = renewed.get() as Credential;
+  clock.pass(HOUR_MS - 1);
+  assert.equal(renewed.drop(refused), true);
+  const late = renewed.get();
+  clock.pass(1);
+  await answer(DOWN);
+  assert.ok((await late) instanceof Failure);
 });
 
 test('Renewed keeps the only one that its source has, and for ever what does not expire', async () => {

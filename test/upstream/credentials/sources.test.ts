@@ -8,6 +8,7 @@ import type { CredentialPlan } from '../../../src/core/credential-plan.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import type { Ledger } from '../../../src/sandbox/clouds/ledger.ts';
 import type { Grant, Outgoing } from '../../../src/upstream/credentials/authorization.ts';
+import { startUpstream } from '../../faults/upstream.ts';
 import { awsPlans, signed, startWorld, tokenPlans } from './world.ts';
 
 const OUTGOING: Outgoing = { method: 'POST', host: 'example.com', path: '/x', headers: {}, body: '{}' };
@@ -149,4 +150,29 @@ test('whoever cannot be reached, or has nothing to say, is unknown and may be as
     assert.equal(failure.isRetried, true, failure.message);
     assert.match(failure.message, /\(HTTP 503\)|ECONNREFUSED|\(ENOENT\)/);
   }
+});
+
+test('what is no token is none, a redirect leads nowhere, and no life is longer than it is said', async (t) => {
+  const world = await startWorld(t);
+  const elsewhere = await startUpstream(t, (response) => response.end('{"access_token":"elsewhere","expires_in":3600}'));
+  const say = { answer: '', status: 200 };
+  const endpoint = await startUpstream(t, (response) => {
+    response.writeHead(say.status, { location: elsewhere.origin });
+    response.end(say.answer);
+  });
+  const plan = { source: 'entra client secret', tokenUrl: new URL('/token', endpoint.origin), clientId: 'c', scope: 's', clientSecret: new Secret('canary') } as const;
+  const outcomeOf = async (answer: string, status = 200): Promise<string> => {
+    say.answer = answer;
+    say.status = status;
+    const authorization = world.authorize({ type: 'token', plan });
+    const given = await authorization.grant(OUTGOING);
+    return given instanceof Failure ? `${given.kind}: ${given.message.replace(/^the credential endpoint \S+ /, '')}` : `${String(authorization.report().expiresInMs)} ms`;
+  };
+  const none = 'unknown: answered 200, but not with a credential';
+  for (const answer of ['', '<html>canary</html>', '[]', '{"access_token":"x"}', '{"access_token":null,"expires_in":9}', '{"access_token":"a\\r\\nb: c","expires_in":9}']) assert.equal(await outcomeOf(answer), none, answer);
+  for (const said of ['-1', '"soon"', '1e400', 'null', '{}']) assert.equal(await outcomeOf(`{"access_token":"x","expires_in":${said}}`), none, said);
+  assert.equal(await outcomeOf('{"access_token":"x","expires_in":"60"}'), '60000 ms');
+  assert.equal(await outcomeOf(`{"access_token":"x","expires_on":"${Math.floor(world.clock.wall() / 1000) - 9}"}`), '30000 ms');
+  for (const status of [301, 302, 307, 308]) assert.equal(await outcomeOf('', status), `unknown: gave no credential (HTTP ${status})`);
+  assert.equal(elsewhere.calls(), 0);
 });
