@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../../src/core/failure.ts';
+import { modelSegment } from '../../src/providers/anthropic/host.ts';
 import { PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { outboundPath } from '../../src/upstream/outbound.ts';
 import { createRandom } from '../base/random.ts';
@@ -40,3 +41,7 @@ for (const name of ['vertex', 'bedrock']) {
     assert.ok(seen.size >= 3, [...seen].join());
   });
 }
+
+test('a name that a URL would resolve away, or that is no text, is no segment of a path', () => {
+  assert.deepEqual(['.', '..', '\ud800', '...', 'a/b', 'é'].map(modelSegment), [undefined, undefined, undefined, '...', 'a%2Fb', '%C3%A9']);
+});

@@ -38,8 +38,8 @@ export function claudeOf(name: string, models: ReadonlyMap<string, string> | und
   return /claude/i.test(meant) ? meant : 'claude-latest';
 }
 
-/** A model's name as one segment of a path, everything encoded that AWS encodes too; undefined for one that cannot be. */
+/** A model's name as one segment of a path, everything encoded that AWS encodes too; undefined for one that cannot be, or that URLs resolve away. */
 export function modelSegment(model: string): string | undefined {
-  if (/\p{Surrogate}/u.test(model)) return undefined;
+  if (/\p{Surrogate}|^\.{1,2}$/u.test(model)) return undefined;
   return encodeURIComponent(model).replaceAll(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
