@@ -14,11 +14,13 @@ RUN_TESTS = node --import tsx --test --test-concurrency=5 --test-timeout=900000 
 # group of rooms share a process, one after another. Root files, rooms that are not named here, and what mocks the clock beside
 # sockets have a process a file: sockets that earlier tests left behind would lose their timers. The runner sorts the files by
 # name, so that the groups, which take longest, begin first.
-GROUPS = codecs doors faults programs wires
-TOGETHER_codecs = $(call rooms,base callers config core loops providers routing)
+GROUPS = codecs doors faults programs routes wires
+TOGETHER_codecs = $(call rooms,base callers config core loops providers)
 TOGETHER_faults = $(filter-out $(CLOCKS),$(call rooms,faults))
 TOGETHER_programs = $(call rooms,clients e2e embedded operate workers)
 TOGETHER_doors = $(filter-out $(CLOCKS),$(call rooms,clouds dialects http))
+# Apart, because it computes for seconds, in which idle connections of others would be closed.
+TOGETHER_routes = $(call rooms,routing)
 TOGETHER_wires = $(filter-out $(CLOCKS),$(call rooms,limits sandbox streams upstream))
 CLOCKS = $(shell grep -l 'mock\.timers' $(TESTS))
 APART = $(filter-out $(foreach group,$(GROUPS),$(TOGETHER_$(group))), $(TESTS))
