@@ -49,7 +49,7 @@ ifdef ONLY
 	@[ -n '$(TESTS)' ] || { echo 'no test file matches $(ONLY)' >&2; exit 1; }
 	@$(RUN_TESTS)
 else
-	@echo '$(words $(TESTS)) test files: three minutes at most on two idle cores. Failures are printed as they come, then a summary.'
+	@echo '$(words $(TESTS)) test files: some four minutes on two idle cores. Failures are printed as they come, then a summary.'
 	@# The demonstration and workers run as built programs, of which no lines are counted.
 	@npx c8 --src src --all --include 'src/**' --exclude src/demo.ts --exclude 'src/workers/{primary,member,collect,worker}.ts' \
 		--reporter text-summary --reporter lcov --check-coverage --lines 95 --branches 90 $(RUN_TESTS)
