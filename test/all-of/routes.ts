@@ -1,0 +1,3 @@
+import { runFiles } from './files.ts';
+
+await runFiles('TOGETHER_routes');
