@@ -139,7 +139,7 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
   item.any('content');
   const states = carriedStates(item.string('encrypted_content') ?? '', draft.budget);
   if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
-  if (states !== undefined) draft.takeStates(states);
+  if (states !== undefined) draft.takeStates(states, item.path);
   else if (item.path !== undefined) ignored.add(item.path);
 }
 
@@ -156,6 +156,8 @@ class ConversationDraft {
   #stateless: number[] = [];
   /** A state that belongs to the item behind it. */
   #waiting: string | undefined;
+  /** Where the states came from that were taken last. */
+  #statesPath: Path | undefined;
   /** The results of the last turn, as long as items add to it. */
   #results: ToolResultPart[] | undefined;
 
@@ -197,8 +199,9 @@ class ConversationDraft {
     spoken.push(this.places.put({ ...part, state }, path));
   }
 
-  takeStates(states: readonly CarriedState[]): void {
+  takeStates(states: readonly CarriedState[], path: Path | undefined): void {
     this.#leave();
+    this.#statesPath = path;
     this.#giveToTexts(states.filter(({ owner }) => owner === 'text').map(({ state }) => state));
     for (const { owner, state } of states) {
       if (owner !== 'own') continue;
@@ -216,15 +219,19 @@ class ConversationDraft {
       const owner = at === undefined ? undefined : spoken[at];
       if (at !== undefined && owner !== undefined) spoken[at] = this.places.move(owner, { ...owner, state });
       // What belongs to texts that said nothing, or were one text with others.
-      else spoken.push({ type: 'text', text: '', state });
+      else spoken.push(this.#silentText(state));
     }
   }
 
   /** A state that nothing stands behind belongs to a text that said nothing. */
   #leave(): void {
     if (this.#waiting === undefined) return;
-    this.#open().push({ type: 'text', text: '', state: this.#waiting });
+    this.#open().push(this.#silentText(this.#waiting));
     this.#waiting = undefined;
+  }
+
+  #silentText(state: string): AssistantPart {
+    return this.places.put({ type: 'text', text: '', state }, this.#statesPath);
   }
 
   #open(): AssistantPart[] {

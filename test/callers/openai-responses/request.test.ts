@@ -531,3 +531,11 @@ test('every state finds its text in a long row', () => {
   assert.deepEqual(turns.map(({ parts }) => parts.length), [1, count, count]);
   assert.ok(turns[1]?.parts.every((part) => part.type === 'text' && part.state === 'a.b.AA'));
 });
+
+test('a state that no text is left for is told of by the item of reasoning that brought it', () => {
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gateway:own=gemini.acme.e30,text=gemini.acme.e3-00' };
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  const result = { type: 'function_call_output', call_id: 'c', output: 'x' };
+  const input = [user('Look'), reasoning, call, result];
+  assert.equal(told(OPENAI_RESPONSES, { model: 'm', input }, 'messages[1].content[0].provider_state: damaged'), 'input[1]: damaged');
+});
