@@ -2,6 +2,7 @@
 
 import type { ProviderKey, UpstreamCall } from '../core/adapter.ts';
 import { Failure } from '../core/failure.ts';
+import { FIRST_EVENT_TIMEOUT_MS } from '../core/route.ts';
 import type { Target } from '../core/route.ts';
 import type { Scope } from '../core/scope.ts';
 import type { Candidate } from './ask.ts';
@@ -21,9 +22,6 @@ export type Attempt<C extends Candidate> = {
   readonly onFirstEvent: (() => void) | undefined;
 };
 
-/** How long a stream may take until its first event where another target could be asked instead. */
-const FIRST_EVENT_MS = 30_000;
-
 /** How long an attempt may take; `name` says by what word of the operator's, undefined where it is the gateway's own setting. */
 export type AttemptLimit = { readonly ms: number; readonly name: string | undefined };
 
@@ -37,7 +35,7 @@ export function attemptLimitOf(target: Target | undefined, isStream: boolean, at
   if (own !== undefined) return own < attemptTimeoutMs ? { ms: own, name } : { ms: attemptTimeoutMs, name: undefined };
   if (leftMs === undefined) return { ms: attemptTimeoutMs, name: undefined };
   const halfMs = Math.max(1, Math.floor(leftMs / 2));
-  const ms = isStream ? Math.min(FIRST_EVENT_MS, halfMs) : halfMs;
+  const ms = isStream ? Math.min(FIRST_EVENT_TIMEOUT_MS, halfMs) : halfMs;
   return ms < attemptTimeoutMs ? { ms, name: 'half of the time left' } : { ms: attemptTimeoutMs, name: undefined };
 }
 
