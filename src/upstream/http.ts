@@ -6,86 +6,25 @@
  */
 
 import http from 'node:http';
-import type { LookupFunction, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { Pacer } from '../base/pacer.ts';
-import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
-import type { Scope } from '../core/scope.ts';
-import { AttemptWatch } from './attempt-watch.ts';
+import type { AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import type { ConnectionSettings } from './connection-pool.ts';
-import { NameLookup } from './name-lookup.ts';
-import type { NameSource } from './name-lookup.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
+import { PooledTransport } from './pooled.ts';
+import type { TransportSettings } from './pooled.ts';
 import { proxyHeaders } from './proxy.ts';
 import type { TunnelOptions, TunnelOwner } from './proxy.ts';
-import { SocketRoom } from './socket-room.ts';
-import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
+import { codeFrom, connectionFailure, cutFailure, encodingFailure } from './transport-failure.ts';
 import { INTERIM_MAX, interimFailure, proxyFailure, RESPONSE_HEAD_BYTES_MAX, unwritableFailure, upgradeFailure } from './transport-failure.ts';
-import type { AttemptLimits, ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
-
-export type HttpTransportSettings = {
-  /** The proxy on the way to a provider at this URL; undefined = none. Asked once for each provider. */
-  readonly proxyFor?: (baseUrl: URL) => ProxyAddress | undefined;
-  /** Told when a call is sent a second time because its kept socket had been closed by the provider meanwhile. */
-  readonly onStaleRetry?: (provider: string) => void;
-  /** Told of each new connection for a provider's calls, once TLS is done where there is any. */
-  readonly onConnected?: (provider: string, socket: Socket) => void;
-  /** Whom host names are asked of; undefined = the platform. */
-  readonly nameSource?: NameSource;
-  /** How they are looked up, where somebody else in the process does the same; undefined = by this transport alone. */
-  readonly lookup?: LookupFunction | undefined;
-  /** Certificates in PEM that are trusted instead of Node's own; undefined = Node's, with those of NODE_EXTRA_CA_CERTS. */
-  readonly ca?: string;
-  /** How many sockets there may be before an idle one is closed for each that is opened; undefined = any number. */
-  readonly socketsMax?: number | undefined;
-};
+import type { ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 
 /** The transport with a pool of kept connections for each provider. */
-export function createHttpTransport(settings: HttpTransportSettings = {}): Transport {
-  return new HttpTransport(settings);
-}
-
-class HttpTransport implements Transport {
-  readonly #settings: HttpTransportSettings;
-  readonly #connections: ConnectionSettings;
-  readonly #room: SocketRoom;
-  readonly #pools = new Map<string, ConnectionPool>();
-
-  constructor(settings: HttpTransportSettings) {
-    this.#settings = settings;
-    this.#connections = { lookup: settings.lookup ?? new NameLookup(settings.nameSource).lookup, ca: settings.ca };
-    this.#room = new SocketRoom(settings.socketsMax);
-  }
-
-  send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
-    if (scope.ended !== undefined) return Promise.resolve(endedFailure(scope.ended));
-    return new Promise((resolve) => {
-      const watch = new AttemptWatch(provider.name, scope, limits);
-      new Attempt(provider, key, call, this.#poolOf(provider), watch, this.#settings, resolve).start();
-    });
-  }
-
-  close(): void {
-    for (const pool of this.#pools.values()) pool.close();
-  }
-
-  openSockets(): number {
-    let count = 0;
-    for (const pool of this.#pools.values()) count += pool.openSockets();
-    return count;
-  }
-
-  #poolOf(provider: Destination): ConnectionPool {
-    let pool = this.#pools.get(provider.name);
-    if (pool === undefined) {
-      pool = new ConnectionPool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections, this.#room);
-      this.#pools.set(provider.name, pool);
-    }
-    return pool;
-  }
+export function createHttpTransport(settings: TransportSettings = {}): Transport {
+  return new PooledTransport(settings, ConnectionPool, Attempt);
 }
 
 /** One call on its way until its response headers are in. */
@@ -96,7 +35,7 @@ class Attempt implements TunnelOwner {
   readonly #call: OutboundCall;
   readonly #pool: ConnectionPool;
   readonly #watch: AttemptWatch;
-  readonly #settings: HttpTransportSettings;
+  readonly #settings: TransportSettings;
   readonly #resolve: (result: UpstreamResponse | Failure) => void;
   #request: http.ClientRequest | undefined;
   tunnel: TunnelOwner['tunnel'];
@@ -111,7 +50,7 @@ class Attempt implements TunnelOwner {
     call: OutboundCall,
     pool: ConnectionPool,
     watch: AttemptWatch,
-    settings: HttpTransportSettings,
+    settings: TransportSettings,
     resolve: (result: UpstreamResponse | Failure) => void,
   ) {
     this.#provider = provider;

@@ -8,66 +8,23 @@
 import { PIECES_PER_TURN } from '../base/pacer.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
-import type { Scope } from '../core/scope.ts';
-import { AttemptWatch } from './attempt-watch.ts';
+import type { AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
-import type { ConnectionSettings } from './connection-pool.ts';
-import type { HttpTransportSettings } from './http.ts';
-import { NameLookup } from './name-lookup.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
+import { PooledTransport } from './pooled.ts';
+import type { TransportSettings } from './pooled.ts';
 import { proxyHeaders } from './proxy.ts';
-import { SocketRoom } from './socket-room.ts';
-import { codeFrom, connectionFailure, cutFailure, encodingFailure, endedFailure } from './transport-failure.ts';
+import { codeFrom, connectionFailure, cutFailure, encodingFailure } from './transport-failure.ts';
 import { INTERIM_MAX, interimFailure, proxyFailure, unwritableFailure, upgradeFailure } from './transport-failure.ts';
-import type { AttemptLimits, ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
+import type { ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 import { ConnectionError } from './wire-connection.ts';
 import type { ConnectionUser, WireConnection } from './wire-connection.ts';
 import { WirePool } from './wire-pool.ts';
 import type { Opening } from './wire-pool.ts';
 
 /** The transport with a pool of kept connections for each provider. */
-export function createWireTransport(settings: HttpTransportSettings = {}): Transport {
-  return new WireTransport(settings);
-}
-
-class WireTransport implements Transport {
-  readonly #settings: HttpTransportSettings;
-  readonly #connections: ConnectionSettings;
-  readonly #room: SocketRoom;
-  readonly #pools = new Map<string, WirePool>();
-
-  constructor(settings: HttpTransportSettings) {
-    this.#settings = settings;
-    this.#connections = { lookup: settings.lookup ?? new NameLookup(settings.nameSource).lookup, ca: settings.ca };
-    this.#room = new SocketRoom(settings.socketsMax);
-  }
-
-  send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key = provider.keys[0]): Promise<UpstreamResponse | Failure> {
-    if (scope.ended !== undefined) return Promise.resolve(endedFailure(scope.ended));
-    return new Promise((resolve) => {
-      const watch = new AttemptWatch(provider.name, scope, limits);
-      new Attempt(provider, key, call, this.#poolOf(provider), watch, this.#settings, resolve).start();
-    });
-  }
-
-  close(): void {
-    for (const pool of this.#pools.values()) pool.close();
-  }
-
-  openSockets(): number {
-    let count = 0;
-    for (const pool of this.#pools.values()) count += pool.openSockets();
-    return count;
-  }
-
-  #poolOf(provider: Destination): WirePool {
-    let pool = this.#pools.get(provider.name);
-    if (pool === undefined) {
-      pool = new WirePool(provider.baseUrl, this.#settings.proxyFor?.(provider.baseUrl), this.#connections, this.#room);
-      this.#pools.set(provider.name, pool);
-    }
-    return pool;
-  }
+export function createWireTransport(settings: TransportSettings = {}): Transport {
+  return new PooledTransport(settings, WirePool, Attempt);
 }
 
 /** One call on its way until its response's head is in. */
@@ -78,7 +35,7 @@ class Attempt implements ConnectionUser, Opening {
   readonly #call: OutboundCall;
   readonly #pool: WirePool;
   readonly #watch: AttemptWatch;
-  readonly #settings: HttpTransportSettings;
+  readonly #settings: TransportSettings;
   readonly #resolve: (result: UpstreamResponse | Failure) => void;
   /** The request's head without its last header. */
   #head = '';
@@ -95,7 +52,7 @@ class Attempt implements ConnectionUser, Opening {
     call: OutboundCall,
     pool: WirePool,
     watch: AttemptWatch,
-    settings: HttpTransportSettings,
+    settings: TransportSettings,
     resolve: (result: UpstreamResponse | Failure) => void,
   ) {
     this.#provider = provider;

@@ -8,7 +8,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Provider } from '../../src/core/adapter.ts';
 import { Scope } from '../../src/core/scope.ts';
-import type { HttpTransportSettings } from '../../src/upstream/http.ts';
+import type { TransportSettings } from '../../src/upstream/pooled.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
 import { LIMITS, SOCKET_TRANSPORTS, bodyText, failureFrom, postCall, providerAt } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
@@ -43,7 +43,7 @@ async function echo(transport: Transport, provider: Provider): Promise<void> {
 
 for (const [name, createTransport] of SOCKET_TRANSPORTS) {
   /** Name servers that know these names, say of `gone.test` that there is none, and are silent about `silent.test`. */
-  function openTransport(t: TestContext, settings: HttpTransportSettings = {}, known: readonly LookupAddress[] = [HERE]) {
+  function openTransport(t: TestContext, settings: TransportSettings = {}, known: readonly LookupAddress[] = [HERE]) {
     const asked: string[] = [];
     const transport = createTransport({
       ca: CERTIFICATE.cert,

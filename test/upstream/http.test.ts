@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
-import type { HttpTransportSettings } from '../../src/upstream/http.ts';
+import type { TransportSettings } from '../../src/upstream/pooled.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
 import { BODY_BYTES_MAX, GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
@@ -30,7 +30,7 @@ async function pooled(): Promise<void> {
 
 for (const [name, createTransport] of SOCKET_TRANSPORTS) {
   /** A transport that trusts the certificate above, and the names of the providers whose stale sockets it met. */
-  function openTransport(t: TestContext, settings: HttpTransportSettings = {}): { readonly transport: Transport; readonly staleRetries: string[] } {
+  function openTransport(t: TestContext, settings: TransportSettings = {}): { readonly transport: Transport; readonly staleRetries: string[] } {
     const staleRetries: string[] = [];
     const transport = createTransport({ ...settings, ca: CERTIFICATE.cert, onStaleRetry: (provider) => staleRetries.push(provider) });
     t.after(() => transport.close());

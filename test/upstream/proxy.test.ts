@@ -12,7 +12,7 @@ import type { TestContext } from 'node:test';
 import { proxyAddressFrom } from '../../src/base/proxy-address.ts';
 import type { ProxyAddress } from '../../src/base/proxy-address.ts';
 import { Scope } from '../../src/core/scope.ts';
-import type { HttpTransportSettings } from '../../src/upstream/http.ts';
+import type { TransportSettings } from '../../src/upstream/pooled.ts';
 import { proxyFor } from '../../src/upstream/proxy.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
 import { GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
@@ -98,7 +98,7 @@ describe('proxyFor', () => {
 
 for (const [name, createTransport] of SOCKET_TRANSPORTS) {
   /** A transport that takes this proxy to every provider, and trusts the certificate above. */
-  function openTransport(t: TestContext, proxy: URL, settings: HttpTransportSettings = {}): Transport {
+  function openTransport(t: TestContext, proxy: URL, settings: TransportSettings = {}): Transport {
     const transport = createTransport({ ca: CERTIFICATE.cert, proxyFor: () => addressOf(proxy), ...settings });
     t.after(() => transport.close());
     return transport;
