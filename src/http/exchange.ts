@@ -16,6 +16,8 @@ import type { Charge } from '../limits/store.ts';
 import type { Trace } from './trace.ts';
 
 export abstract class Exchange {
+  /** Among those in flight (base/roster.ts). */
+  seat = 0;
   readonly requestId: string;
   /** The trace that the caller says this request belongs to. */
   readonly trace: Trace | undefined;

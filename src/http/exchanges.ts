@@ -1,6 +1,7 @@
 /** The exchanges in flight, each from its beginning to its log line, whichever way it came. */
 
 import { describeError } from '../base/describe-error.ts';
+import { Roster } from '../base/roster.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
@@ -10,7 +11,7 @@ import { report } from './report.ts';
 import { settleLimits } from './settlement.ts';
 
 export class Exchanges {
-  readonly #inFlight = new Set<Exchange>();
+  readonly #inFlight = new Roster<Exchange>();
   /** Why everything was ended; for what comes after it, too. */
   #end: ScopeEnd | undefined;
 
@@ -43,13 +44,13 @@ export class Exchanges {
 
   /** Answers that have not begun will be the last of their connection. */
   endKeepAlive(): void {
-    for (const exchange of this.#inFlight) exchange.endKeepAlive();
+    for (const exchange of this.#inFlight.all()) exchange.endKeepAlive();
   }
 
   /** Ends every exchange that is still in flight, and at once whatever comes later. */
   endAll(reason: ScopeEnd): void {
     this.#end = reason;
-    for (const { scope } of this.#inFlight) scope.end(reason);
+    for (const { scope } of this.#inFlight.all()) scope.end(reason);
   }
 }
 
