@@ -261,14 +261,15 @@ export class ResponseParser {
   /** Up to the end of their line; false while that has not come, and where they are refused. A slice, since byte by byte costs 40 ns each. */
   #takeExtensions(): boolean {
     const lineEnd = this.#input.indexOf(CR, this.#at);
-    const end = lineEnd === -1 ? this.#input.length : lineEnd;
+    const room = EXTENSION_BYTES_MAX - this.#extensions.length;
+    const end = Math.min(lineEnd === -1 ? this.#input.length : lineEnd, this.#at + room + 1);
     const piece = this.#input.toString('latin1', this.#at, end);
     this.#at = end;
     this.#extensions += piece;
     if (CONTROL.test(piece)) this.#fail('HPE_STRICT');
-    else if (this.#extensions.length > EXTENSION_BYTES_MAX) this.#fail('HPE_CHUNK_EXTENSIONS_OVERFLOW');
-    else if (lineEnd !== -1 && !EXTENSIONS.test(this.#extensions)) this.#fail('HPE_STRICT');
-    else return lineEnd !== -1;
+    else if (piece.length > room) this.#fail('HPE_CHUNK_EXTENSIONS_OVERFLOW');
+    else if (end === lineEnd && !EXTENSIONS.test(this.#extensions)) this.#fail('HPE_STRICT');
+    else return end === lineEnd;
     return false;
   }
 
