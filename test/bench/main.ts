@@ -3,7 +3,7 @@
  * something, absolute figures only on your machine. Linux only (reads /proc).
  *
  * ONLY=costs,latency,memory,start,growth,workers takes some of the parts, ROWS=native some of the dialects, ROUNDS=5. JSON=file
- * keeps every figure of every round. GATEWAY_TRANSPORT=wire measures that transport. PEER=http://host:port/path of a peer in
+ * keeps every figure of every round. GATEWAY_TRANSPORT=http measures that transport. PEER=http://host:port/path of a peer in
  * OpenAI's format with PEER_PID, PEER_TOKEN and PEER_MODEL: let it reach the upstream whose address is printed, at
  * UPSTREAM_PORT if you choose one.
  */

@@ -32,7 +32,7 @@ export function startGateway(upstream: Program, flags: readonly string[] = [], e
   const base = `http://127.0.0.1:${upstream.port}`;
   return start('gateway', [...flags, here('../../dist/main.js')], {
     GATEWAY_ADDR: '127.0.0.1:0',
-    GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'http',
+    GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'wire',
     GATEWAY_AUTH_TOKEN: TOKEN,
     GATEWAY_COMPAT_BASE_URL: `${base}/v1`,
     OPENAI_API_KEY: 'sk-bench',
