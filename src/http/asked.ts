@@ -1,7 +1,8 @@
 /** What a caller asks: from the body of a request to those who may serve it. */
 
+import { parseLargeJson } from '../base/json/parse.ts';
 import { largeUtf8Text } from '../base/utf8.ts';
-import type { DecodedRequest, DialectRoute } from '../core/dialect.ts';
+import type { DecodedRequest, DialectRoute, RequestBody } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { targetName } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
@@ -30,9 +31,7 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   if (isLarge) await nextTurn();
   exchange.receivedBytes = body.length;
   parts.metrics.receivedBytes.add(body.length);
-  // What is no text is the dialect's to refuse.
-  const text = isLarge ? await largeUtf8Text(body, nextTurn) : undefined;
-  const decoded = exchange.dialect.decodeRequest(text ?? body, route);
+  const decoded = exchange.dialect.decodeRequest(isLarge ? await parseLarge(body) : body, route);
   if (decoded instanceof Failure) return decoded;
   if (isLarge) await nextTurn();
   const { record, dialect } = exchange;
@@ -59,6 +58,14 @@ export function endedWhileSending(exchange: Exchange, timeoutSetting: string): F
 /** The limits of the exchange's calls. */
 export function contextOf({ scope, record, trace }: Exchange, { config }: ServerParts, deadline: Deadline): CallContext {
   return { scope, deadline, record, extraHeaders: config.propagatesTrace ? traceHeaders(trace) : undefined };
+}
+
+/** What is no text is the dialect's to refuse. */
+async function parseLarge(body: Buffer): Promise<RequestBody> {
+  const text = await largeUtf8Text(body, nextTurn);
+  if (text === undefined) return body;
+  await nextTurn();
+  return parseLargeJson(text, nextTurn);
 }
 
 function nextTurn(): Promise<void> {
