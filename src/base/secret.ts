@@ -42,6 +42,6 @@ export class Secret {
 const hash: typeof crypto.hash | undefined = crypto.hash;
 
 /** The digest by which secrets are compared: equal length whatever was given. */
-export function sha256(text: string): Buffer {
-  return hash === undefined ? crypto.createHash('sha256').update(text).digest() : hash('sha256', text, 'buffer');
+export function sha256(content: string | Buffer): Buffer {
+  return hash === undefined ? crypto.createHash('sha256').update(content).digest() : hash('sha256', content, 'buffer');
 }

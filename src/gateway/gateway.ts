@@ -7,7 +7,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { retryAfterMs } from '../base/retry-after.ts';
-import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import { largeUtf8Bytes } from '../base/utf8.ts';
+import type { Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
@@ -15,7 +16,7 @@ import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Metrics } from '../metrics.ts';
 import { RoutingState } from '../routing/state.ts';
 import type { RetryPolicy } from '../upstream/retry.ts';
-import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/transport.ts';
+import type { AttemptLimits, OutboundCall, Transport, UpstreamResponse } from '../upstream/transport.ts';
 import { askOne } from './ask.ts';
 import type { Ask, Candidate, Outcome } from './ask.ts';
 import type { Attempt } from './attempt.ts';
@@ -33,7 +34,7 @@ const FAILURE_BYTES_MAX = 64 * 1024;
 const FAILURE_MS_MAX = 5000;
 /** Most pages of a model list; at 1,000 models a page nobody has more. */
 const MODEL_PAGES_MAX = 50;
-/** From this size on a body is sent in another turn of the event loop than the one that encoded it. */
+/** From this size on what is large takes turns of the event loop of its own. */
 const LARGE_BODY_CHARS = 512 * 1024;
 
 export type GatewaySettings = {
@@ -103,8 +104,8 @@ export function createGateway(
     { extraHeaders }: CallContext,
     configured: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
-    if (call.body !== undefined && call.body.length >= LARGE_BODY_CHARS) await new Promise((resolve) => setImmediate(resolve));
-    const response = await transport.send(provider, withHeaders(call, extraHeaders), scope, limitsFor(configured, attemptMs), key);
+    const outgoing = isLarge(call.body) ? { ...call, body: await largeUtf8Bytes(call.body, othersTurn) } : call;
+    const response = await transport.send(provider, withHeaders(outgoing, extraHeaders), scope, limitsFor(configured, attemptMs), key);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;
     return readFailure(provider, response);
@@ -222,7 +223,15 @@ export function createGateway(
   };
 }
 
-function withHeaders(call: UpstreamCall, extra: CallContext['extraHeaders']): UpstreamCall {
+function isLarge(text: string | undefined): text is string {
+  return text !== undefined && text.length >= LARGE_BODY_CHARS;
+}
+
+function othersTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function withHeaders(call: OutboundCall, extra: CallContext['extraHeaders']): OutboundCall {
   return extra === undefined ? call : { ...call, headers: { ...call.headers, ...extra } };
 }
 
