@@ -1,7 +1,7 @@
 /** Who is calling: the bearer token against every configured one, or what an embedder says. */
 
 import { describeError } from '../base/describe-error.ts';
-import { sha256 } from '../base/secret.ts';
+import { padded } from '../base/secret.ts';
 import type { Secret } from '../base/secret.ts';
 import { isCallerLabel } from '../core/caller.ts';
 import { Failure } from '../core/failure.ts';
@@ -12,23 +12,23 @@ import type { ServerParts } from './parts.ts';
 
 export type Caller = { readonly label: string; readonly token: Secret };
 
-/** Longest Authorization header worth hashing. */
+/** Longest Authorization header worth comparing. */
 const HEADER_CHARS_MAX = 4096;
 const BEARER = /^bearer +([^\s]+)$/i;
 
 /**
- * The label of the caller whose token was sent, or a Failure (401, kind `auth`). Digests are compared, all of them,
- * each in constant time, so neither length nor position of a difference shows. `apiKey` is the header `x-api-key` where it
- * is taken; a caller that sends both has to send the same in them.
+ * The label of the caller whose token was sent, or a Failure (401, kind `auth`). All tokens are compared, each in constant
+ * time, so that the position of a difference does not show. `apiKey` is the header `x-api-key` where it is taken; a caller
+ * that sends both has to send the same in them.
  */
 // hot: per request
 export function authenticate(authorization: string | undefined, callers: readonly Caller[], apiKey?: string): string | Failure {
   if (apiKey !== undefined) return authenticateKey(authorization, apiKey, callers);
   if (authorization === undefined) return unauthorized('missing bearer token: send Authorization: Bearer <token>');
   const match = authorization.length > HEADER_CHARS_MAX ? null : BEARER.exec(authorization);
-  const digest = sha256(match?.[1] ?? '');
+  const given = padded(match?.[1] ?? '');
   let label: string | undefined;
-  for (const caller of callers) if (caller.token.equalsDigest(digest)) label = caller.label;
+  for (const caller of callers) if (caller.token.equalsPadded(given)) label = caller.label;
   if (match === null || label === undefined) return unauthorized('wrong bearer token');
   return label;
 }

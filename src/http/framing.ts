@@ -18,7 +18,7 @@ export function checkFraming(request: IncomingMessage): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return refusal('this speaks HTTP/1.1 and HTTP/1.0 only', 505);
   if (!request.url?.startsWith('/')) return refusal('the request target must be a path');
   if (httpVersion === '1.1' && headers.host === undefined) return refusal('the header host is missing');
-  const doubled = doubledHeader(request.rawHeaders);
+  const doubled = doubledHeader(request);
   if (doubled !== undefined) return refusal(`the header ${doubled} comes twice`);
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0' || headers['content-length'] !== undefined)) {
@@ -31,7 +31,8 @@ export function checkFraming(request: IncomingMessage): Failure | undefined {
   return undefined;
 }
 
-function doubledHeader(rawHeaders: readonly string[]): string | undefined {
+function doubledHeader({ headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (Object.keys(headers).length === rawHeaders.length / 2) return undefined;
   const seen = new Set<string>();
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();

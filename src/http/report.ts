@@ -2,7 +2,6 @@
 
 import type { LogFields, LogLevel } from '../base/log.ts';
 import { bounded } from '../base/redact.ts';
-import type { Usage } from '../core/chat.ts';
 import type { Tried } from '../gateway/call-record.ts';
 import { isLimitName } from '../core/route.ts';
 import type { Exchange } from './exchange.ts';
@@ -42,6 +41,7 @@ function levelOf({ route, failure, scope }: Exchange): LogLevel {
 /** What people look for first comes first; ids and sizes are at the end. */
 function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFields {
   const { record, failure } = exchange;
+  const { usage } = record;
   return {
     status,
     total_ms: rounded(exchange.elapsedMs),
@@ -65,7 +65,11 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     upstream_ms: record.attempts > 0 ? rounded(record.upstreamMs) : undefined,
     wait_ms: record.waitedMs > 0 ? rounded(record.waitedMs) : undefined,
     first_event_ms: record.firstDeltaMs === undefined ? undefined : rounded(record.firstDeltaMs),
-    ...tokensOf(record.usage),
+    input_tokens: usage?.inputTokens,
+    output_tokens: usage?.outputTokens,
+    cache_read_tokens: usage?.cacheReadTokens || undefined,
+    cache_write_tokens: usage?.cacheWriteTokens || undefined,
+    reasoning_tokens: usage?.reasoningTokens || undefined,
     received_bytes: exchange.receivedBytes,
     sent_bytes: exchange.sentBytes,
     caller: exchange.caller || undefined,
@@ -80,17 +84,6 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
 /** Of a target that is not a route's, the model's name is the caller's. */
 function triedText({ provider, model, outcome }: Tried): string {
   return `${provider}/${bounded(model, MODEL_CHARS_MAX)}:${outcome}`;
-}
-
-function tokensOf(usage: Usage | undefined): LogFields {
-  if (usage === undefined) return {};
-  return {
-    input_tokens: usage.inputTokens,
-    output_tokens: usage.outputTokens,
-    cache_read_tokens: usage.cacheReadTokens || undefined,
-    cache_write_tokens: usage.cacheWriteTokens || undefined,
-    reasoning_tokens: usage.reasoningTokens || undefined,
-  };
 }
 
 function shortened(model: string | undefined): string | undefined {

@@ -64,7 +64,7 @@ class FakeFile {
 
   /** Lets the time pass for which a file is left alone after a write. */
   rest(): void {
-    this.#context.mock.timers.tick(10);
+    this.#context.mock.timers.tick(50);
   }
 }
 
@@ -81,13 +81,13 @@ test('LineWriter adds the line break', (t) => {
   assert.equal(file.text, 'é\n');
 });
 
-test('LineWriter writes together what came during a write and within 10 ms after it', (t) => {
+test('LineWriter writes together what came during a write and within 50 ms after it', (t) => {
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);
   for (const line of ['one', 'two']) writer.write(line);
   assert.deepEqual(file.asked, [4]);
   file.answer();
-  t.mock.timers.tick(9);
+  t.mock.timers.tick(49);
   writer.write('three');
   assert.deepEqual(file.asked, [4]);
   t.mock.timers.tick(1);
@@ -167,17 +167,17 @@ test('LineWriter keeps at most a MiB by default', (t) => {
   assert.equal(writer.dropped, 1);
 });
 
-test('LineWriter tries a full pipe again after 10 ms', (t) => {
+test('LineWriter tries a full pipe again after 50 ms', (t) => {
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);
   writer.write('one');
   file.answer('EAGAIN');
   writer.write('two');
-  t.mock.timers.tick(9);
+  t.mock.timers.tick(49);
   assert.equal(file.isWriting, false);
   t.mock.timers.tick(1);
   file.answer('EAGAIN');
-  t.mock.timers.tick(10);
+  t.mock.timers.tick(50);
   file.answer();
   file.rest();
   file.answer();

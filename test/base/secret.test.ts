@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { format, inspect } from 'node:util';
-import { Secret, sha256 } from '../../src/base/secret.ts';
+import { padded, Secret, sha256 } from '../../src/base/secret.ts';
 
 const secret = new Secret('canary-value');
 
@@ -28,11 +28,18 @@ test('Secret prints as [set] wherever it is written', () => {
   assert.equal(inspect(secret), '[set]');
 });
 
-test('Secret equals the digest of its own value and no other', () => {
-  assert.equal(secret.equalsDigest(sha256('canary-value')), true);
-  for (const other of ['', 'canary-valu', 'canary-value ', 'Canary-value', 'x'.repeat(1_000_000)]) {
-    assert.equal(secret.equalsDigest(sha256(other)), false);
+test('Secret equals the padded form of its own value and of no other, whatever the lengths', () => {
+  const texts = ['', 'canary-valu', 'canary-value', 'canary-value ', 'Canary-value', 'canary-value\0', 'canary-value\xff', 'x'.repeat(1_000_000)];
+  for (let length = 120; length < 265; length += 1) texts.push('é'.repeat(8) + 'x'.repeat(length - 16));
+  for (const text of texts) {
+    const known = new Secret(text);
+    for (const other of texts) assert.equal(known.equalsPadded(padded(other)), text === other);
   }
+});
+
+test('the padded form tells no length below that of most tokens', () => {
+  assert.equal(padded('').length, padded('x'.repeat(127)).length);
+  assert.ok(padded('x'.repeat(128)).length > 128);
 });
 
 test('sha256 gives the digest of the UTF-8 bytes', () => {

@@ -59,6 +59,7 @@ function encodeHeaders({ cacheKey }: HostProfile, { cache }: ChatRequest, isStre
  * choice, which needs tools, is sent alone.
  */
 function encodeTools(profile: HostProfile, { model, tools, toolChoice }: ChatRequest): JsonOutObject {
+  if (tools.length === 0 && toolChoice === undefined) return {};
   const isStrictTaken = takesStrictTools(profile, model);
   const encode = (tool: Tool): JsonOut => encodeTool(tool, isStrictTaken);
   const isParallelSent = tools.length > 0 && profile.parallelToolCalls === 'sent';
