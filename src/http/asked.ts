@@ -6,8 +6,10 @@ import type { DecodedRequest, DialectRoute, RequestBody } from '../core/dialect.
 import { Failure } from '../core/failure.ts';
 import { targetName } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
+import type { Ask } from '../gateway/ask.ts';
 import type { CallContext } from '../gateway/gateway.ts';
 import { notAllowed } from './allowed.ts';
+import type { CallerCandidate } from './caller-candidate.ts';
 import type { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
@@ -20,7 +22,7 @@ import { traceHeaders } from './trace.ts';
 const LARGE_BODY_BYTES = 512 * 1024;
 
 /** A request as far as its dialect is known, and who may serve it. */
-export type Received = { readonly decoded: DecodedRequest; readonly choice: Choice };
+export type Received = { readonly decoded: DecodedRequest; readonly choice: Choice; readonly isLarge: boolean };
 
 /** Undefined when the exchange ended while its caller was sending. */
 export async function receive(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Received | Failure | undefined> {
@@ -46,7 +48,13 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   if (dialect.vendor !== undefined || choice.route !== undefined) {
     exchange.setHeader('X-Gateway-Target', headerText(targetName({ provider: first.provider.name, model: first.model })));
   }
-  return { decoded, choice };
+  return { decoded, choice, isLarge };
+}
+
+/** Lets what a large request is translated to be made in another turn than what is sent of it. */
+export async function prepareLarge({ candidates: [first] }: Ask<CallerCandidate>): Promise<void> {
+  first.prepare();
+  await nextTurn();
 }
 
 /** What a caller is told whose time was over before its body had come. */

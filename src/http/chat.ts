@@ -7,7 +7,7 @@ import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRoute } from '.
 import { Failure } from '../core/failure.ts';
 import type { Ask } from '../gateway/ask.ts';
 import type { CallContext } from '../gateway/gateway.ts';
-import { contextOf, endedWhileSending, receive } from './asked.ts';
+import { contextOf, endedWhileSending, prepareLarge, receive } from './asked.ts';
 import type { CallerCandidate } from './caller-candidate.ts';
 import { askOf } from './candidates.ts';
 import { Deadline } from './deadline.ts';
@@ -124,7 +124,9 @@ async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectR
     relayPath: ({ path }) => path,
     encode: ({ adapter }, request) => adapter.encodeChat(request, decoded.isStream),
   });
-  return ask instanceof Failure ? ask : (uncounted(exchange, parts, decoded) ?? { decoded, isStream: decoded.isStream, ask });
+  if (ask instanceof Failure) return ask;
+  if (received.isLarge) await prepareLarge(ask);
+  return uncounted(exchange, parts, decoded) ?? { decoded, isStream: decoded.isStream, ask };
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */
