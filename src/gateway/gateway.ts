@@ -6,9 +6,11 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import { parseLargeLenient } from '../base/json/parse.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
-import { largeUtf8Bytes } from '../base/utf8.ts';
-import type { Provider } from '../core/adapter.ts';
+import { nextTurn } from '../base/turn.ts';
+import { largeUtf8Bytes, largeUtf8Text } from '../base/utf8.ts';
+import type { Adapter, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
@@ -104,7 +106,7 @@ export function createGateway(
     { extraHeaders }: CallContext,
     configured: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
-    const outgoing = isLarge(call.body) ? { ...call, body: await largeUtf8Bytes(call.body, othersTurn) } : call;
+    const outgoing = isLarge(call.body) ? { ...call, body: await largeUtf8Bytes(call.body, nextTurn) } : call;
     const response = await transport.send(provider, withHeaders(outgoing, extraHeaders), scope, limitsFor(configured, attemptMs), key);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;
@@ -117,8 +119,8 @@ export function createGateway(
     if (response instanceof Failure) return response;
     const body = await response.readBody(REPLY_BYTES_MAX);
     if (body instanceof Failure) return body;
-    if (!isUtf8(body)) return malformedReply(provider.name, response.status, 'its body is not UTF-8');
-    return body.toString('utf8');
+    const text = body.length >= LARGE_BODY_CHARS ? await largeUtf8Text(body, nextTurn) : isUtf8(body) ? body.toString('utf8') : undefined;
+    return text ?? malformedReply(provider.name, response.status, 'its body is not UTF-8');
   }
 
   return {
@@ -129,7 +131,8 @@ export function createGateway(
         async tryOnce(attempt) {
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
-          const reply = attempt.candidate.provider.adapter.decodeChat(raw);
+          const { adapter } = attempt.candidate.provider;
+          const reply = isLarge(raw) ? await decodeLarge(adapter, raw) : adapter.decodeChat(raw);
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;
@@ -227,8 +230,11 @@ function isLarge(text: string | undefined): text is string {
   return text !== undefined && text.length >= LARGE_BODY_CHARS;
 }
 
-function othersTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+async function decodeLarge(adapter: Adapter, raw: string): Promise<ChatReply | Failure> {
+  await nextTurn();
+  const json = await parseLargeLenient(raw, nextTurn);
+  await nextTurn();
+  return adapter.decodeChat(raw, json);
 }
 
 function withHeaders(call: OutboundCall, extra: CallContext['extraHeaders']): OutboundCall {

@@ -1,6 +1,7 @@
 /** What a caller asks: from the body of a request to those who may serve it. */
 
 import { parseLargeJson } from '../base/json/parse.ts';
+import { nextTurn } from '../base/turn.ts';
 import { largeUtf8Text } from '../base/utf8.ts';
 import type { DecodedRequest, DialectRoute, RequestBody } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
@@ -74,8 +75,4 @@ async function parseLarge(body: Buffer): Promise<RequestBody> {
   if (text === undefined) return body;
   await nextTurn();
   return parseLargeJson(text, nextTurn);
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergePatch } from '../../src/base/json/merge.ts';
-import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, limitPassed, parseJson, parseLargeJson, parseLenient, parseReplied } from '../../src/base/json/parse.ts';
+import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, limitPassed, parseJson, parseLargeJson, parseLargeLenient, parseLenient, parseReplied } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
@@ -404,6 +404,20 @@ test('limitPassed tells one level too many, in text that is no JSON too', () => 
 test('parseLenient does not count brackets and commas inside strings', () => {
   const text = JSON.stringify(['[{,:'.repeat(JSON_REPLIED_VALUES_MAX)]);
   assert.deepEqual(parseLenient(text), JSON.parse(text));
+});
+
+test('parseLargeLenient gives what parseLenient gives, and null for what is no JSON or beyond a limit', async () => {
+  const turn = async (): Promise<void> => undefined;
+  const spaced = `[${' '.repeat(1000)}"${'x\\"'.repeat(1000)}",${'\n\t'.repeat(500)}{"a":[]}]`;
+  assert.deepEqual(await parseLargeLenient(spaced, turn), parseLenient(spaced));
+  for (const text of ['', '[', '"', `"${'x'.repeat(5000)}`, `"${'x'.repeat(5000)}\\`, '['.repeat(101) + ']'.repeat(101), `${' '.repeat(500)}[,]`]) {
+    assert.equal(await parseLargeLenient(text, turn), null, text.slice(0, 20));
+  }
+});
+
+test('limitPassed counts the same with white space between values as without', () => {
+  const nested = (space: string): string => `${'['.repeat(JSON_DEPTH_MAX)}${space}[${space}]`;
+  for (const space of ['', ' ', '\n'.repeat(33), ' \t\r\n'.repeat(100)]) assert.equal(limitPassed(nested(space)), 'its JSON is nested beyond 100 levels');
 });
 
 test('parseLenient refuses a long text whose last string never ends', () => {

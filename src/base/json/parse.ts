@@ -97,6 +97,8 @@ export function parseReplied(text: string, budget = createReplyBudget()): JsonVa
 const PLAIN = /[^"\\\x00-\x1f]*/y;
 const SPACE = /[ \t\n\r]*/y;
 const SHORT_CHARS = 32;
+/** The same, whatever else is wrong with it. */
+const UNESCAPED = /[^"\\]*/y;
 const CONTROL = /[\x00-\x1f]/g;
 /** Among escapes so much is read one by one, then the platform looks for the next quote. */
 const ESCAPED_CHARS = 256;
@@ -423,6 +425,17 @@ export function parseLenient(text: string): unknown {
   }
 }
 
+/** The same in two turns, for a large text; null where it is not JSON or beyond the limits. */
+export async function parseLargeLenient(text: string, othersTurn: () => Promise<void>): Promise<unknown> {
+  if (limitPassed(text) !== undefined) return null;
+  await othersTurn();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Which of the limits on a provider's JSON a text is beyond, as what is wrong with it; undefined when it is within, be it JSON
  * or not. Empty containers count twice, which is as near as a look without parsing gets. `budget` is what it was parsed with.
@@ -434,11 +447,8 @@ export function limitPassed(text: string, budget?: JsonBudget): string | undefin
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      at += 1;
-      for (let inner = text.charCodeAt(at); inner !== QUOTE; inner = text.charCodeAt(at)) {
-        if (at >= text.length) return undefined;
-        at += inner === BACKSLASH ? 2 : 1;
-      }
+      at = stringEnd(text, at + 1);
+      if (at >= text.length) return undefined;
     } else if (code === COMMA || code === COLON) {
       values += 1;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
@@ -447,8 +457,28 @@ export function limitPassed(text: string, budget?: JsonBudget): string | undefin
       if (depth > JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth -= 1;
+    } else if (isSpace(code) && isSpace(text.charCodeAt(at + SHORT_CHARS))) {
+      SPACE.lastIndex = at;
+      SPACE.test(text);
+      at = SPACE.lastIndex - 1;
     }
     if (values > JSON_REPLIED_VALUES_MAX) return `its JSON has more than ${JSON_REPLIED_VALUES_MAX} values`;
   }
   return undefined;
+}
+
+/** Where the quote stands that ends a string, or the end of the text, or beyond it. */
+function stringEnd(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const nearEnd = at + ESCAPED_CHARS;
+    while (at < nearEnd) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE || at >= text.length) return at;
+      at += code === BACKSLASH ? 2 : 1;
+    }
+    UNESCAPED.lastIndex = at;
+    UNESCAPED.test(text);
+    at = UNESCAPED.lastIndex;
+  }
 }
