@@ -2,7 +2,7 @@
 
 import { isAscii, isUtf8 } from 'node:buffer';
 
-/** As much as is decoded, or encoded, at once, in bytes or characters: from Node 22 on a megabyte takes a millisecond, before it up to six. */
+/** As much as is decoded, or encoded, at once, in bytes or characters: from Node 22 on a megabyte takes a millisecond, before it up to six (make bench ONLY=turns). */
 const PIECE_BYTES = 1024 * 1024;
 
 /** The text without its byte order mark; undefined where the bytes are no UTF-8. */

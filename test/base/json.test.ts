@@ -185,7 +185,7 @@ test(`parseJson takes a number of ${JSON_NUMBER_CHARS_MAX} characters and refuse
 
 test('renderJson writes a long string as JSON.stringify does', () => {
   for (const odd of ['', '"', '\\', '\n', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udc00x']) {
-    for (const text of ['x'.repeat(20_000) + odd, `${odd}${'語'.repeat(20_000)}`]) assert.equal(renderJson(text), JSON.stringify(text));
+    for (const text of ['x'.repeat(20_000) + odd, `${odd}${'語'.repeat(20_000)}`, `${'x'.repeat(16 * 1024 - 1)}${odd}${odd}x`]) assert.equal(renderJson(text), JSON.stringify(text));
   }
 });
 

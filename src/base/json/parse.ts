@@ -16,8 +16,8 @@ export const JSON_NUMBER_CHARS_MAX = 4096;
 
 /**
  * Most values (counting every scalar, object, array and key) accepted in one text of a caller's. A conversation of
- * ten thousand turns has some fifty thousand. What is allowed takes up to 60 ms to parse, and as long
- * again to encode; 16 MiB of `[[],[],…` would have six million and take seconds.
+ * ten thousand turns has some fifty thousand. What is allowed takes up to 20 ms to parse, and as long
+ * again to encode (make bench ONLY=turns); 16 MiB of `[[],[],…` would have six million and take seconds.
  */
 export const JSON_VALUES_MAX = 100_000;
 
@@ -62,7 +62,7 @@ export function parseJson(text: string, budget = createJsonBudget()): JsonValue 
 /** As much of a text as is parsed at once: about so many characters, or values. */
 export type JsonPace = { readonly chars: number; readonly values: number };
 
-/** What takes a few milliseconds: a megabyte of long keys 4, 20,000 small objects 4 (make bench-parts ONLY=json). */
+/** What takes a few milliseconds, with what the collector takes up to 20 (make bench ONLY=turns). */
 const PACE: JsonPace = { chars: 1024 * 1024, values: 20_000 };
 
 /** The same for a large text, step by step; between two of them `othersTurn` is waited for. */
