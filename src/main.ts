@@ -130,6 +130,8 @@ async function start(loaded: Loaded): Promise<void> {
       const providers = config.providers.map((provider) => provider.name).join(', ');
       const workers = config.workers === 1 ? undefined : config.workers;
       log.info(`listening on ${address}`, { version: VERSION, node: process.version, providers, default_provider: config.defaultProvider, workers });
+      // Who starts a gateway waits for this line, and should not for those that come together with it.
+      void writer.flush();
     },
     (error: Error & { code?: string; syscall?: string }) => {
       const why = error.code ?? error.name;

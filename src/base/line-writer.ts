@@ -70,7 +70,7 @@ export class LineWriter {
   }
 
   /**
-   * For the last moments of a process: resolves when everything is written, or lost and counted. A pipe that stays full, or a
+   * For the first and the last moments of a process: resolves when everything is written, or lost and counted. A pipe that stays full, or a
    * write that does not end, is given up after a second.
    */
   flush(): Promise<void> {

@@ -36,6 +36,7 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
   async function answerOf(exchange: EmbeddedExchange, work: Work, { signal }: CallOptions): Promise<unknown> {
     const stopListening = leaveOnAbort(exchange, signal);
     await exchanges.serve(exchange, currentParts(), work);
+    await exchanges.reported();
     stopListening();
     throwIfFailed(exchange, signal);
     return JSON.parse(exchange.body ?? '');
@@ -56,6 +57,7 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
       // Also who throws into it.
       exchange.leave();
       await served;
+      await exchanges.reported();
       stopListening();
     }
     throwIfFailed(exchange, signal);

@@ -54,6 +54,8 @@ export abstract class Exchange {
   receivedBytes = 0;
   /** When the request had been read, body and all; until then, when its head had. */
   readAtMs = this.startedAtMs;
+  /** When its answer had been taken, or was given up; until then, when its head had been read. */
+  overAtMs = this.startedAtMs;
   sentBytes = 0;
 
   /** `target` is a path, which may have a query. */
@@ -65,11 +67,6 @@ export abstract class Exchange {
     this.path = mark === -1 ? target : target.slice(0, mark);
     this.query = mark === -1 ? '' : target.slice(mark + 1);
     this.record = createCallRecord(requestId);
-  }
-
-  /** Milliseconds since the request's head was read, or since its turn came. */
-  get elapsedMs(): number {
-    return performance.now() - this.startedAtMs;
   }
 
   /** A header of the request, by its name in lower case; undefined where there is none. */

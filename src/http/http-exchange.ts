@@ -133,7 +133,7 @@ export class HttpExchange extends Exchange {
   #leavesBodyUnread(): boolean {
     const { complete, headers } = this.request;
     if (complete) return false;
-    if (headers['transfer-encoding'] !== undefined || this.status === 413) return true;
+    if (headers['transfer-encoding'] !== undefined || this.response.statusCode === 413) return true;
     const length = Number(headers['content-length'] ?? 0);
     return length > DISCARD_BYTES_MAX || (length > 0 && this.expectsContinue);
   }

@@ -44,7 +44,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
   const { usage } = record;
   return {
     status,
-    total_ms: rounded(exchange.elapsedMs),
+    total_ms: rounded(exchange.overAtMs - exchange.startedAtMs),
     provider: record.provider,
     model: shortened(record.requestedModel),
     model_route: record.modelRoute,

@@ -6,18 +6,18 @@ import { cpuUs } from './programs.ts';
 import type { Program } from './programs.ts';
 
 export const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
-const ROUND_MS = Number(process.env['ROUND_MS'] ?? 2000);
+export const ROUND_MS = Number(process.env['ROUND_MS'] ?? 2000);
 const WARM_UP_MS = 1000;
 
 export type Contestant = { readonly program: Program; readonly load: Load };
 
 /** Microseconds a unit, by the programs' names, one figure a round. Ends the loads. */
-export async function compare(contestants: readonly Contestant[], rounds = ROUNDS): Promise<ReadonlyMap<string, readonly number[]>> {
+export async function compare(contestants: readonly Contestant[], rounds: number, roundMs: number): Promise<ReadonlyMap<string, readonly number[]>> {
   const figures = new Map<string, number[]>(contestants.map(({ program }) => [program.name, []]));
   await delay(WARM_UP_MS);
   for (let round = 0; round < rounds; round += 1) {
     const before = contestants.map(read);
-    await delay(ROUND_MS);
+    await delay(roundMs);
     const after = contestants.map(read);
     contestants.forEach(({ program }, i) => {
       const [from, to] = [before[i], after[i]];

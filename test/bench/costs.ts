@@ -1,7 +1,7 @@
 /** CPU time of a chat and of a token, in every dialect, beside the floors on the same bytes. */
 
 import { accessSync, constants } from 'node:fs';
-import { compare, ratios } from './compare.ts';
+import { compare, ratios, ROUND_MS, ROUNDS } from './compare.ts';
 import type { Contestant } from './compare.ts';
 import { quantile, renderSpread, renderTable, spread } from './figures.ts';
 import { loadChats, loadStreams, requestBytes, warmUp } from './load.ts';
@@ -11,9 +11,7 @@ import type { Program } from './programs.ts';
 import { ROWS } from './rows.ts';
 import type { Ask, Row } from './rows.ts';
 
-const WARM_UP_CHATS = 8000;
 const STEADY_SHARE = 0.05;
-const STEADY_TRIES = 3;
 
 /** What the upstream is asked by the model's name, and what is counted. */
 export const KINDS = { chat: 'whole', 'token, ten to a write': 'steady-10', 'token, one to a write': 'steady-1' } as const;
@@ -22,16 +20,31 @@ export type Kind = keyof typeof KINDS;
 /** Microseconds of CPU each, a figure a round, by program. */
 export type Cost = { readonly kind: Kind; readonly row: string; readonly us: Readonly<Record<string, readonly number[]>> };
 
+/** How much is measured. */
+export type Extent = {
+  readonly kinds: readonly Kind[];
+  /** Each program's, before the first measurement of a row. */
+  readonly warmUpChats: number;
+  readonly rounds: number;
+  readonly roundMs: number;
+  /** How often a floor is measured beside itself until it comes out alike. */
+  readonly steadyTries: number;
+};
+
+const WHOLE: Extent = { kinds: Object.keys(KINDS) as Kind[], warmUpChats: 8000, rounds: ROUNDS, roundMs: ROUND_MS, steadyTries: 3 };
+/** Half a minute for two rows. Its medians come within a tenth of the whole's, with wider ranges. */
+export const BRIEF: Extent = { kinds: ['chat', 'token, ten to a write'], warmUpChats: 4000, rounds: 5, roundMs: 600, steadyTries: 1 };
+
 type Subject = { readonly program: Program; readonly askOf: (model: string, isStream: boolean) => Buffer };
 
 /** Whether two processes of one program come out alike: what else a machine does can hit one of the two. */
-export async function isSteady(upstream: Program): Promise<{ isSteady: boolean; text: string; ratios: readonly number[] }> {
+export async function isSteady(upstream: Program, extent = WHOLE): Promise<{ isSteady: boolean; text: string; ratios: readonly number[] }> {
   const floors = [await startFloor('bare', upstream), { ...(await startFloor('bare', upstream)), name: 'again' }];
   const [row] = ROWS as readonly [Row];
   const subjects = floors.map((program) => ({ program, askOf: bytesOf(row.toProvider) }));
   let found: readonly number[] = [];
-  for (let tries = 0; tries < STEADY_TRIES; tries += 1) {
-    const us = await measure(subjects, 'chat');
+  for (let tries = 0; tries < extent.steadyTries; tries += 1) {
+    const us = await measure(subjects, 'chat', extent);
     found = ratios(us['again'] ?? [], us['bare'] ?? []);
     if (Math.abs(quantile(found, 0.5) - 1) <= STEADY_SHARE) break;
   }
@@ -39,7 +52,7 @@ export async function isSteady(upstream: Program): Promise<{ isSteady: boolean; 
   return { isSteady: Math.abs(quantile(found, 0.5) - 1) <= STEADY_SHARE, text: renderSpread(spread(found)), ratios: found };
 }
 
-export async function measureCosts(upstream: Program, rows = chosenRows()): Promise<readonly Cost[]> {
+export async function measureCosts(upstream: Program, rows = chosenRows(), extent = WHOLE): Promise<readonly Cost[]> {
   const floors = [await startFloor('bare', upstream), await startFloor('translating', upstream)];
   const nginx = hasNginx() ? await startNginx(upstream) : undefined;
   if (nginx !== undefined) floors.push(nginx);
@@ -49,7 +62,7 @@ export async function measureCosts(upstream: Program, rows = chosenRows()): Prom
     const subjects: Subject[] = floors.map((program) => ({ program, askOf: bytesOf(row.toProvider) }));
     subjects.push({ program: gateway, askOf: bytesOf(row.toGateway) });
     if (row === ROWS[0]) subjects.push(...peers());
-    for (const kind of Object.keys(KINDS) as Kind[]) costs.push({ kind, row: row.name, us: await measure(subjects, kind) });
+    for (const kind of extent.kinds) costs.push({ kind, row: row.name, us: await measure(subjects, kind, extent) });
     gateway.stop();
   }
   for (const program of floors) program.stop();
@@ -78,14 +91,14 @@ function peers(): readonly Subject[] {
   return [{ program, askOf }];
 }
 
-async function measure(subjects: readonly Subject[], kind: Kind): Promise<Cost['us']> {
+async function measure(subjects: readonly Subject[], kind: Kind, { warmUpChats, rounds, roundMs }: Extent): Promise<Cost['us']> {
   const model = KINDS[kind];
   const contestants: Contestant[] = [];
   for (const { program, askOf } of subjects) {
-    if (kind === 'chat') await warmUp(program, askOf(model, false), WARM_UP_CHATS);
+    if (kind === 'chat') await warmUp(program, askOf(model, false), warmUpChats);
     contestants.push({ program, load: kind === 'chat' ? loadChats(program, askOf(model, false)) : await loadStreams(program, askOf(model, true)) });
   }
-  return Object.fromEntries(await compare(contestants));
+  return Object.fromEntries(await compare(contestants, rounds, roundMs));
 }
 
 function hasNginx(): boolean {

@@ -24,7 +24,8 @@ for (const transport of ['http', 'wire', 'fetch']) {
     const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_TRANSPORT: transport });
     const names = [...NAMES, ...Array.from({ length: 150 }, (_, seed) => randomModelName(createRandom(seed)))];
     await inParallel(names.length, 8, async (index) => {
-      for (const provider of PROVIDERS) {
+      // The others have it in no URL: what reads like one shows that of them.
+      for (const provider of index < NAMES.length ? PROVIDERS : (['gemini'] as const)) {
         const { status } = await gateway.chat({ provider, model: names[index], messages: [user('x')] });
         assert.ok(status === 400 || status === 404, `${status} for ${JSON.stringify(names[index])}`);
       }

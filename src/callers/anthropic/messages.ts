@@ -196,7 +196,7 @@ function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignore
         ignored.add(path);
         continue;
       }
-      for (const state of states) turn.carry(state);
+      for (const state of states) turn.carry(state, path);
     } else {
       throw unsupported(block.at('type'), 'only text, tool_use and reasoning are taken in a message of the assistant');
     }
@@ -221,19 +221,23 @@ class SpokenTurn {
   #own: string | undefined;
   readonly #ofTexts: string[] = [];
   readonly #ofCalls: string[] = [];
+  /** Where the states came from that were carried last. */
+  #statesPath: Path | undefined;
 
   constructor(places: Places) {
     this.#places = places;
   }
 
-  carry({ owner, state }: CarriedState): void {
+  carry({ owner, state }: CarriedState, path: Path): void {
     if (owner === 'text' || owner === 'call') {
+      this.#statesPath = path;
       (owner === 'text' ? this.#ofTexts : this.#ofCalls).push(state);
       return;
     }
     this.#settle();
+    this.#statesPath = path;
     if (owner === 'own') this.#own = state;
-    else this.parts.push({ type: 'text', text: '', state });
+    else this.parts.push(this.#silentText(state));
   }
 
   /** An empty text says nothing. */
@@ -257,7 +261,7 @@ class SpokenTurn {
   /** Call once, when no block will follow. */
   finish(): void {
     this.#settle();
-    this.parts.push(...this.#ofCalls.splice(0).map((state): TextPart => ({ type: 'text', text: '', state })));
+    this.parts.push(...this.#ofCalls.splice(0).map((state) => this.#silentText(state)));
     let next = 0;
     let afterTexts = 0;
     for (const [index, part] of this.parts.entries()) {
@@ -266,7 +270,7 @@ class SpokenTurn {
       if (part.state === undefined && next < this.#ofTexts.length) this.parts[index] = this.#places.move(part, { ...part, state: this.#ofTexts[next++] });
     }
     // What belongs to texts that were one text with others, or that the client did not keep.
-    const rest = this.#ofTexts.slice(next).map((state): TextPart => ({ type: 'text', text: '', state }));
+    const rest = this.#ofTexts.slice(next).map((state) => this.#silentText(state));
     this.parts.splice(afterTexts, 0, ...rest);
   }
 
@@ -279,6 +283,10 @@ class SpokenTurn {
   /** What belongs to a part that the client did not keep still belongs to the turn. */
   #settle(): void {
     const state = this.#takeOwn();
-    if (state !== undefined) this.parts.push({ type: 'text', text: '', state });
+    if (state !== undefined) this.parts.push(this.#silentText(state));
+  }
+
+  #silentText(state: string): TextPart {
+    return this.#places.put({ type: 'text', text: '', state }, this.#statesPath);
   }
 }

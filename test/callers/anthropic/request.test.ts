@@ -623,3 +623,18 @@ test('a message of the API that is appended whole says what it says, the rest is
   deepEqual(request.turns[1], { role: 'assistant', parts: [text('Ho')] });
   deepEqual(ignored, ['id', 'type', 'model', 'stop_reason', 'usage'].map((name) => `messages[1].${name}`));
 });
+
+test('a state that no text is left for is told of by the message in which a block of reasoning brought it', () => {
+  const thinking = (states: string): object => ({ type: 'thinking', thinking: '', signature: `gateway:${states}` });
+  const call = { type: 'tool_use', id: 'c', name: 'n', input: {} };
+  for (const content of [
+    [thinking('text=gemini.acme.e3-00'), call],
+    [call, thinking('own=gemini.acme.e3-00')],
+    [thinking('empty=gemini.acme.e3-00'), call],
+    [call, thinking('call=gemini.acme.e3-00')],
+  ]) {
+    const messages = [{ role: 'user', content: 'Look' }, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'x' }] }];
+    const at = content[0] === call ? 1 : 0;
+    equal(told(ANTHROPIC, { model: 'm', messages }, `messages[1].content[${at}].provider_state: damaged`), `messages[1].content[${at}]: damaged`);
+  }
+});
