@@ -214,7 +214,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
         now: () => performance.now(),
       }),
       metrics,
-      metricsPage: surroundings.metricsPage ?? (() => metrics.renderPage()),
+      metricsPage: surroundings.metricsPage ?? metricsText,
       admission,
       limits,
       log,
@@ -223,6 +223,11 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       callerLabel: (label) => (labels.has(label) ? label : 'other'),
       ...sentences,
     };
+  }
+
+  function metricsText(): string {
+    exchanges.report();
+    return metrics.renderPage();
   }
 
   function reload(next: Config): Reloaded {
@@ -270,7 +275,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       isReachable = true;
       handleMounted(request, response);
     },
-    metricsText: () => metrics.renderPage(),
+    metricsText,
     async listen(address = config.listen) {
       isReachable = true;
       const where = await listen(server.server, address, config.tls === undefined ? 'http' : 'https');
@@ -281,7 +286,10 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     },
     take: (socket) => server.take(socket),
     drain: (listenerClosed) => (drained ??= drainOnce(listenerClosed)),
-    snapshot: () => metrics.snapshot(),
+    snapshot() {
+      exchanges.report();
+      return metrics.snapshot();
+    },
     stop: () => endAll(SHORT_LAST_WORDS_MS),
     reload,
     close,

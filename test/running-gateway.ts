@@ -52,8 +52,8 @@ export type ReplyBody = {
 };
 export type Frame = Partial<ReplyBody> & { readonly type: string; readonly tool_call?: Part };
 
-/** Over what every gateway here calls its provider where a test does not say: `GATEWAY_TRANSPORT=wire make test ONLY='faults|streams'`. */
-const { GATEWAY_TRANSPORT = 'http' } = process.env;
+/** Over what every gateway here calls its provider where a test does not say: `GATEWAY_TRANSPORT=http make test ONLY='faults|streams'`. */
+const { GATEWAY_TRANSPORT = 'wire' } = process.env;
 
 /** Environment that points every provider of the sandbox at it. */
 export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {

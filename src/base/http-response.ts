@@ -236,6 +236,7 @@ export class ResponseParser {
   #readSize(): void {
     const input = this.#input;
     while (this.#at < input.length) {
+      if (this.#state === 'extension' && !this.#takeExtensions()) return;
       const byte = input[this.#at] as number;
       this.#at += 1;
       if (this.#state === 'size-lf') {
@@ -244,12 +245,7 @@ export class ResponseParser {
         return;
       }
       if (byte === CR && this.#digits > 0) {
-        if (this.#state === 'extension' && !EXTENSIONS.test(this.#extensions)) return void this.#fail('HPE_STRICT');
         this.#state = 'size-lf';
-      } else if (this.#state === 'extension') {
-        if (this.#extensions.length === EXTENSION_BYTES_MAX) return void this.#fail('HPE_CHUNK_EXTENSIONS_OVERFLOW');
-        if (isControl(byte)) return void this.#fail('HPE_STRICT');
-        this.#extensions += String.fromCharCode(byte);
       } else if (byte === SEMICOLON && this.#digits > 0) {
         this.#extensions = '';
         this.#state = 'extension';
@@ -260,6 +256,21 @@ export class ResponseParser {
         this.#digits += 1;
       }
     }
+  }
+
+  /** Up to the end of their line; false while that has not come, and where they are refused. A slice, since byte by byte costs 40 ns each. */
+  #takeExtensions(): boolean {
+    const lineEnd = this.#input.indexOf(CR, this.#at);
+    const room = EXTENSION_BYTES_MAX - this.#extensions.length;
+    const end = Math.min(lineEnd === -1 ? this.#input.length : lineEnd, this.#at + room + 1);
+    const piece = this.#input.toString('latin1', this.#at, end);
+    this.#at = end;
+    this.#extensions += piece;
+    if (CONTROL.test(piece)) this.#fail('HPE_STRICT');
+    else if (piece.length > room) this.#fail('HPE_CHUNK_EXTENSIONS_OVERFLOW');
+    else if (end === lineEnd && !EXTENSIONS.test(this.#extensions)) this.#fail('HPE_STRICT');
+    else return end === lineEnd;
+    return false;
   }
 
   /** Trailers say nothing that is used here. */
@@ -289,6 +300,7 @@ const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9][0-9](?: [\t\x20-\x7e\x80-\xff]*)?
 const VERSION = /^HTTP\/1\.[01] /;
 const BARE_FEED = /(?<!\r)\n/;
 const DIGITS = /^[0-9]{1,15}$/;
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/;
 /** Names, each with a value or none (RFC 9112, section 7.1.1). */
 const EXTENSIONS = /^(?:[!#$%&'*+\-.^_`|~\w]+(?:=(?:[!#$%&'*+\-.^_`|~\w]+|"(?:[^"\\]|\\.)*"))?(?:;(?!$)|$))+$/;
 
@@ -364,7 +376,8 @@ function framingOf(status: number, isNewer: boolean, headers: Record<string, str
 
 function keeps(connection: string | undefined, isNewer: boolean): boolean {
   if (connection === undefined) return isNewer;
-  const options = connection.toLowerCase().split(/[ \t]*,[ \t]*/);
+  // By a pattern with spaces in it, 60 KB of them take seconds.
+  const options = connection.toLowerCase().split(',').map((option) => trimmed(option, 0, option.length));
   return !options.includes('close') && (isNewer || options.includes('keep-alive'));
 }
 
@@ -382,10 +395,6 @@ function hasBareFeed(bytes: Buffer, from: number): boolean {
 
 function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x09;
-}
-
-function isControl(byte: number): boolean {
-  return (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
 }
 
 function hexDigit(byte: number): number {

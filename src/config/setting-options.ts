@@ -49,7 +49,7 @@ export type SettingOptions = {
   readonly logAddress?: boolean | undefined;
   /** Addresses and networks of your proxies, separated by commas; only these may name the caller, by `Forwarded` or `X-Forwarded-For`. */
   readonly trustedProxies?: string | readonly string[] | undefined;
-  /** `wire` calls providers with an HTTP client of the gateway's own, for less CPU; `fetch` with the built-in fetch, which has time limits of its own. Default: `http`. */
+  /** `wire` calls providers with an HTTP client of the gateway's own; `http` with node:http, for more CPU; `fetch` with the built-in fetch, which has time limits of its own. Default: `wire`. */
   readonly transport?: 'http' | 'fetch' | 'wire' | undefined;
   /** A caller who takes nothing of its answer for so long is cut off. Default: `60s`. */
   readonly writeStallTimeout?: string | number | undefined;

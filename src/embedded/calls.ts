@@ -36,7 +36,7 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
   async function answerOf(exchange: EmbeddedExchange, work: Work, { signal }: CallOptions): Promise<unknown> {
     const stopListening = leaveOnAbort(exchange, signal);
     await exchanges.serve(exchange, currentParts(), work);
-    await exchanges.reported();
+    exchanges.report();
     stopListening();
     throwIfFailed(exchange, signal);
     return JSON.parse(exchange.body ?? '');
@@ -57,7 +57,7 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
       // Also who throws into it.
       exchange.leave();
       await served;
-      await exchanges.reported();
+      exchanges.report();
       stopListening();
     }
     throwIfFailed(exchange, signal);

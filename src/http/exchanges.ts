@@ -49,10 +49,11 @@ export class Exchanges {
    * what is done many times in a row costs less. 4 % of a chat where ten end in a turn.
    */
   #reportSoon(exchange: Exchange, parts: ServerParts): void {
-    if (this.#unreported.push({ exchange, parts }) === 1) setImmediate(() => this.#reportAll());
+    if (this.#unreported.push({ exchange, parts }) === 1) setImmediate(() => this.report());
   }
 
-  #reportAll(): void {
+  /** Counts and logs those that are over now, for whoever asks at this moment. */
+  report(): void {
     for (const { exchange, parts } of this.#unreported.splice(0)) {
       try {
         report(exchange, parts);
@@ -60,11 +61,6 @@ export class Exchanges {
         parts.log.error('a request could not be reported', { request_id: exchange.requestId, ...describeError(thrown) });
       }
     }
-  }
-
-  /** Resolves when everything that is over is counted and logged. */
-  async reported(): Promise<void> {
-    if (this.#unreported.length > 0) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Answers that have not begun will be the last of their connection. */

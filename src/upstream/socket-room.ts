@@ -8,8 +8,8 @@ const IDLE_SOCKETS_MAX = 512;
 export class SocketRoom {
   readonly #socketsMax: number;
   readonly #open = new Set<Duplex>();
-  /** Those that have been idle longest come first. */
-  readonly #idle = new Set<Duplex>();
+  /** Those that have been idle longest come first. No Set, for what base/roster.ts says of one. Which one goes is nearly always at the end. */
+  readonly #idle: Duplex[] = [];
 
   /** `socketsMax`: beyond it no socket stays idle. Those in use are not bounded here: each has an exchange that is. */
   constructor(socketsMax = Infinity) {
@@ -24,24 +24,26 @@ export class SocketRoom {
   }
 
   startIdle(socket: Duplex): void {
-    this.#idle.add(socket);
+    this.#idle.push(socket);
     this.#makeRoom();
   }
 
   endIdle(socket: Duplex): void {
-    this.#idle.delete(socket);
+    const at = this.#idle.lastIndexOf(socket);
+    if (at !== -1) this.#idle.splice(at, 1);
   }
 
   #forget(socket: Duplex): void {
     this.#open.delete(socket);
-    this.#idle.delete(socket);
+    this.endIdle(socket);
   }
 
   #makeRoom(): void {
-    for (const socket of this.#idle) {
-      if (this.#idle.size <= IDLE_SOCKETS_MAX && this.#open.size <= this.#socketsMax) return;
-      this.#forget(socket);
-      socket.destroy();
+    while (this.#idle.length > IDLE_SOCKETS_MAX || this.#open.size > this.#socketsMax) {
+      const [oldest] = this.#idle;
+      if (oldest === undefined) return;
+      this.#forget(oldest);
+      oldest.destroy();
     }
   }
 }

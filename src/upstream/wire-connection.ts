@@ -13,8 +13,8 @@ import { RESPONSE_HEAD_BYTES_MAX } from './transport-failure.ts';
 export interface ConnectionUser {
   /** Bytes came: the parser has more to tell. False = no more are to be read, until `resume`. */
   onBytes(): boolean;
-  /** Nothing more will come. What the parser holds may still be read. */
-  onClosed(error: Error): void;
+  /** Nothing more will come. What the parser holds may still be read. Undefined = the other end closed the connection, as it may. */
+  onClosed(error: Error | undefined): void;
 }
 
 /** Where a connection goes between two requests. */
@@ -58,8 +58,8 @@ export class WireConnection {
     this.#isKept = isKept;
     this.#home = home;
     socket.on('error', (error) => (this.#error = error));
-    socket.on('end', this.#onClose);
-    socket.on('close', this.#onClose);
+    socket.on('end', () => this.#close(undefined));
+    socket.on('close', () => this.#close(this.#error ?? new ConnectionError('ECONNRESET')));
   }
 
   /** Writes a whole request. `bodyBytes` is the length of the body in UTF-8; the head is Latin-1. */
@@ -121,16 +121,16 @@ export class WireConnection {
     this.socket.pause();
   }
 
-  readonly #onClose = (): void => {
+  #close(error: Error | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     takeRest(this.socket, this.parser);
     const user = this.#user;
     this.#user = undefined;
     if (user === undefined) this.#home.lose(this);
-    else user.onClosed(this.#error ?? new ConnectionError('ECONNRESET'));
+    else user.onClosed(error);
     this.socket.destroy();
-  };
+  }
 }
 
 /** What the stream had read and nobody was given. */

@@ -134,7 +134,7 @@ class Attempt implements ConnectionUser, Opening {
     return true;
   }
 
-  onClosed(error: Error): void {
+  onClosed(error: Error = new ConnectionError('ECONNRESET')): void {
     if (this.#isStale(error)) {
       this.#settings.onStaleRetry?.(this.#provider.name);
       // The next kept connection may be as stale.
@@ -203,6 +203,8 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
   #restTimer: NodeJS.Timeout | undefined;
   /** The connection closed. What came before is still the receiver's. */
   #cut: Failure | undefined;
+  /** The other end closed it, which ends a body that nothing else ends. A reset ends none. */
+  #hasEnded = false;
   #isDone = false;
   /** Why it ended before its end; undefined when it ended well or was discarded. */
   #failure: Failure | undefined;
@@ -271,7 +273,7 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
     }
     if (this.#isDone || !this.#isReading) return;
     if (this.#cut !== undefined) {
-      if (parser.finish()) this.#end();
+      if (this.#hasEnded && parser.finish()) this.#end();
       else this.#finish(this.#cut);
     } else if (this.#restBytesLeft !== undefined) {
       this.#restTimer ??= setTimeout(() => this.discard(), REST_MS_MAX);
@@ -331,8 +333,9 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
   }
 
   /** A stream that had begun is a stream that was cut, not one that never was: what had come is delivered first. */
-  onClosed(error: Error): void {
-    this.#cut = cutFailure(this.#provider, this.status, error);
+  onClosed(error: Error | undefined): void {
+    this.#hasEnded = error === undefined;
+    this.#cut = cutFailure(this.#provider, this.status, error ?? new ConnectionError('ECONNRESET'));
     this.#deliverAll();
   }
 

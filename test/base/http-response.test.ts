@@ -139,6 +139,7 @@ describe('ResponseParser refuses', () => {
     ['a size that ends in a line feed alone', `${chunked}5\nhello\r\n0\r\n\r\n`, 'HPE_INVALID_CHUNK_SIZE'],
     ['a size that ends in a carriage return alone', `${chunked}5\rhello\r\n0\r\n\r\n`, 'HPE_STRICT'],
     ['an extension without a name', `${chunked}5;\r\nhello\r\n0\r\n\r\n`, 'HPE_STRICT'],
+    ['a zero byte in an extension', `${chunked}5;a="\0"\r\nhello\r\n0\r\n\r\n`, 'HPE_STRICT'],
     ['an extension that is none', `${chunked}5;a b\r\nhello\r\n0\r\n\r\n`, 'HPE_STRICT'],
     ['an extension that ends in a line feed alone', `${chunked}5;a\nhello\r\n0\r\n\r\n`, 'HPE_STRICT'],
     ['a chunk that is longer than its size', `${chunked}5\r\nhello!\r\n0\r\n\r\n`, 'HPE_STRICT'],
@@ -172,7 +173,16 @@ describe('ResponseParser refuses', () => {
     assert.equal(outcome(`0\r\n${'a: b\r\n'.repeat(1000)}\r\n`), 'HPE_HEADER_OVERFLOW');
     assert.equal(outcome(`1;${'x'.repeat(16 * 1024)}\r\n`), 'more');
     assert.equal(outcome(`1;${'x'.repeat(16 * 1024 + 1)}\r\n`), 'HPE_CHUNK_EXTENSIONS_OVERFLOW');
+    // Also where their end never comes.
+    assert.equal(outcome(`1;${'x'.repeat(16 * 1024 + 1)}`), 'HPE_CHUNK_EXTENSIONS_OVERFLOW');
   });
+});
+
+test('ResponseParser reads a head and the extensions of chunks in time linear in their lengths', { timeout: 60_000 }, () => {
+  const spaces = Buffer.from(`${OK}connection: a${' '.repeat(60_000)}b\r\ncontent-length: 0\r\n\r\n`);
+  for (let repeat = 0; repeat < 30; repeat += 1) assert.equal(readResponse([spaces], 64 * 1024, false).outcome, 'whole');
+  const extended = `${OK}transfer-encoding: chunked\r\n\r\n${`1;${'a="b";'.repeat(2500)}c\r\nx\r\n`.repeat(500)}0\r\n\r\n`;
+  assert.equal(readResponse([Buffer.from(extended)], 64 * 1024, false).outcome, 'whole');
 });
 
 test('ResponseParser tells a body that was cut from one that ended', () => {

@@ -20,24 +20,27 @@ export type Load = {
   stop(): void;
 };
 
-/** One connection, one request at a time. */
+/** One connection, one request at a time. Whatever ends it before its answer fails who waits for that, and who asks later. */
 export class BareCaller {
   readonly #socket: Socket;
   readonly #onEvents: ((count: number) => void) | undefined;
   #head = '';
   #bytesLeft: number | undefined;
   #isStatusSeen = false;
+  #isClosed = false;
+  #error: Error | undefined;
   #resolve: (() => void) | undefined;
   #resolveFirst: (() => void) | undefined;
   #reject: ((error: Error) => void) | undefined;
+  #rejectFirst: ((error: Error) => void) | undefined;
 
   /** `onEvents` is told how many events each read of a stream ended. */
-  constructor({ host, port }: Program, onEvents?: (count: number) => void) {
+  constructor({ name, host, port }: Program, onEvents?: (count: number) => void) {
     this.#onEvents = onEvents;
     this.#socket = connect({ host, port, noDelay: true });
     this.#socket.on('data', (chunk: Buffer) => this.#take(chunk));
-    this.#socket.on('error', (error) => this.#reject?.(error));
-    this.#socket.on('close', () => this.#reject?.(new Error('the connection was closed')));
+    this.#socket.on('error', (error) => this.fail(error));
+    this.#socket.on('close', () => this.fail(new Error(`${name} closed the connection`)));
   }
 
   /** Resolves at the end of the answer. */
@@ -45,33 +48,46 @@ export class BareCaller {
     this.#isStatusSeen = false;
     this.#head = '';
     this.#bytesLeft = undefined;
-    this.#socket.write(request);
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
+      if (this.#error === undefined) this.#socket.write(request);
+      else reject(this.#error);
     });
   }
 
-  /** Resolves at the first byte of the next answer. */
+  /** Resolves at the first byte of the next answer, where its status is 200. */
   first(): Promise<void> {
-    return new Promise((resolve) => (this.#resolveFirst = resolve));
+    return new Promise((resolve, reject) => {
+      this.#resolveFirst = resolve;
+      this.#rejectFirst = reject;
+      if (this.#error !== undefined) reject(this.#error);
+    });
   }
 
+  fail(error: Error): void {
+    if (this.#isClosed || this.#error !== undefined) return;
+    this.#error = error;
+    this.#reject?.(error);
+    this.#rejectFirst?.(error);
+    this.#socket.destroy();
+  }
+
+  /** Who still waits is told nothing. */
   close(): void {
-    this.#reject = undefined;
+    this.#isClosed = true;
     this.#socket.destroy();
   }
 
   #take(chunk: Buffer): void {
-    this.#resolveFirst?.();
-    this.#resolveFirst = undefined;
     let from = 0;
     if (!this.#isStatusSeen) {
       this.#head += chunk.toString('latin1');
       const end = this.#head.indexOf('\r\n\r\n');
       if (end === -1) return;
       this.#isStatusSeen = true;
-      if (!this.#head.startsWith('HTTP/1.1 200')) this.#reject?.(new Error(`answered ${this.#head.slice(0, 600)}`));
+      if (!this.#head.startsWith('HTTP/1.1 200')) return this.fail(new Error(`answered ${this.#head.slice(0, 600)}`));
+      this.#resolveFirst?.();
       const length = /\r\ncontent-length: (\d+)/i.exec(this.#head)?.[1];
       from = end + 4 - (this.#head.length - chunk.length);
       if (length !== undefined) this.#bytesLeft = Number(length);
@@ -144,11 +160,10 @@ export async function loadStreams(target: Program, request: Buffer, streams = ST
   let count = 0;
   const callers = Array.from({ length: streams }, () => new BareCaller(target, (events) => (count += events)));
   const opened = callers.map((caller) => {
-    const failed = caller.ask(request);
-    failed.catch(() => undefined);
-    return Promise.race([caller.first(), failed]);
+    caller.ask(request).catch(() => undefined);
+    return caller.first();
   });
-  const hung = setTimeout(() => callers.forEach((caller) => caller.close()), OPENED_MS_MAX);
+  const hung = setTimeout(() => callers.forEach((caller) => caller.fail(new Error('not all streams began'))), OPENED_MS_MAX);
   await Promise.all(opened);
   clearTimeout(hung);
   return { units: () => count, stop: () => callers.forEach((caller) => caller.close()) };

@@ -43,7 +43,7 @@ function gatewayEnvironment(upstream: Program): Readonly<Record<string, string>>
   const base = `http://127.0.0.1:${upstream.port}`;
   return {
     GATEWAY_ADDR: '127.0.0.1:0',
-    GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'http',
+    GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'wire',
     GATEWAY_AUTH_TOKEN: TOKEN,
     GATEWAY_COMPAT_BASE_URL: `${base}/v1`,
     OPENAI_API_KEY: 'sk-bench',

@@ -95,7 +95,7 @@ function startGateway(): ChildProcess {
       GATEWAY_ADDR: '127.0.0.1:0',
       GATEWAY_AUTH_TOKEN: TOKEN,
       GATEWAY_COMPAT_BASE_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}/v1`,
-      GATEWAY_TRANSPORT: process.env['TRANSPORT'] ?? 'http',
+      GATEWAY_TRANSPORT: process.env['TRANSPORT'] ?? 'wire',
       GATEWAY_MAX_RETRIES: '0',
     },
   });

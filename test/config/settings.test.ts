@@ -107,7 +107,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     workers: 1,
     dialects: ['openai-chat', 'openai-responses', 'anthropic'],
     takesModelPrefixes: undefined,
-    transport: 'http',
+    transport: 'wire',
     writeStallTimeoutMs: 60_000,
     tls: undefined,
     propagatesTrace: false,

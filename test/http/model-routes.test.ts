@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TargetDefaults } from '../../src/core/route.ts';
 import { routeOf, startGateway, user } from '../running-gateway.ts';
+import { until } from '../sandbox/client.ts';
 
 const NO_DEFAULTS: TargetDefaults = { maxTokens: undefined, temperature: undefined, topP: undefined, stop: undefined, thinking: undefined, providerOptions: undefined };
 const SMART = routeOf('smart', 'anthropic/fake-chat', 'openai/fake-chat');
@@ -39,8 +40,9 @@ test('the first target of a route serves, in every format, and the answer says s
     assert.equal(protocol, 'anthropic', path);
     assert.equal((json as { model?: string }).model, 'fake-chat', path);
   }
-  const lines = gateway.logLines.filter((line) => line['provider'] === 'anthropic' && line['status'] === 200);
-  assert.equal(lines.length, CALLS.length);
+  const linesOfChats = (): typeof gateway.logLines => gateway.logLines.filter((line) => line['provider'] === 'anthropic' && line['status'] === 200);
+  await until(() => linesOfChats().length === CALLS.length);
+  const lines = linesOfChats();
   for (const line of lines) assert.deepEqual([line['model'], line['model_route'], line['served_model']], ['smart', 'smart', 'fake-chat']);
   assert.match(await (await gateway.get('/metrics')).text(), /gen_ai_request_model="smart"/);
 });

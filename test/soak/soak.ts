@@ -112,7 +112,7 @@ async function startGateway(port: number): Promise<RunningGateway> {
     execArgv: ['--expose-gc', '--import', 'tsx', '--import', new URL('probe.ts', import.meta.url).href],
     env: {
       PATH: process.env['PATH'] ?? '',
-      GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'http',
+      GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'wire',
       GATEWAY_ADDR: '127.0.0.1:0',
       GATEWAY_AUTH_TOKEN: TOKEN,
       GATEWAY_COMPAT_BASE_URL: `http://127.0.0.1:${port}`,

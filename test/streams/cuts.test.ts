@@ -143,10 +143,10 @@ function cutsOf(sse: string, frameEndsOnly: boolean): { readonly kept: number; r
 }
 
 const SWEEPS = [
-  { provider: 'anthropic', name: 'anthropic/text', transport: 'http' },
-  { provider: 'openai', name: 'openai-chat/tools', transport: 'http' },
-  { provider: 'gemini', name: 'gemini/tools', transport: 'http' },
-  { provider: 'openai', name: 'openai-chat/text', transport: 'wire' },
+  { provider: 'anthropic', name: 'anthropic/text', transport: 'wire' },
+  { provider: 'openai', name: 'openai-chat/tools', transport: 'wire' },
+  { provider: 'gemini', name: 'gemini/tools', transport: 'wire' },
+  { provider: 'openai', name: 'openai-chat/text', transport: 'http' },
   { provider: 'anthropic', name: 'anthropic/tools', transport: 'fetch' },
 ] as const;
 

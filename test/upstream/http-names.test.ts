@@ -90,11 +90,13 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       });
     }
 
-    test('may have several addresses, of which the first does not answer', async (t) => {
-      const server = await startEcho(t);
-      const { transport } = openTransport(t, {}, [{ address: '::1', family: 6 }, { address: '127.0.0.2', family: 4 }, HERE]);
-      await echo(transport, named('provider.test', server));
-    });
+    for (const isTls of [false, true]) {
+      test(`may have several addresses, of which the first does not answer, over ${isTls ? 'TLS' : 'TCP'}`, async (t) => {
+        const server = await startEcho(t, isTls);
+        const { transport } = openTransport(t, {}, [{ address: '::1', family: 6 }, { address: '127.0.0.2', family: 4 }, HERE]);
+        await echo(transport, named('provider.test', server));
+      });
+    }
 
     test('that does not exist is a failure that says so', async (t) => {
       const { transport } = openTransport(t);

@@ -292,6 +292,16 @@ for (const { name, isFetch, create } of CONTRACTS) {
       }
     }
 
+    test(`is ${isFetch ? 'delivered by fetch' : 'a failure'} when the connection that alone ends it is reset`, async (t) => {
+      const head = createGate();
+      const server = await startRawServer(t, answering(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n${json}`, (socket) => void head.opened.then(() => resetIt(socket))));
+      const response = responseFrom(await open(t).send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+      head.open();
+      const body = await response.readBody(BODY_BYTES_MAX);
+      if (isFetch) assert.deepEqual(body, Buffer.from(json));
+      else assert.equal(failureFrom(body).kind, 'server');
+    });
+
     for (const [what, rest] of [
       ['before the last chunk', chunkOf('{"text":')],
       ['inside a chunk', '20\r\n{"text":'],
@@ -465,6 +475,21 @@ for (const { name, isFetch, create } of CONTRACTS) {
       assert.equal(failure.isRetried, true);
       assert.equal(failure.limit, 'GATEWAY_ATTEMPT_TIMEOUT');
       assert.equal(failure.message, 'no complete answer from acme within 50 ms (GATEWAY_ATTEMPT_TIMEOUT)');
+      await server.closed(1);
+    });
+
+    test('end a large request that the provider does not read', async (t) => {
+      const given = createGate();
+      const server = await startRawServer(t, {
+        onConnection: (socket) => {
+          socket.pause();
+          void given.opened.then(() => socket.resume());
+        },
+      });
+      const limits = { ...LIMITS, attemptMs: 300 };
+      const failure = failureFrom(await open(t).send(providerAt(server.baseUrl), postCall('x'.repeat(16 * 1024 * 1024)), new Scope(), limits));
+      assert.equal(failure.limit, 'GATEWAY_ATTEMPT_TIMEOUT');
+      given.open();
       await server.closed(1);
     });
 
