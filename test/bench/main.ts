@@ -2,13 +2,8 @@
  * What the gateway costs beside the least that a proxy on the same platform can: `make bench`. Ratios within one run mean
  * something, absolute figures only on your machine. Linux only (reads /proc).
  *
-<<<<<<< HEAD
  * ONLY=costs,latency,memory,start,growth,turns,workers takes some of the parts, ROWS=native some of the dialects, ROUNDS=5. JSON=file
- * keeps every figure of every round. GATEWAY_TRANSPORT=wire measures that transport. PEER=http://host:port/path of a peer in
-=======
- * ONLY=costs,latency,memory,start,growth,workers takes some of the parts, ROWS=native some of the dialects, ROUNDS=5. JSON=file
  * keeps every figure of every round. GATEWAY_TRANSPORT=http measures that transport. PEER=http://host:port/path of a peer in
->>>>>>> main
  * OpenAI's format with PEER_PID, PEER_TOKEN and PEER_MODEL: let it reach the upstream whose address is printed, at
  * UPSTREAM_PORT if you choose one.
  */

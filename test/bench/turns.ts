@@ -1,6 +1,6 @@
 /**
- * What held the event loop longest: for each costly body, in each format of callers, and for each costly answer, the longest
- * turn of the gateway in milliseconds of its main thread's CPU time, the least of several tries. `make bench ONLY=turns`; BODIES=image for the
+ * What held the event loop longest: for each costly body and answer, in each format of callers, the longest
+ * turn of the gateway in CPU time of its main thread, the least of several tries. `make bench ONLY=turns`, BODIES=image for the
  * names that hold this. Bodies are as large as the default limit allows. The aim is 50 ms. Linux only (reads /proc).
  */
 
