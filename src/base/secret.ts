@@ -54,6 +54,6 @@ export function padded(text: string): Buffer {
 /** From Node 20.12 on: two thirds of what a Hash object costs. */
 const hash: typeof crypto.hash | undefined = crypto.hash;
 
-export function sha256(text: string): Buffer {
-  return hash === undefined ? crypto.createHash('sha256').update(text).digest() : hash('sha256', text, 'buffer');
+export function sha256(content: string | Buffer): Buffer {
+  return hash === undefined ? crypto.createHash('sha256').update(content).digest() : hash('sha256', content, 'buffer');
 }

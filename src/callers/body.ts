@@ -4,7 +4,9 @@ import { FieldProblem, Fields } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import { parseJson } from '../base/json/parse.ts';
 import { JsonObject, JsonProblem } from '../base/json/value.ts';
+import type { JsonValue } from '../base/json/value.ts';
 import { utf8Text } from '../base/utf8.ts';
+import type { RequestBody } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 
 /** Something in a body that has no equal in a chat: thrown as a FieldProblem is, answered with kind `unsupported`. */
@@ -16,22 +18,24 @@ export function unsupported(path: Path | undefined, complaint: string): Unsuppor
 }
 
 /** What `read` makes of a body with any fields. Failures: bad_request, and unsupported for an UnsupportedField. */
-export function decodeBody<T>(body: Buffer | string, read: (fields: Fields, source: JsonObject) => T): T | Failure {
+export function decodeBody<T>(body: RequestBody, read: (fields: Fields, source: JsonObject) => T): T | Failure {
   const value = parseBody(body);
   return value instanceof Failure ? value : caught(() => read(new Fields(value, undefined), value));
 }
 
 /** The object that a body is. Failure: bad_request. Never throws, whatever the bytes. */
 // hot: per request
-export function parseBody(body: Buffer | string): JsonObject | Failure {
-  const text = typeof body === 'string' ? body : utf8Text(body);
-  if (text === undefined) return new Failure('bad_request', 'the body is not valid JSON: it is not UTF-8');
-  const value = parseJson(text);
+export function parseBody(body: RequestBody): JsonObject | Failure {
+  if (!Buffer.isBuffer(body)) return objectFrom(body);
+  const text = utf8Text(body);
+  return text === undefined ? new Failure('bad_request', 'the body is not valid JSON: it is not UTF-8') : objectFrom(parseJson(text));
+}
+
+function objectFrom(value: JsonValue | JsonProblem): JsonObject | Failure {
   if (value instanceof JsonProblem) {
     return new Failure('bad_request', `the body is not valid JSON: ${value.reason} at character ${value.offset + 1}`);
   }
-  if (!(value instanceof JsonObject)) return new Failure('bad_request', 'the body must be a JSON object');
-  return value;
+  return value instanceof JsonObject ? value : new Failure('bad_request', 'the body must be a JSON object');
 }
 
 /** What `read` returns, or the failure for the problem that it throws. */

@@ -6,7 +6,7 @@
  * an answer travels exist once, elsewhere.
  */
 
-import type { JsonObject, JsonOutObject } from '../base/json/value.ts';
+import type { JsonObject, JsonOutObject, JsonProblem, JsonValue } from '../base/json/value.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { Failure } from './failure.ts';
 
@@ -163,6 +163,9 @@ export interface DialectModels {
 /** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
 export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
+/** The bytes of a body, or what they were parsed to already. */
+export type RequestBody = Buffer | JsonValue | JsonProblem;
+
 export interface CallerDialect {
   /** For logs and metrics: `native`, `openai-chat`, … */
   readonly name: string;
@@ -181,8 +184,8 @@ export interface CallerDialect {
   readonly relay: DialectRelay | undefined;
   /** Undefined where it has no such thing. */
   readonly counting: DialectCounting | undefined;
-  /** A whole body; text where it was decoded already. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
-  decodeRequest(body: Buffer | string, route: DialectRoute): DecodedRequest | Failure;
+  /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
+  decodeRequest(body: RequestBody, route: DialectRoute): DecodedRequest | Failure;
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
   renderReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): string;
   createFrames(facts: AnswerFacts): StreamFrames;

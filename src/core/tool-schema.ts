@@ -2,6 +2,7 @@
 
 import { parseJson } from '../base/json/parse.ts';
 import { JsonObject, RawJson } from '../base/json/value.ts';
+import type { JsonValue } from '../base/json/value.ts';
 
 const NO_ARGUMENTS = new RawJson('{"type":"object","properties":{}}');
 
@@ -15,10 +16,15 @@ const MEMBERS = { type: '"object"', properties: '{}' } as const;
 export function schemaWith(parameters: RawJson | undefined, demanded: readonly (keyof typeof MEMBERS)[]): RawJson {
   if (parameters === undefined) return NO_ARGUMENTS;
   if (demanded.length === 0) return parameters;
-  const schema = parseJson(parameters.text);
-  if (!(schema instanceof JsonObject)) return parameters;
-  const missing = demanded.filter((name) => !schema.entries.has(name)).map((name) => `"${name}":${MEMBERS[name]}`);
+  const members = parameters.members ?? parsedMembers(parameters.text);
+  if (members === undefined) return parameters;
+  const missing = demanded.filter((name) => !members.has(name)).map((name) => `"${name}":${MEMBERS[name]}`);
   if (missing.length === 0) return parameters;
   const rest = parameters.text.slice(parameters.text.indexOf('{') + 1);
-  return new RawJson(`{${missing.join(',')}${schema.entries.size === 0 ? '' : ','}${rest}`);
+  return new RawJson(`{${missing.join(',')}${members.size === 0 ? '' : ','}${rest}`);
+}
+
+function parsedMembers(text: string): ReadonlyMap<string, JsonValue> | undefined {
+  const schema = parseJson(text);
+  return schema instanceof JsonObject ? schema.entries : undefined;
 }

@@ -106,6 +106,10 @@ export class EmbeddedExchange extends Exchange {
     this.#body = body;
   }
 
+  sendLargeJson(status: number, body: string): void {
+    this.sendJson(status, body);
+  }
+
   sendFailure(failure: Failure): void {
     this.failure = failure;
     if (!this.hasBegun) this.status = failure.status;

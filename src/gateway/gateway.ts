@@ -6,8 +6,11 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import { parseLargeLenient } from '../base/json/parse.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
-import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import { nextTurn } from '../base/turn.ts';
+import { largeUtf8Bytes, largeUtf8Text } from '../base/utf8.ts';
+import type { Adapter, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
@@ -15,7 +18,7 @@ import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Metrics } from '../metrics.ts';
 import { RoutingState } from '../routing/state.ts';
 import type { RetryPolicy } from '../upstream/retry.ts';
-import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/transport.ts';
+import type { AttemptLimits, OutboundCall, Transport, UpstreamResponse } from '../upstream/transport.ts';
 import { askOne } from './ask.ts';
 import type { Ask, Candidate, Outcome } from './ask.ts';
 import type { Attempt } from './attempt.ts';
@@ -33,7 +36,7 @@ const FAILURE_BYTES_MAX = 64 * 1024;
 const FAILURE_MS_MAX = 5000;
 /** Most pages of a model list; at 1,000 models a page nobody has more. */
 const MODEL_PAGES_MAX = 50;
-/** From this size on a body is sent in another turn of the event loop than the one that encoded it. */
+/** From this size on what is large takes turns of the event loop of its own. */
 const LARGE_BODY_CHARS = 512 * 1024;
 
 export type GatewaySettings = {
@@ -103,8 +106,8 @@ export function createGateway(
     { extraHeaders }: CallContext,
     configured: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
-    if (call.body !== undefined && call.body.length >= LARGE_BODY_CHARS) await new Promise((resolve) => setImmediate(resolve));
-    const response = await transport.send(provider, withHeaders(call, extraHeaders), scope, limitsFor(configured, attemptMs), key);
+    const outgoing = isLarge(call.body) ? { ...call, body: await largeUtf8Bytes(call.body, nextTurn) } : call;
+    const response = await transport.send(provider, withHeaders(outgoing, extraHeaders), scope, limitsFor(configured, attemptMs), key);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;
     return readFailure(provider, response);
@@ -116,8 +119,8 @@ export function createGateway(
     if (response instanceof Failure) return response;
     const body = await response.readBody(REPLY_BYTES_MAX);
     if (body instanceof Failure) return body;
-    if (!isUtf8(body)) return malformedReply(provider.name, response.status, 'its body is not UTF-8');
-    return body.toString('utf8');
+    const text = body.length >= LARGE_BODY_CHARS ? await largeUtf8Text(body, nextTurn) : isUtf8(body) ? body.toString('utf8') : undefined;
+    return text ?? malformedReply(provider.name, response.status, 'its body is not UTF-8');
   }
 
   return {
@@ -128,7 +131,8 @@ export function createGateway(
         async tryOnce(attempt) {
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
-          const reply = attempt.candidate.provider.adapter.decodeChat(raw);
+          const { adapter } = attempt.candidate.provider;
+          const reply = isLarge(raw) ? await decodeLarge(adapter, raw) : adapter.decodeChat(raw);
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;
@@ -222,7 +226,18 @@ export function createGateway(
   };
 }
 
-function withHeaders(call: UpstreamCall, extra: CallContext['extraHeaders']): UpstreamCall {
+function isLarge(text: string | undefined): text is string {
+  return text !== undefined && text.length >= LARGE_BODY_CHARS;
+}
+
+async function decodeLarge(adapter: Adapter, raw: string): Promise<ChatReply | Failure> {
+  await nextTurn();
+  const json = await parseLargeLenient(raw, nextTurn);
+  await nextTurn();
+  return adapter.decodeChat(raw, json);
+}
+
+function withHeaders(call: OutboundCall, extra: CallContext['extraHeaders']): OutboundCall {
   return extra === undefined ? call : { ...call, headers: { ...call.headers, ...extra } };
 }
 

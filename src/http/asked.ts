@@ -1,12 +1,16 @@
 /** What a caller asks: from the body of a request to those who may serve it. */
 
+import { parseLargeJson } from '../base/json/parse.ts';
+import { nextTurn } from '../base/turn.ts';
 import { largeUtf8Text } from '../base/utf8.ts';
-import type { DecodedRequest, DialectRoute } from '../core/dialect.ts';
+import type { DecodedRequest, DialectRoute, RequestBody } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { targetName } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
+import type { Ask } from '../gateway/ask.ts';
 import type { CallContext } from '../gateway/gateway.ts';
 import { notAllowed } from './allowed.ts';
+import type { CallerCandidate } from './caller-candidate.ts';
 import type { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
@@ -19,7 +23,7 @@ import { traceHeaders } from './trace.ts';
 const LARGE_BODY_BYTES = 512 * 1024;
 
 /** A request as far as its dialect is known, and who may serve it. */
-export type Received = { readonly decoded: DecodedRequest; readonly choice: Choice };
+export type Received = { readonly decoded: DecodedRequest; readonly choice: Choice; readonly isLarge: boolean };
 
 /** Undefined when the exchange ended while its caller was sending. */
 export async function receive(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Received | Failure | undefined> {
@@ -30,9 +34,7 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   if (isLarge) await nextTurn();
   exchange.receivedBytes = body.length;
   parts.metrics.receivedBytes.add(body.length);
-  // What is no text is the dialect's to refuse.
-  const text = isLarge ? await largeUtf8Text(body, nextTurn) : undefined;
-  const decoded = exchange.dialect.decodeRequest(text ?? body, route);
+  const decoded = exchange.dialect.decodeRequest(isLarge ? await parseLarge(body) : body, route);
   if (decoded instanceof Failure) return decoded;
   if (isLarge) await nextTurn();
   const { record, dialect } = exchange;
@@ -47,7 +49,13 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   if (dialect.vendor !== undefined || choice.route !== undefined) {
     exchange.setHeader('X-Gateway-Target', headerText(targetName({ provider: first.provider.name, model: first.model })));
   }
-  return { decoded, choice };
+  return { decoded, choice, isLarge };
+}
+
+/** Lets what a large request is translated to be made in another turn than what is sent of it. */
+export async function prepareLarge({ candidates: [first] }: Ask<CallerCandidate>): Promise<void> {
+  first.prepare();
+  await nextTurn();
 }
 
 /** What a caller is told whose time was over before its body had come. */
@@ -61,6 +69,10 @@ export function contextOf({ scope, record, trace }: Exchange, { config }: Server
   return { scope, deadline, record, extraHeaders: config.propagatesTrace ? traceHeaders(trace) : undefined };
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** What is no text is the dialect's to refuse. */
+async function parseLarge(body: Buffer): Promise<RequestBody> {
+  const text = await largeUtf8Text(body, nextTurn);
+  if (text === undefined) return body;
+  await nextTurn();
+  return parseLargeJson(text, nextTurn);
 }

@@ -7,6 +7,8 @@ import type { Candidate } from '../gateway/ask.ts';
 export type CallerCandidate = Candidate & {
   /** Undefined where the request is translated. */
   readonly relay: DialectRelay | undefined;
+  /** Makes what the call is made of, where that takes as long as the call itself. */
+  readonly prepare: () => void;
   /** What the call lacks of the request, once it was made. */
   readonly left: LeftOut;
 };

@@ -25,7 +25,7 @@ export type Question = {
 
 /** What the gateway is to ask, or the failure for what no target of the route can be asked. */
 // hot: per request
-export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice }: Received, question: Question): Ask<CallerCandidate> | Failure {
+export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice }: Pick<Received, 'decoded' | 'choice'>, question: Question): Ask<CallerCandidate> | Failure {
   const { route, targets } = choice;
   const problem = route === undefined ? undefined : optionsProblem(route, targets, decoded);
   if (problem !== undefined) return problem;
@@ -137,6 +137,9 @@ function createCandidate(
     target,
     relay: path === undefined ? undefined : relay,
     left,
+    prepare() {
+      if (relay === undefined || path === undefined) translated();
+    },
     call() {
       if (call !== undefined) return call;
       call = relay === undefined || path === undefined ? encodeTranslated() : encodeRelayed(exchange, parts, relay, path, decoded, model, left);

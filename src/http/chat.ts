@@ -2,12 +2,13 @@
 
 import { parseLenient } from '../base/json/parse.ts';
 import { field, isObject } from '../base/loose.ts';
+import { nextTurn } from '../base/turn.ts';
 import type { ChatReply } from '../core/chat.ts';
 import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRoute } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import type { Ask } from '../gateway/ask.ts';
 import type { CallContext } from '../gateway/gateway.ts';
-import { contextOf, endedWhileSending, receive } from './asked.ts';
+import { contextOf, endedWhileSending, prepareLarge, receive } from './asked.ts';
 import type { CallerCandidate } from './caller-candidate.ts';
 import { askOf } from './candidates.ts';
 import { Deadline } from './deadline.ts';
@@ -19,6 +20,9 @@ import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
 import { showAsked, showFailed, showServer } from './served.ts';
 import { countedSink, noteDelivered } from './settlement.ts';
+
+/** From this size on, rendering an answer and sending it take turns of the event loop of their own. */
+const LARGE_ANSWER_CHARS = 512 * 1024;
 
 /** Answers a chat on one of its dialect's paths. */
 export async function answerChat(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<void> {
@@ -51,7 +55,11 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
   if (!(result instanceof Failure)) {
     noteDelivered(exchange, result.reply);
     const raw = parts.config.includesRaw ? result.raw : undefined;
-    exchange.sendJson(200, relay?.renderReply(result.raw, facts) ?? dialect.renderReply(result.reply, facts, raw));
+    const isLarge = result.raw.length >= LARGE_ANSWER_CHARS;
+    if (isLarge) await nextTurn();
+    const body = relay?.renderReply(result.raw, facts) ?? dialect.renderReply(result.reply, facts, raw);
+    if (isLarge) await exchange.sendLargeJson(200, body);
+    else exchange.sendJson(200, body);
   } else if (isRefusalReplied(result, dialect)) {
     exchange.failure = result;
     const declined = relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
@@ -124,7 +132,9 @@ async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectR
     relayPath: ({ path }) => path,
     encode: ({ adapter }, request) => adapter.encodeChat(request, decoded.isStream),
   });
-  return ask instanceof Failure ? ask : (uncounted(exchange, parts, decoded) ?? { decoded, isStream: decoded.isStream, ask });
+  if (ask instanceof Failure) return ask;
+  if (received.isLarge) await prepareLarge(ask);
+  return uncounted(exchange, parts, decoded) ?? { decoded, isStream: decoded.isStream, ask };
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

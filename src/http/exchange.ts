@@ -15,6 +15,8 @@ import type { CallRecord } from '../gateway/call-record.ts';
 import type { Charge } from '../limits/store.ts';
 import type { Trace } from './trace.ts';
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
 export abstract class Exchange {
   /** Among those in flight (base/roster.ts). */
   seat = 0;
@@ -89,8 +91,11 @@ export abstract class Exchange {
   abstract sendText(status: number, contentType: string, body: string): void;
 
   sendJson(status: number, body: string): void {
-    this.sendText(status, 'application/json; charset=utf-8', body);
+    this.sendText(status, JSON_TYPE, body);
   }
+
+  /** The same of a body of any size, however many turns of the event loop it takes. */
+  abstract sendLargeJson(status: number, body: string): void | Promise<void>;
 
   /** Answers with a failure's status and error body. */
   abstract sendFailure(failure: Failure): void;

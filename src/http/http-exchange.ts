@@ -2,6 +2,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import { nextTurn } from '../base/turn.ts';
+import { largeUtf8Bytes } from '../base/utf8.ts';
 import type { Config } from '../config/settings.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
@@ -9,7 +11,7 @@ import { TIMER_MS_MAX } from '../core/scope.ts';
 import { checkBodyHeaders, checkUnread, readBody } from './body.ts';
 import { callerAddress } from './caller-address.ts';
 import { DISCARD_BYTES_MAX, discard } from './discard.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, JSON_TYPE } from './exchange.ts';
 import { limitStall } from './stall.ts';
 import { traceFrom } from './trace.ts';
 
@@ -90,7 +92,11 @@ export class HttpExchange extends Exchange {
     if (dialect.requestIdHeader !== undefined) this.response.setHeader(dialect.requestIdHeader, this.requestId);
   }
 
-  sendText(status: number, contentType: string, body: string): void {
+  async sendLargeJson(status: number, body: string): Promise<void> {
+    this.sendText(status, JSON_TYPE, await largeUtf8Bytes(body, nextTurn));
+  }
+
+  sendText(status: number, contentType: string, body: string | Buffer): void {
     const { response } = this;
     if (response.headersSent || response.destroyed) return;
     const length = Buffer.byteLength(body);
@@ -106,7 +112,7 @@ export class HttpExchange extends Exchange {
     this.#send(204, '');
   }
 
-  #send(status: number, body: string): void {
+  #send(status: number, body: string | Buffer): void {
     const { request, response } = this;
     response.statusCode = status;
     if (this.#leavesBodyUnread()) {
@@ -227,16 +233,16 @@ function ignore(): void {}
  * As it is best written. A short string leaves in one write with the head, where a Buffer would cost a second. While a caller
  * has not taken a long one, Node keeps the string and room for three times its length; of a Buffer it keeps the Buffer.
  */
-export function writable(text: string): string | Buffer {
-  return text.length > LONG_CHARS ? Buffer.from(text) : text;
+export function writable(text: string | Buffer): string | Buffer {
+  return typeof text === 'string' && text.length > LONG_CHARS ? Buffer.from(text) : text;
 }
 
 /**
  * Sends the whole answer at once but closes only after the caller stopped sending, or a little later: closing a
  * socket with unread bytes makes the kernel reset it, and the caller may never see the answer.
  */
-function endAfterDiscard(request: IncomingMessage, response: ServerResponse, body: string): void {
-  if (body === '') response.flushHeaders();
+function endAfterDiscard(request: IncomingMessage, response: ServerResponse, body: string | Buffer): void {
+  if (body.length === 0) response.flushHeaders();
   else response.write(body);
   discard(request, () => {
     request.pause();

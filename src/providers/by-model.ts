@@ -42,8 +42,7 @@ export function createAdapterByModel(formats: readonly [Format, ...Format[]]): A
   return {
     ...fallback,
     encodeChat: (request, isStream) => adapterFor(request).encodeChat(request, isStream),
-    // Parses the body twice: 2 to 4 µs for a usual one.
-    decodeChat: (body) => (adapterOf(parseLenient(body)) ?? fallback).decodeChat(body),
+    decodeChat: (body, json = parseLenient(body)) => (adapterOf(json) ?? fallback).decodeChat(body, json ?? null),
     createStreamDecoder: () => new StreamByFormat(adapterOf, fallback),
     counting: undefined,
   };

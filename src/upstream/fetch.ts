@@ -7,6 +7,7 @@
  * every provider; and looking a name up before it would be wrong wherever a proxy does that, which `fetch` does not show either.
  */
 
+import { nextTurn } from '../base/turn.ts';
 import { PIECES_PER_TURN } from '../base/pacer.ts';
 import type { UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
@@ -77,10 +78,6 @@ function shortage(): Promise<NodeJS.ErrnoException | undefined> {
 }
 
 /** Resolves once others had their turn. */
-function othersTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
 /** Undefined when one of the headers cannot be sent. The exception is dropped: it quotes the value, which may be the key. */
 function headersFrom(values: Readonly<Record<string, string>>): Headers | undefined {
   try {
@@ -124,7 +121,7 @@ class FetchResponse implements UpstreamResponse {
     try {
       for (let pieces = 1; reader !== undefined && !this.#isDone; pieces += 1) {
         // Chunks that have come are handed out without a turn of the event loop between them.
-        if (pieces % PIECES_PER_TURN === 0) await othersTurn();
+        if (pieces % PIECES_PER_TURN === 0) await nextTurn();
         const chunk = await this.#nextChunk(reader);
         if (chunk === undefined) break;
         this.#watch.progress();

@@ -12,8 +12,11 @@ import type { Scope } from '../core/scope.ts';
 /** Where an attempt goes. */
 export type Destination = Pick<Provider, 'name' | 'baseUrl' | 'keys' | 'keyHeader' | 'headers'>;
 
-/** What goes there. Of those who are called, only metadata servers are called by PUT. */
-export type OutboundCall = Omit<UpstreamCall, 'method'> & { readonly method: UpstreamCall['method'] | 'PUT' };
+/** What goes there, a large body as bytes. Of those who are called, only metadata servers are called by PUT. */
+export type OutboundCall = Omit<UpstreamCall, 'method' | 'body'> & {
+  readonly method: UpstreamCall['method'] | 'PUT';
+  readonly body: UpstreamCall['body'] | Buffer;
+};
 
 /** How long one attempt may take, in milliseconds. */
 export type AttemptLimits = {

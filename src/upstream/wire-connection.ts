@@ -63,18 +63,19 @@ export class WireConnection {
   }
 
   /** Writes a whole request. `bodyBytes` is the length of the body in UTF-8; the head is Latin-1. */
-  send(head: string, body: string, bodyBytes: number, user: ConnectionUser): void {
+  send(head: string, body: string | Buffer, bodyBytes: number, user: ConnectionUser): void {
     const { socket } = this;
     this.#user = user;
     this.hasAnswered = false;
     this.parser.restart();
-    if (bodyBytes === body.length) {
+    if (typeof body === 'string' && bodyBytes === body.length) {
       socket.write(head + body, 'latin1');
       return;
     }
     socket.cork();
     socket.write(head, 'latin1');
-    socket.write(body, 'utf8');
+    if (typeof body === 'string') socket.write(body, 'utf8');
+    else socket.write(body);
     socket.uncork();
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergePatch } from '../../src/base/json/merge.ts';
-import { JSON_DEPTH_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, limitPassed, parseJson, parseLenient, parseReplied } from '../../src/base/json/parse.ts';
+import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, limitPassed, parseJson, parseLargeJson, parseLargeLenient, parseLenient, parseReplied } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
@@ -145,9 +145,47 @@ test('parseJson says where a long string goes wrong', () => {
   }
 });
 
+/** Steps that end wherever one can, and what they come to. */
+async function stepped(text: string, chars: number, values: number): Promise<ReturnType<typeof parseJson>> {
+  return parseLargeJson(text, async () => undefined, { chars, values });
+}
+
+test('parseLargeJson gives what parseJson gives, wherever its steps end', async () => {
+  const long = '\\n'.repeat(300);
+  const texts = [
+    '[]', '{}', ' [1, {"a" : [true, null, {"b":"c"}], "d":{}} , [[]], "e" ] ', `{"${long}":"${long}","a":["${long}x",{"k":1,"k":2}]}`, `[1,2,"${long}\\x"]`,
+    `["${long}`, '[1,2', '{"a":1,', '{"a"', '[1,]', '[1}', '1 2', `[${'1'.repeat(5000)}]`, `"${'x'.repeat(5000)}\n"`,
+  ];
+  for (const text of texts) {
+    const expected = parseJson(text);
+    for (const [chars, values] of [[0, 1e9], [1e9, 0], [7, 1], [300, 2]] as const) {
+      const actual = await stepped(text, chars, values);
+      assert.deepEqual(actual, expected, text);
+      if (actual instanceof JsonArray && expected instanceof JsonArray) assert.equal(actual.raw.text, expected.raw.text);
+    }
+  }
+});
+
+test('parseLargeJson lets others have their turn within a long string of escapes, and between many values', async () => {
+  for (const text of [`"${'\\"'.repeat(50_000)}"`, `[${'1,'.repeat(50_000)}1]`]) {
+    let turns = 0;
+    await parseLargeJson(text, async () => void (turns += 1), { chars: 10_000, values: 1e9 });
+    assert.ok(turns >= 8 && turns <= 12, String(turns));
+  }
+});
+
+test(`parseJson takes a number of ${JSON_NUMBER_CHARS_MAX} characters and refuses one more, whatever it is made of`, () => {
+  const rest = JSON_NUMBER_CHARS_MAX - 3;
+  for (const number of [`123${'4'.repeat(rest)}`, `0.1${'4'.repeat(rest)}`, `1e4${'4'.repeat(rest)}`, `-12${'4'.repeat(rest)}`]) {
+    assert.ok(parseJson(`[${number}]`) instanceof JsonArray);
+    const refused = parseJson(`[${number}4]`);
+    assert.equal(refused instanceof JsonProblem ? refused.reason : '', 'a number of more than 4096 characters');
+  }
+});
+
 test('renderJson writes a long string as JSON.stringify does', () => {
   for (const odd of ['', '"', '\\', '\n', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udc00x']) {
-    for (const text of ['x'.repeat(20_000) + odd, `${odd}${'語'.repeat(20_000)}`]) assert.equal(renderJson(text), JSON.stringify(text));
+    for (const text of ['x'.repeat(20_000) + odd, `${odd}${'語'.repeat(20_000)}`, `${'x'.repeat(16 * 1024 - 1)}${odd}${odd}x`]) assert.equal(renderJson(text), JSON.stringify(text));
   }
 });
 
@@ -366,6 +404,20 @@ test('limitPassed tells one level too many, in text that is no JSON too', () => 
 test('parseLenient does not count brackets and commas inside strings', () => {
   const text = JSON.stringify(['[{,:'.repeat(JSON_REPLIED_VALUES_MAX)]);
   assert.deepEqual(parseLenient(text), JSON.parse(text));
+});
+
+test('parseLargeLenient gives what parseLenient gives, and null for what is no JSON or beyond a limit', async () => {
+  const turn = async (): Promise<void> => undefined;
+  const spaced = `[${' '.repeat(1000)}"${'x\\"'.repeat(1000)}",${'\n\t'.repeat(500)}{"a":[]}]`;
+  assert.deepEqual(await parseLargeLenient(spaced, turn), parseLenient(spaced));
+  for (const text of ['', '[', '"', `"${'x'.repeat(5000)}`, `"${'x'.repeat(5000)}\\`, '['.repeat(101) + ']'.repeat(101), `${' '.repeat(500)}[,]`]) {
+    assert.equal(await parseLargeLenient(text, turn), null, text.slice(0, 20));
+  }
+});
+
+test('limitPassed counts the same with white space between values as without', () => {
+  const nested = (space: string): string => `${'['.repeat(JSON_DEPTH_MAX)}${space}[${space}]`;
+  for (const space of ['', ' ', '\n'.repeat(33), ' \t\r\n'.repeat(100)]) assert.equal(limitPassed(nested(space)), 'its JSON is nested beyond 100 levels');
 });
 
 test('parseLenient refuses a long text whose last string never ends', () => {

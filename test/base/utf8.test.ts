@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { largeUtf8Text, utf8Text } from '../../src/base/utf8.ts';
+import { largeUtf8Bytes, largeUtf8Text, utf8Text } from '../../src/base/utf8.ts';
 
-const PIECE = 4 * 1024 * 1024;
+const PIECE = 1024 * 1024;
 const turn = async (): Promise<void> => undefined;
 
 test('utf8Text takes a byte order mark away, and nothing else', () => {
@@ -29,8 +29,18 @@ test('largeUtf8Text gives the text that utf8Text gives, whatever character a pie
   }
 });
 
+test('largeUtf8Bytes gives the bytes that Buffer.from gives, whatever character a piece would end in', async () => {
+  for (const character of ['x', 'é', '語', '😀', '\ud83d']) {
+    for (let before = 0; before < 2; before += 1) {
+      const text = `${'a'.repeat(before)}${character.repeat(PIECE)}`;
+      assert.ok((await largeUtf8Bytes(text, turn)).equals(Buffer.from(text)), `${before} before ${character}`);
+    }
+  }
+  assert.equal((await largeUtf8Bytes('', turn)).length, 0);
+});
+
 test('largeUtf8Text lets others have their turn after each piece', async () => {
   let turns = 0;
-  await largeUtf8Text(Buffer.alloc(3 * PIECE + 1, 'x'), async () => void (turns += 1));
+  await largeUtf8Text(Buffer.from('é'.repeat(3 * PIECE / 2 + 1)), async () => void (turns += 1));
   assert.equal(turns, 4);
 });

@@ -83,7 +83,7 @@ function peers(): readonly Subject[] {
   const { PEER, PEER_PID, PEER_TOKEN, PEER_MODEL = '' } = process.env;
   if (PEER === undefined) return [];
   const { hostname, port, pathname } = new URL(PEER);
-  const program: Program = { name: 'peer', pid: Number(PEER_PID), host: hostname, port: Number(port), stop: () => undefined };
+  const program: Program = { name: 'peer', pid: Number(PEER_PID), host: hostname, port: Number(port), child: undefined, stop: () => undefined };
   const askOf = (model: string, stream: boolean): Buffer => {
     const body = JSON.stringify({ model: PEER_MODEL + model, stream, messages: [{ role: 'user', content: 'A question of usual length.' }] });
     return requestBytes({ path: pathname, body }, PEER_TOKEN);

@@ -15,7 +15,7 @@ export type Format = {
 };
 
 /** By the last part of their paths. */
-export const FORMATS = { completions: completions(), responses: responses(), messages: messages() } satisfies Record<string, Format>;
+export const FORMATS = { completions: completions(), responses: responses(), messages: messages(), generateContent: generateContent() } satisfies Record<string, Format>;
 
 function frame(data: object, event?: string): string {
   return `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
@@ -76,4 +76,11 @@ function messages(): Format {
       event({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 9 } }) +
       event({ type: 'message_stop' }),
   };
+}
+
+/** Whole answers alone. */
+function generateContent(): Format {
+  const candidate = { content: { parts: [{ text: WORDS }], role: 'model' }, finishReason: 'STOP', index: 0 };
+  const usageMetadata = { promptTokenCount: 12, candidatesTokenCount: 9, totalTokenCount: 21 };
+  return { whole: JSON.stringify({ candidates: [candidate], usageMetadata, modelVersion: 'bench', responseId: 'resp_1' }), begin: '', token: '', end: '' };
 }

@@ -2,7 +2,7 @@
  * What the gateway costs beside the least that a proxy on the same platform can: `make bench`. Ratios within one run mean
  * something, absolute figures only on your machine. Linux only (reads /proc).
  *
- * ONLY=costs,latency,memory,start,growth,workers takes some of the parts, ROWS=native some of the dialects, ROUNDS=5. JSON=file
+ * ONLY=costs,latency,memory,start,growth,turns,workers takes some of the parts, ROWS=native some of the dialects, ROUNDS=5. JSON=file
  * keeps every figure of every round. GATEWAY_TRANSPORT=http measures that transport. PEER=http://host:port/path of a peer in
  * OpenAI's format with PEER_PID, PEER_TOKEN and PEER_MODEL: let it reach the upstream whose address is printed, at
  * UPSTREAM_PORT if you choose one.
@@ -16,9 +16,10 @@ import { measureLatency, renderLatency } from './latency.ts';
 import { measureMemory, renderMemory } from './memory.ts';
 import { startUpstream } from './programs.ts';
 import { measureStart, renderStart } from './start.ts';
+import { measureTurns, renderTurns } from './turns.ts';
 import { measureWorkers, renderWorkers } from './workers.ts';
 
-const parts = (process.env['ONLY'] ?? 'costs,latency,memory,start,growth,workers').split(',');
+const parts = (process.env['ONLY'] ?? 'costs,latency,memory,start,growth,turns,workers').split(',');
 const upstream = await startUpstream();
 const results: Record<string, unknown> = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
 say(`node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'an unknown processor'}; upstream at http://127.0.0.1:${upstream.port}/v1\n\n`);
@@ -51,6 +52,11 @@ if (parts.includes('growth')) {
   const growth = await measureGrowth(upstream);
   results['growth'] = growth;
   say(renderGrowth(growth));
+}
+if (parts.includes('turns')) {
+  const turns = await measureTurns(upstream);
+  results['turns'] = turns;
+  say(renderTurns(turns));
 }
 if (parts.includes('workers')) {
   const workers = await measureWorkers(upstream);

@@ -20,7 +20,7 @@ export async function startNginx(upstream: Program): Promise<Program> {
   };
   process.on('exit', stop);
   while (!(await isListening(port))) await delay(20);
-  return { name: 'nginx', pid: child.pid ?? 0, host: '127.0.0.1', port, stop };
+  return { name: 'nginx', pid: child.pid ?? 0, host: '127.0.0.1', port, child, stop };
 }
 
 function configuration(folder: string, port: number, upstreamPort: number): string {

@@ -34,6 +34,9 @@ const operations: [name: string, operation: Operation][] = [];
 
 const words = 'A question of usual length, asked by somebody who waits for the answer.';
 const request = JSON.stringify({ provider: 'compat', model: 'bench', messages: [{ role: 'user', text: words }] });
+const kilobyte = JSON.stringify({ model: 'bench', messages: Array.from({ length: 6 }, () => ({ role: 'user', text: words.repeat(2) })) });
+const parameters = { type: 'object', properties: { a: { type: 'string' }, b: { type: 'number', minimum: 1.5 }, c: { enum: ['x', true, null] } }, required: ['a'] };
+const tools = JSON.stringify(Array.from({ length: 5 }, (_, i) => ({ type: 'function', function: { name: `f${i}`, description: words, parameters } })));
 const chunk = Buffer.from(FORMATS.completions.token.repeat(TOKENS));
 const callers = [{ label: 'default', token: new Secret(TOKEN) }];
 const metrics = createMetrics({ version: '0', logLinesDropped: () => 0, upstreamSockets: () => 0, pageMs: 0 });
@@ -46,6 +49,8 @@ const text: Delta = { type: 'text', text: ' word' };
 operations.push(
   ['sse: ten frames in a chunk', () => new SseBuffer(() => undefined, 1e6).feed(chunk)],
   ['json: parse a request without loss', () => parseJson(request)],
+  ['json: parse a kilobyte of texts', () => parseJson(kilobyte)],
+  ['json: parse tools', () => parseJson(tools)],
   ['json: parse a reply leniently', () => parseLenient(FORMATS.completions.whole)],
   ['json: render a request', () => renderJson({ model: 'bench', messages: [{ role: 'user', content: words }], stream: true, stop: undefined })],
   ['auth: a token', () => authenticate(`Bearer ${TOKEN}`, callers)],

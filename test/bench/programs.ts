@@ -13,6 +13,8 @@ export type Program = {
   readonly pid: number;
   readonly host: string;
   readonly port: number;
+  /** What talks to it over a channel of Node's; undefined for what the operator started. */
+  readonly child: ChildProcess | undefined;
   stop(): void;
 };
 
@@ -27,10 +29,19 @@ export function startFloor(name: 'bare' | 'translating', upstream: Program): Pro
   return start(name, [here('floor.mjs'), String(upstream.port), name]);
 }
 
-/** The built gateway with everything on that is on by default, for the upstream in the role of three providers. */
+/** The built gateway with everything on that is on by default, for the upstream in the role of four providers. */
 export function startGateway(upstream: Program, flags: readonly string[] = [], environment: Readonly<Record<string, string>> = {}): Promise<Program> {
+  return start('gateway', [...flags, here('../../dist/main.js')], { ...gatewayEnvironment(upstream), ...environment });
+}
+
+/** One that tells the length of its turns. */
+export function startWatchedGateway(upstream: Program): Promise<Program> {
+  return start('gateway', ['--import', here('loop-watch.mjs'), here('../../dist/main.js')], gatewayEnvironment(upstream), ['ipc']);
+}
+
+function gatewayEnvironment(upstream: Program): Readonly<Record<string, string>> {
   const base = `http://127.0.0.1:${upstream.port}`;
-  return start('gateway', [...flags, here('../../dist/main.js')], {
+  return {
     GATEWAY_ADDR: '127.0.0.1:0',
     GATEWAY_TRANSPORT: process.env['GATEWAY_TRANSPORT'] ?? 'wire',
     GATEWAY_AUTH_TOKEN: TOKEN,
@@ -39,8 +50,9 @@ export function startGateway(upstream: Program, flags: readonly string[] = [], e
     OPENAI_BASE_URL: `${base}/v1`,
     ANTHROPIC_API_KEY: 'sk-ant-bench',
     ANTHROPIC_BASE_URL: base,
-    ...environment,
-  });
+    GEMINI_API_KEY: 'bench',
+    GEMINI_BASE_URL: base,
+  };
 }
 
 export function here(path: string): string {
@@ -48,8 +60,8 @@ export function here(path: string): string {
 }
 
 /** A program of Node, once it has printed where it listens: a port, or an address in a line of its own. */
-export function start(name: string, words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Program> {
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH: process.env['PATH'], ...environment } });
+export function start(name: string, words: readonly string[], environment: Readonly<Record<string, string>> = {}, channel: readonly 'ipc'[] = []): Promise<Program> {
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit', ...channel], env: { PATH: process.env['PATH'], ...environment } });
   children.add(child);
   return new Promise((resolve, reject) => {
     let text = '';
@@ -57,14 +69,14 @@ export function start(name: string, words: readonly string[], environment: Reado
       children.delete(child);
       reject(new Error(`${words.join(' ')} exited with ${code}`));
     });
-    child.stdout.setEncoding('utf8').on('data', (more: string) => {
+    child.stdout?.setEncoding('utf8').on('data', (more: string) => {
       if (text === '\n') return;
       text += more;
       const port = /^(\d+)$|listening on http:\/\/[^:]+:(\d+)/m.exec(text);
       if (port === null) return;
       // What is logged from here on is read and dropped.
       text = '\n';
-      resolve({ name, pid: child.pid ?? 0, host: '127.0.0.1', port: Number(port[1] ?? port[2]), stop: () => void child.kill('SIGKILL') });
+      resolve({ name, pid: child.pid ?? 0, host: '127.0.0.1', port: Number(port[1] ?? port[2]), child, stop: () => void child.kill('SIGKILL') });
     });
   });
 }

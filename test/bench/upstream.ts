@@ -3,7 +3,7 @@
  * time measured is the proxy's. `upstream.ts [PORT]` prints its port.
  *
  * The model's name says what is answered. `whole`: a chat. `steady-N`: a stream without end, N tokens to a write, one write
- * each TICK_MS. `idle`: the first token of a stream and nothing more. `tokens-N`: a stream of N tokens. `fragments-N`: a
+ * each TICK_MS. A name of COSTLY_ANSWERS: that answer, whole. `idle`: the first token of a stream and nothing more. `tokens-N`: a stream of N tokens. `fragments-N`: a
  * stream of one tool call in N pieces.
  */
 
@@ -12,6 +12,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { FORMATS } from './formats.ts';
 import type { Format } from './formats.ts';
+import { COSTLY_ANSWERS } from './costly-answers.ts';
+import type { FormatName } from './costly-answers.ts';
 
 const TICK_MS = 10;
 const TOKENS_A_WRITE = 10;
@@ -27,9 +29,13 @@ const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
-    const format = formats.get(request.url?.split('/').at(-1) ?? '');
+    const [model = '', name = ''] = request.url?.split(/[/:?]/).slice(-2) ?? [];
+    const format = formats.get(name);
+    const body = Buffer.concat(chunks);
+    const costly = name === 'generateContent' ? model : wholeNameOf(body);
     if (format === undefined) response.writeHead(404).end();
-    else answer(request, response, format, modelOf(Buffer.concat(chunks)));
+    else if (Object.hasOwn(COSTLY_ANSWERS, costly)) answerWhole(response, costlyAnswer(costly, name as FormatName));
+    else answer(request, response, format, name === 'generateContent' ? WHOLE : modelOf(body));
   });
 });
 server.keepAliveTimeout = 600_000;
@@ -37,17 +43,37 @@ server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => process.stdout.wr
 
 type Model = { readonly kind: string; readonly count: number };
 
+const WHOLE: Model = { kind: 'whole', count: 0 };
+
 /** Looked for at both ends: what is between may be large. */
+function endsOf(body: Buffer): string {
+  return body.length < 4096 ? body.toString('latin1') : body.toString('latin1', 0, 2048) + body.toString('latin1', body.length - 2048);
+}
+
+function wholeNameOf(body: Buffer): string {
+  return /"model":"(?:[^"/]*\/)?([a-z-]+)"/.exec(endsOf(body))?.[1] ?? '';
+}
+
+const costlyAnswers = new Map<string, string>();
+
+function costlyAnswer(name: string, format: FormatName): string {
+  const key = `${name} ${format}`;
+  const made = costlyAnswers.get(key) ?? COSTLY_ANSWERS[name]?.(format) ?? '';
+  // One at a time: each is large.
+  if (!costlyAnswers.has(key)) costlyAnswers.clear();
+  costlyAnswers.set(key, made);
+  return made;
+}
+
 function modelOf(body: Buffer): Model {
-  const text = body.length < 4096 ? body.toString('latin1') : body.toString('latin1', 0, 2048) + body.toString('latin1', body.length - 2048);
+  const text = endsOf(body);
   const [, kind = 'whole', count = '0'] = /"model":"(?:[^"/]*\/)?([a-z]+)(?:-(\d+))?"/.exec(text) ?? [];
   return { kind, count: Number(count) };
 }
 
 function answer(request: IncomingMessage, response: ServerResponse, format: Format, { kind, count }: Model): void {
   if (kind === 'whole') {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(format.whole) });
-    response.end(format.whole);
+    answerWhole(response, format.whole);
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -62,6 +88,11 @@ function answer(request: IncomingMessage, response: ServerResponse, format: Form
   } else {
     void sendAll(response, format.beginCall ?? '', format.fragment ?? '', count, format.endCall ?? '');
   }
+}
+
+function answerWhole(response: ServerResponse, text: string): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.end(text);
 }
 
 /** As one chunk of a chunked body. */

@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseLargeJson } from '../../src/base/json/parse.ts';
+import { largeUtf8Text } from '../../src/base/utf8.ts';
 import { decodeChatRequest } from '../../src/callers/native/request.ts';
+import { decodeChatCompletions } from '../../src/callers/openai-chat/request.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import type { WholeReply } from '../../src/gateway/gateway.ts';
 import { Admission, LoopHealth, watchEventLoop } from '../../src/http/admission.ts';
 import { limitStall } from '../../src/http/stall.ts';
 import type { Watched } from '../../src/http/stall.ts';
-import { COSTLY_BODIES } from '../costly-bodies.ts';
+import { CALLER_FORMATS, COSTLY_BODIES } from '../costly-bodies.ts';
 import { holdReplies, startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody, RunningGateway } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
@@ -273,25 +276,33 @@ test('after a storm of requests that end in every way, every place is free', asy
   assert.deepEqual(answers.map((answer) => answer.status), Array.from({ length: 20 }, () => 200));
 });
 
-/** What becomes of each; undefined = it is served. */
-const OUTCOMES: Readonly<Record<keyof typeof COSTLY_BODIES, RegExp | undefined>> = {
+/** What is said of each that is refused. */
+const REFUSED: Readonly<Record<string, RegExp>> = {
   'nested arrays': /nesting beyond 100 levels/,
   'nested arrays, closed': /nesting beyond 100 levels/,
   'nested objects': /nesting beyond 100 levels/,
   'empty arrays': /more than 100000 values/,
   'empty objects': /more than 100000 values/,
+  'empty strings': /more than 100000 values/,
   'numbers': /more than 100000 values/,
   'tiny keys': /more than 100000 values/,
+  'one key again and again': /more than 100000 values/,
   'integer-like keys': /more than 100000 values/,
+  'one number': /a number of more than 4096 characters/,
   'a last bad escape': /an invalid escape/,
+  'a last backslash': /unexpected end of the text/,
   'invalid UTF-8 at the end': /not UTF-8/,
 };
 
-test('a body that would cost much more than its size is refused, any other is served', () => {
+test('a body that would cost much more than its size is refused, any other is served, whether it is parsed at once or step by step', async () => {
   for (const [name, bodyOf] of Object.entries(COSTLY_BODIES)) {
-    const request = decodeChatRequest(bodyOf('compat', 4 * 1024 * 1024));
-    const sentence = OUTCOMES[name];
-    if (sentence === undefined) assert.ok(!(request instanceof Failure), `${name}: ${request instanceof Failure ? request.message : ''}`);
-    else assert.match(request instanceof Failure ? request.message : 'served', sentence, name);
+    const [atOnce, stepwise] = [CALLER_FORMATS.native, CALLER_FORMATS.chat].map((format) => bodyOf(format, { provider: 'compat', model: 'm' }, 1024 * 1024));
+    const text = await largeUtf8Text(stepwise ?? assert.fail(), async () => {});
+    const parsed = text === undefined ? stepwise : await parseLargeJson(text, async () => {});
+    for (const request of [decodeChatRequest(atOnce ?? assert.fail()), decodeChatCompletions(parsed ?? assert.fail())]) {
+      const sentence = REFUSED[name];
+      if (sentence === undefined) assert.ok(!(request instanceof Failure), `${name}: ${request instanceof Failure ? request.message : ''}`);
+      else assert.match(request instanceof Failure ? request.message : 'served', sentence, name);
+    }
   }
 });

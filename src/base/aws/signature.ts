@@ -26,7 +26,7 @@ export type SignableRequest = {
   readonly path: string;
   /** Those that the signature covers, by lower-case name; `host` has to be among them. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Buffer;
 };
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
@@ -145,8 +145,8 @@ export function amzDate(atMs: number): string {
   return new Date(atMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
 }
 
-function sha256Hex(text: string): string {
-  return sha256(text).toString('hex');
+function sha256Hex(content: string | Buffer): string {
+  return sha256(content).toString('hex');
 }
 
 function hmac(key: string | Buffer, text: string): Buffer {

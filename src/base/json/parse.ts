@@ -8,13 +8,16 @@
 import { JsonArray, JsonNumber, JsonObject, JsonProblem } from './value.ts';
 import type { JsonValue } from './value.ts';
 
-/** Deepest nesting accepted. Recursion follows it, so it also bounds the stack. */
+/** Deepest nesting accepted. Recursion of what reads the values follows it, so it also bounds the stack. */
 export const JSON_DEPTH_MAX = 100;
+
+/** Most characters of a number: as an integer it has 13,000 bits. One of 16 MB means nothing to anybody. */
+export const JSON_NUMBER_CHARS_MAX = 4096;
 
 /**
  * Most values (counting every scalar, object, array and key) accepted in one text of a caller's. A conversation of
- * ten thousand turns has some fifty thousand. What is allowed takes up to 60 ms to parse, and as long
- * again to encode; 16 MiB of `[[],[],…` would have six million and take seconds.
+ * ten thousand turns has some fifty thousand. What is allowed takes up to 20 ms to parse, and as long
+ * again to encode (make bench ONLY=turns); 16 MiB of `[[],[],…` would have six million and take seconds.
  */
 export const JSON_VALUES_MAX = 100_000;
 
@@ -43,13 +46,34 @@ export function createJsonBudget(valuesMax = JSON_VALUES_MAX): JsonBudget {
   return { valuesMax, valuesLeft: valuesMax };
 }
 
-/** Of every empty object: 100,000 Maps of their own take 40 ms. */
-const NO_ENTRIES: ReadonlyMap<string, JsonValue> = new Map();
+/** Of every empty object, where 100,000 Maps of their own would take 40 ms, and of what is none. */
+const NO_ENTRIES = new Map<string, JsonValue>();
 
 /** Parses one JSON text (RFC 8259, nothing looser) within the depth and value limits above. */
 export function parseJson(text: string, budget = createJsonBudget()): JsonValue | JsonProblem {
   try {
-    return new Parser(text, budget).parse();
+    return new Parser(text, budget).step(text.length, budget.valuesLeft) as JsonValue;
+  } catch (thrown) {
+    if (thrown instanceof ProblemThrown) return thrown.problem;
+    throw thrown;
+  }
+}
+
+/** As much of a text as is parsed at once: about so many characters, or values. */
+export type JsonPace = { readonly chars: number; readonly values: number };
+
+/** What takes a few milliseconds, with what the collector takes up to 20 (make bench ONLY=turns). */
+const PACE: JsonPace = { chars: 1024 * 1024, values: 20_000 };
+
+/** The same for a large text, step by step; between two of them `othersTurn` is waited for. */
+export async function parseLargeJson(text: string, othersTurn: () => Promise<void>, { chars, values } = PACE): Promise<JsonValue | JsonProblem> {
+  const parser = new Parser(text, createJsonBudget());
+  try {
+    for (;;) {
+      const value = parser.step(chars, values);
+      if (value !== undefined) return value;
+      await othersTurn();
+    }
   } catch (thrown) {
     if (thrown instanceof ProblemThrown) return thrown.problem;
     throw thrown;
@@ -67,10 +91,17 @@ export function parseReplied(text: string, budget = createReplyBudget()): JsonVa
 }
 
 /**
- * How much of a string is read character by character, which is fastest for most; then the platform looks for its end. Of 16 MB it
- * takes 20 ms instead of 60.
+ * What stands for itself in a string, and what for nothing between values. After so many characters, which are read one by one at
+ * 4 ns each, the platform looks for the end of both at 1 ns, which takes 50 ns to begin (make bench-parts ONLY=json).
  */
-const NEAR_CHARS = 256;
+const PLAIN = /[^"\\\x00-\x1f]*/y;
+const SPACE = /[ \t\n\r]*/y;
+const SHORT_CHARS = 32;
+/** The same, whatever else is wrong with it. */
+const UNESCAPED = /[^"\\]*/y;
+const CONTROL = /[\x00-\x1f]/g;
+/** Among escapes so much is read one by one, then the platform looks for the next quote. */
+const ESCAPED_CHARS = 256;
 
 class ProblemThrown {
   readonly problem: JsonProblem;
@@ -79,32 +110,128 @@ class ProblemThrown {
   }
 }
 
+/** An object or array whose end has not come yet. */
+type Open = {
+  readonly parent: Open | undefined;
+  /** Under which it stands in its parent. */
+  readonly key: string;
+  readonly depth: number;
+  readonly start: number;
+  /** Of an array; undefined for an object. */
+  readonly items: JsonValue[] | undefined;
+  readonly entries: Map<string, JsonValue>;
+  duplicateKey: string | undefined;
+};
+
+/** Parses a text step by step. What is open is a list rather than a recursion, so that a step can end behind any value. */
 // hot: per request
 class Parser {
   readonly #text: string;
   readonly #budget: JsonBudget;
   #at = 0;
+  #open: Open | undefined;
+  #key: string | undefined = '';
+  /** Where the step is to end. */
+  #charsUntil = 0;
+  /** The string in which a step ended: where it begins, and how far it was read. */
+  #halfRead: { readonly start: number; readonly at: number } | undefined;
 
   constructor(text: string, budget: JsonBudget) {
     this.#text = text;
     this.#budget = budget;
   }
 
-  parse(): JsonValue {
-    this.#skipSpace();
-    const value = this.#value(0);
-    this.#skipSpace();
-    if (this.#at < this.#text.length) throw this.#problem('unexpected text after the value');
-    return value;
+  /** Parses on for about so many characters or values: undefined, or once the text is at its end the value that it is. */
+  step(charsMax: number, valuesMax: number): JsonValue | undefined {
+    const text = this.#text;
+    const budget = this.#budget;
+    const valuesUntil = budget.valuesLeft - valuesMax;
+    const charsUntil = Math.max(this.#at, this.#halfRead?.at ?? 0) + charsMax;
+    this.#charsUntil = charsUntil;
+    let open = this.#open;
+    /** Whose value comes next; undefined where the key itself does. Of an array it is empty. */
+    let key = this.#key;
+    this.#next();
+    while (this.#at <= charsUntil && budget.valuesLeft >= valuesUntil) {
+      if (key === undefined) {
+        key = this.#keyAndColon();
+        if (key === undefined) break;
+      }
+      const first = text.charCodeAt(this.#at);
+      let value: JsonValue | undefined;
+      if (--budget.valuesLeft < 0) throw this.#tooMany();
+      if (first === QUOTE) {
+        value = this.#string();
+        if (value === undefined) {
+          budget.valuesLeft += 1;
+          break;
+        }
+      } else if (first === OPEN_BRACE || first === OPEN_BRACKET) {
+        const start = this.#at;
+        const depth = open === undefined ? 1 : open.depth + 1;
+        if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
+        this.#at = start + 1;
+        const next = this.#next();
+        if (next !== (first === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)) {
+          open = opened(first, open, key, depth, start);
+          key = first === OPEN_BRACE ? undefined : '';
+          continue;
+        }
+        this.#at += 1;
+        value = first === OPEN_BRACE ? new JsonObject(NO_ENTRIES, undefined, text, start, this.#at) : new JsonArray([], text, start, this.#at);
+      } else {
+        value = this.#plain(first);
+      }
+      // The value may be the last of what is open, and that again.
+      for (;;) {
+        const next = this.#next();
+        if (open === undefined) {
+          if (this.#at < text.length) throw this.#problem('unexpected text after the value');
+          return value;
+        }
+        const { items } = open;
+        if (items === undefined) addMember(open, key, value);
+        else items.push(value);
+        if (next === COMMA) {
+          this.#at += 1;
+          this.#next();
+          if (items === undefined) key = undefined;
+          break;
+        }
+        if (next !== (items === undefined ? CLOSE_BRACE : CLOSE_BRACKET)) throw this.#unexpected();
+        this.#at += 1;
+        value = items === undefined ? new JsonObject(open.entries, open.duplicateKey, text, open.start, this.#at) : new JsonArray(items, text, open.start, this.#at);
+        key = open.key;
+        open = open.parent;
+      }
+    }
+    this.#open = open;
+    this.#key = key;
+    return undefined;
   }
 
-  #value(depth: number): JsonValue {
-    if (--this.#budget.valuesLeft < 0) throw this.#tooMany();
+  /** The next character that is no white space; NaN at the end. */
+  #next(): number {
     const code = this.#text.charCodeAt(this.#at);
-    if (code === QUOTE) return this.#string();
-    if (code === OPEN_BRACE) return this.#object(depth + 1);
-    if (code === OPEN_BRACKET) return this.#array(depth + 1);
-    if (code === MINUS || isDigit(code)) return this.#number();
+    return code > 0x20 ? code : this.#behindSpace();
+  }
+
+  /** A key and the colon behind it; undefined where the step ends within. */
+  #keyAndColon(): string | undefined {
+    if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
+    if (this.#budget.valuesLeft <= 0) throw this.#tooMany();
+    const key = this.#string();
+    if (key === undefined) return undefined;
+    this.#budget.valuesLeft -= 1;
+    if (this.#next() !== COLON) throw this.#unexpected();
+    this.#at += 1;
+    this.#next();
+    return key;
+  }
+
+  /** A number, `true`, `false` or `null`. */
+  #plain(first: number): JsonNumber | boolean | null {
+    if (first === MINUS || isDigit(first)) return this.#number();
     if (this.#text.startsWith('true', this.#at)) return this.#word(4, true);
     if (this.#text.startsWith('false', this.#at)) return this.#word(5, false);
     if (this.#text.startsWith('null', this.#at)) return this.#word(4, null);
@@ -116,109 +243,74 @@ class Parser {
     return value;
   }
 
-  #object(depth: number): JsonObject {
-    if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
-    const start = this.#at++;
-    this.#skipSpace();
-    if (this.#text.charCodeAt(this.#at) === CLOSE_BRACE) {
-      this.#at += 1;
-      return new JsonObject(NO_ENTRIES, undefined, this.#text, start, this.#at);
-    }
-    const entries = new Map<string, JsonValue>();
-    let duplicateKey: string | undefined;
-    for (;;) {
-      if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
-      if (--this.#budget.valuesLeft < 0) throw this.#tooMany();
-      const key = this.#string();
-      this.#skipSpace();
-      if (this.#text.charCodeAt(this.#at) !== COLON) throw this.#unexpected();
-      this.#at += 1;
-      this.#skipSpace();
-      if (duplicateKey === undefined && entries.has(key)) duplicateKey = key;
-      entries.set(key, this.#value(depth));
-      this.#skipSpace();
-      const code = this.#text.charCodeAt(this.#at);
-      if (code !== COMMA && code !== CLOSE_BRACE) throw this.#unexpected();
-      this.#at += 1;
-      if (code === CLOSE_BRACE) return new JsonObject(entries, duplicateKey, this.#text, start, this.#at);
-      this.#skipSpace();
-    }
-  }
-
-  #array(depth: number): JsonArray {
-    if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
-    const start = this.#at++;
-    const items: JsonValue[] = [];
-    this.#skipSpace();
-    if (this.#text.charCodeAt(this.#at) === CLOSE_BRACKET) {
-      this.#at += 1;
-      return new JsonArray(items, this.#text, start, this.#at);
-    }
-    for (;;) {
-      items.push(this.#value(depth));
-      this.#skipSpace();
-      const code = this.#text.charCodeAt(this.#at);
-      if (code !== COMMA && code !== CLOSE_BRACKET) throw this.#unexpected();
-      this.#at += 1;
-      if (code === CLOSE_BRACKET) return new JsonArray(items, this.#text, start, this.#at);
-      this.#skipSpace();
-    }
-  }
-
-  #string(): string {
+  /** Undefined where the step ends within: the next begins with the same string. */
+  #string(): string | undefined {
     const text = this.#text;
-    const start = ++this.#at;
+    const start = this.#at + 1;
+    const nearEnd = start + SHORT_CHARS;
     let at = start;
-    let isPlain = true;
-    for (;;) {
-      const nearEnd = at + NEAR_CHARS;
-      while (at < nearEnd) {
-        const code = text.charCodeAt(at);
-        if (code === QUOTE) return this.#stringUntil(at, start, isPlain);
-        if (code === BACKSLASH) {
-          isPlain = false;
-          at += 2;
-        } else if (code >= 0x20) {
-          at += 1;
-        } else {
-          throw this.#badString(start);
-        }
-      }
-      // What is skipped here is looked at by JSON.parse.
-      isPlain = false;
-      const quote = text.indexOf('"', at);
-      if (quote === -1) throw this.#badString(start);
-      at = isEscaped(text, quote, at) ? quote + 1 : quote;
-    }
-  }
-
-  #stringUntil(end: number, start: number, isPlain: boolean): string {
-    this.#at = end + 1;
-    if (isPlain) return this.#text.slice(start, end);
-    try {
-      return JSON.parse(this.#text.slice(start - 1, end + 1)) as string;
-    } catch {
-      throw this.#badString(start);
-    }
-  }
-
-  /** What is wrong with the string that begins there. */
-  #badString(start: number): ProblemThrown {
-    const text = this.#text;
-    let at = start;
-    for (;;) {
+    for (; at < nearEnd; at += 1) {
       const code = text.charCodeAt(at);
       if (code === QUOTE) {
-        this.#at = start;
-        return this.#problem('an invalid escape inside a string');
+        this.#at = at + 1;
+        return text.slice(start, at);
       }
-      if (code === BACKSLASH) at += 2;
-      else if (code >= 0x20) at += 1;
-      else break;
+      if (code === BACKSLASH || !(code >= 0x20)) return this.#escapedString(start, at);
     }
-    // Below 0x20, or NaN at the end of the text, which a last backslash steps over.
-    this.#at = Math.min(at, text.length);
-    return this.#problem(at >= text.length ? 'unexpected end of the text' : 'a control character inside a string');
+    PLAIN.lastIndex = at;
+    PLAIN.test(text);
+    at = PLAIN.lastIndex;
+    if (text.charCodeAt(at) !== QUOTE) return this.#escapedString(start, at);
+    this.#at = at + 1;
+    return text.slice(start, at);
+  }
+
+  /** One that is plain up to `plainEnd` and no further. */
+  #escapedString(start: number, plainEnd: number): string | undefined {
+    const text = this.#text;
+    let at = this.#halfRead?.start === start ? this.#halfRead.at : plainEnd;
+    let quote = -1;
+    for (;;) {
+      const nearEnd = at + ESCAPED_CHARS;
+      while (at < nearEnd) {
+        const code = text.charCodeAt(at);
+        if (code === QUOTE) return this.#unescaped(start, at);
+        if (code === BACKSLASH) at += 2;
+        else if (code >= 0x20) at += 1;
+        else throw this.#badString(start, at + 1);
+      }
+      if (at > this.#charsUntil) {
+        this.#halfRead = { start, at };
+        return undefined;
+      }
+      if (quote < at) quote = text.indexOf('"', at);
+      if (quote === -1) throw this.#badString(start, text.length);
+      const backslashes = backslashesBefore(text, quote, at);
+      if (backslashes < ESCAPED_CHARS) at = quote + (backslashes % 2);
+    }
+  }
+
+  #unescaped(start: number, end: number): string {
+    try {
+      const value = JSON.parse(this.#text.slice(start - 1, end + 1)) as string;
+      this.#at = end + 1;
+      return value;
+    } catch {
+      throw this.#badString(start, end);
+    }
+  }
+
+  /** What is wrong with the string that begins there, and ends there without being JSON, or with the text. */
+  #badString(start: number, end: number): ProblemThrown {
+    CONTROL.lastIndex = start;
+    const control = CONTROL.exec(this.#text)?.index ?? Infinity;
+    if (control < end) {
+      this.#at = control;
+      return this.#problem('a control character inside a string');
+    }
+    const isEnd = end >= this.#text.length;
+    this.#at = isEnd ? this.#text.length : start;
+    return this.#problem(isEnd ? 'unexpected end of the text' : 'an invalid escape inside a string');
   }
 
   #number(): JsonNumber {
@@ -237,30 +329,46 @@ class Parser {
       at = this.#digits(at);
     }
     this.#at = at;
+    if (at - start > JSON_NUMBER_CHARS_MAX) throw this.#longNumber();
     return new JsonNumber(text.slice(start, at));
   }
 
   #digits(from: number): number {
+    const text = this.#text;
+    const end = from + JSON_NUMBER_CHARS_MAX + 1;
     let at = from;
-    while (isDigit(this.#text.charCodeAt(at))) at += 1;
+    while (at < end && isDigit(text.charCodeAt(at))) at += 1;
     this.#at = at;
     if (at === from) throw this.#unexpected();
+    if (at === end) throw this.#longNumber();
     return at;
   }
 
-  #skipSpace(): void {
-    // A local, because a field costs 6 ns a character: 85 ms for 14 MB of nothing.
+  #behindSpace(): number {
+    const text = this.#text;
+    const nearEnd = this.#at + SHORT_CHARS;
     let at = this.#at;
-    let code = this.#text.charCodeAt(at);
-    while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
+    let code = text.charCodeAt(at);
+    while (isSpace(code) && at < nearEnd) {
       at += 1;
-      code = this.#text.charCodeAt(at);
+      code = text.charCodeAt(at);
+    }
+    if (isSpace(code)) {
+      SPACE.lastIndex = at;
+      SPACE.test(text);
+      at = SPACE.lastIndex;
+      code = text.charCodeAt(at);
     }
     this.#at = at;
+    return code;
   }
 
   #unexpected(): ProblemThrown {
     return this.#problem(this.#at >= this.#text.length ? 'unexpected end of the text' : 'unexpected character');
+  }
+
+  #longNumber(): ProblemThrown {
+    return this.#problem(`a number of more than ${JSON_NUMBER_CHARS_MAX} characters`);
   }
 
   #tooMany(): ProblemThrown {
@@ -272,11 +380,29 @@ class Parser {
   }
 }
 
-/** Whether the character there comes after an odd number of backslashes, of which none stands before `from`. */
-function isEscaped(text: string, at: number, from: number): boolean {
+function opened(opening: number, parent: Open | undefined, key: string, depth: number, start: number): Open {
+  if (opening === OPEN_BRACKET) return { parent, key, depth, start, items: [], entries: NO_ENTRIES, duplicateKey: undefined };
+  return { parent, key, depth, start, items: undefined, entries: new Map(), duplicateKey: undefined };
+}
+
+/** How many backslashes stand before a character, as many as are told apart at most; before `from` none does. */
+function backslashesBefore(text: string, at: number, from: number): number {
+  const first = Math.max(from, at - ESCAPED_CHARS);
   let before = at;
-  while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
-  return (at - before) % 2 === 1;
+  while (before > first && text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
+  return at - before;
+}
+
+/** Of a key that came twice the last value counts. */
+function addMember(open: Open, key: string, value: JsonValue): void {
+  const { entries } = open;
+  const size = entries.size;
+  entries.set(key, value);
+  if (entries.size === size) open.duplicateKey ??= key;
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 function isDigit(code: number): boolean {
@@ -299,6 +425,17 @@ export function parseLenient(text: string): unknown {
   }
 }
 
+/** The same in two turns, for a large text; null where it is not JSON or beyond the limits. */
+export async function parseLargeLenient(text: string, othersTurn: () => Promise<void>): Promise<unknown> {
+  if (limitPassed(text) !== undefined) return null;
+  await othersTurn();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Which of the limits on a provider's JSON a text is beyond, as what is wrong with it; undefined when it is within, be it JSON
  * or not. Empty containers count twice, which is as near as a look without parsing gets. `budget` is what it was parsed with.
@@ -310,11 +447,8 @@ export function limitPassed(text: string, budget?: JsonBudget): string | undefin
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      at += 1;
-      for (let inner = text.charCodeAt(at); inner !== QUOTE; inner = text.charCodeAt(at)) {
-        if (at >= text.length) return undefined;
-        at += inner === BACKSLASH ? 2 : 1;
-      }
+      at = stringEnd(text, at + 1);
+      if (at >= text.length) return undefined;
     } else if (code === COMMA || code === COLON) {
       values += 1;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
@@ -323,8 +457,28 @@ export function limitPassed(text: string, budget?: JsonBudget): string | undefin
       if (depth > JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth -= 1;
+    } else if (isSpace(code) && isSpace(text.charCodeAt(at + SHORT_CHARS))) {
+      SPACE.lastIndex = at;
+      SPACE.test(text);
+      at = SPACE.lastIndex - 1;
     }
     if (values > JSON_REPLIED_VALUES_MAX) return `its JSON has more than ${JSON_REPLIED_VALUES_MAX} values`;
   }
   return undefined;
+}
+
+/** Where the quote stands that ends a string, or the end of the text, or beyond it. */
+function stringEnd(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const nearEnd = at + ESCAPED_CHARS;
+    while (at < nearEnd) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE || at >= text.length) return at;
+      at += code === BACKSLASH ? 2 : 1;
+    }
+    UNESCAPED.lastIndex = at;
+    UNESCAPED.test(text);
+    at = UNESCAPED.lastIndex;
+  }
 }

@@ -18,13 +18,25 @@ export function renderJson(value: JsonOut): string {
   return renderObject(value);
 }
 
-/** From here on a look for what has to be escaped comes before the escaping: of 16 MB that takes 25 ms instead of 65. */
+/** Of a longer string each piece of so many characters is looked at before it is escaped: 16 MB of which few have to be take 15 ms instead of 45 (make bench ONLY=turns). */
 const LONG_STRING_CHARS = 16 * 1024;
 const ESCAPED = /["\\\x00-\x1f]/;
 
 function renderString(text: string): string {
-  if (text.length < LONG_STRING_CHARS || ESCAPED.test(text) || !text.isWellFormed()) return JSON.stringify(text);
-  return `"${text}"`;
+  return text.length < LONG_STRING_CHARS ? JSON.stringify(text) : renderLongString(text);
+}
+
+function renderLongString(text: string): string {
+  let out = '"';
+  for (let at = 0; at < text.length; ) {
+    let end = Math.min(at + LONG_STRING_CHARS, text.length);
+    // Not between the halves of a character.
+    if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
+    const piece = text.slice(at, end);
+    out += ESCAPED.test(piece) || !piece.isWellFormed() ? JSON.stringify(piece).slice(1, -1) : piece;
+    at = end;
+  }
+  return out + '"';
 }
 
 function renderList(items: readonly JsonOut[]): string {

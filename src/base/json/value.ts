@@ -9,8 +9,14 @@
 /** A JSON value as the text it was written in, passed on untouched. The text is valid JSON. */
 export class RawJson {
   readonly text: string;
-  constructor(text: string) {
+  readonly #members: ReadonlyMap<string, JsonValue> | undefined;
+  constructor(text: string, members?: ReadonlyMap<string, JsonValue>) {
     this.text = text;
+    this.#members = members;
+  }
+  /** Of the text of an object that was parsed: what it says, so that nobody parses it again. Else undefined. */
+  get members(): ReadonlyMap<string, JsonValue> | undefined {
+    return this.#members;
   }
 }
 
@@ -64,7 +70,7 @@ export class JsonObject {
     this.#end = end;
   }
   get raw(): RawJson {
-    return new RawJson(this.#source.slice(this.#start, this.#end));
+    return new RawJson(this.#source.slice(this.#start, this.#end), this.entries);
   }
 }
 

@@ -7,7 +7,7 @@
 
 import { Fields, textItem } from '../../base/fields.ts';
 import type { ChatRequest, Effort, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
-import type { DecodedRequest, Translation } from '../../core/dialect.ts';
+import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
@@ -20,7 +20,7 @@ import { continuesThread, lostThread } from './thread.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 // hot: per request
-export function decodeMessages(body: Buffer | string): DecodedRequest | Failure {
+export function decodeMessages(body: RequestBody): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),

@@ -1,7 +1,7 @@
 /** The gateway's own format: POST /v1/chat, POST /v1/chat/stream and POST /v1/count_tokens. */
 
 import { renderJson } from '../../base/json/render.ts';
-import type { CallerDialect, DecodedRequest, DialectRoute } from '../../core/dialect.ts';
+import type { CallerDialect, DecodedRequest, DialectRoute, RequestBody } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { headOfChat, loopOwnerOfChat } from '../affinity.ts';
 import { NATIVE_MODELS } from './models.ts';
@@ -41,7 +41,7 @@ export const NATIVE: CallerDialect = {
   repliesRefusals: false,
 };
 
-function decodeRequest(body: Buffer | string, route: DialectRoute): DecodedRequest | Failure {
+function decodeRequest(body: RequestBody, route: DialectRoute): DecodedRequest | Failure {
   const request = decodeChatRequest(body);
   if (request instanceof Failure) return request;
   return {

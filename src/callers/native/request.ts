@@ -14,6 +14,7 @@ import { JsonObject } from '../../base/json/value.ts';
 import type { JsonValue, RawJson } from '../../base/json/value.ts';
 import { CACHE_TTLS, EFFORTS } from '../../core/chat.ts';
 import type { CacheHint, ChatRequest, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
+import type { RequestBody } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { parseBody } from '../body.ts';
 import { readModel } from '../model.ts';
@@ -46,7 +47,7 @@ const CACHE_FIELDS = ['key', 'ttl'] satisfies readonly (keyof Wire.CacheHint)[];
 
 /** Decodes one body. Every failure is a bad_request (400). Never throws, whatever the bytes. */
 // hot: per request
-export function decodeChatRequest(body: Buffer | string): ChatRequest | Failure {
+export function decodeChatRequest(body: RequestBody): ChatRequest | Failure {
   const value = parseBody(body);
   if (value instanceof Failure) return value;
   const request = problemOr(() => readRequest(new Fields(value, undefined, REQUEST_FIELDS)));

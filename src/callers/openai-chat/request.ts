@@ -14,7 +14,7 @@ import type { JsonValue } from '../../base/json/value.ts';
 import type {
   AssistantPart, ChatRequest, ContentPart, DocumentPart, ImagePart, OutputFormat, TextPart, Tool, ToolChoice, ToolResultPart, Turn,
 } from '../../core/chat.ts';
-import type { DecodedRequest, Translation } from '../../core/dialect.ts';
+import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
@@ -32,7 +32,7 @@ import { Places } from '../places.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-export function decodeChatCompletions(body: Buffer | string): DecodedRequest | Failure {
+export function decodeChatCompletions(body: RequestBody): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),

@@ -8,7 +8,7 @@
 import { textItem } from '../../base/fields.ts';
 import type { Fields } from '../../base/fields.ts';
 import type { ChatRequest, OutputFormat, Thinking } from '../../core/chat.ts';
-import type { DecodedRequest, Translation } from '../../core/dialect.ts';
+import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
@@ -23,7 +23,7 @@ import { readConversation } from './items.ts';
 import { readTools } from './tools.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-export function decodeResponses(body: Buffer | string): DecodedRequest | Failure {
+export function decodeResponses(body: RequestBody): DecodedRequest | Failure {
   return decodeBody(body, (fields, source) => ({
     provider: undefined,
     model: readModel(fields),

@@ -40,7 +40,7 @@ export function createAnthropicAdapter(provider: string, host = MAKER): Adapter 
     dialect: ANTHROPIC_DIALECT,
     support: SUPPORT,
     encodeChat: (request, isStream) => encodeChat(provider, host, request, isStream),
-    decodeChat: (body) => decodeReply(provider, body),
+    decodeChat: (body, json) => decodeReply(provider, body, json),
     createStreamDecoder: () => new AnthropicStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),

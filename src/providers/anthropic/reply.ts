@@ -20,8 +20,7 @@ import type { BlockFields } from './state.ts';
 
 /** A whole 200 body. Failures: server (malformed, or beyond a limit), refusal (no content), or what an error inside it says. */
 // hot: per request
-export function decodeReply(provider: string, body: string): ChatReply | Failure {
-  const message = parseLenient(body);
+export function decodeReply(provider: string, body: string, message = parseLenient(body)): ChatReply | Failure {
   if (!isObject(message)) return unreadableReply(provider, body, 'its body is not a JSON object');
   const inside = failureInside(provider, message);
   if (inside !== undefined) return inside;

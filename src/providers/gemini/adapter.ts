@@ -32,7 +32,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     dialect: 'gemini',
     support: SUPPORT,
     encodeChat: (request, isStream) => encodeChat(provider, request, isStream),
-    decodeChat: (body) => decodeGeminiReply(provider, body),
+    decodeChat: (body, json) => decodeGeminiReply(provider, body, json),
     createStreamDecoder: () => new GeminiStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),

@@ -25,9 +25,9 @@ import { encodePartState, isCarriedPart } from './state.ts';
  * A whole 200 body. Failures: server (malformed, beyond a limit, or a failed attempt without content), refusal
  * (without content), or what an error inside says.
  */
-export function decodeGeminiReply(provider: string, body: string): ChatReply | Failure {
+export function decodeGeminiReply(provider: string, body: string, json?: unknown): ChatReply | Failure {
   const assembly = new ReplyAssembly(provider);
-  return assembly.absorb(body, ignore) ?? assembly.finish();
+  return assembly.absorb(body, ignore, json) ?? assembly.finish();
 }
 
 function ignore(): void {}
@@ -110,8 +110,7 @@ class ReplyAssembly {
   }
 
   /** Takes the text of a reply or of a piece of one, or of an array of pieces (streams without alt=sse come so). */
-  absorb(source: string, sink: DeltaSink): Failure | undefined {
-    const reply = parseLenient(source);
+  absorb(source: string, sink: DeltaSink, reply = parseLenient(source)): Failure | undefined {
     if (isObject(reply)) return this.#absorbReply(reply, source, sink);
     const pieces = Array.isArray(reply) ? parseReplied(source) : undefined;
     if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');

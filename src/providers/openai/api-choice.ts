@@ -57,10 +57,7 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter, models?: 
     dialect: responses.dialect,
     support: jointSupport(chat.support, responses.support),
     encodeChat: (request, isStream) => (isForResponses(asMeant(request, models)) ? responses : chat).encodeChat(request, isStream),
-    decodeChat(body) {
-      const json = parseLenient(body);
-      return (isResponse(json) ? responses : chat).decodeChat(body, json);
-    },
+    decodeChat: (body, json = parseLenient(body)) => (isResponse(json) ? responses : chat).decodeChat(body, json ?? null),
     createStreamDecoder: () => new RoutedStream(chat, responses),
     counting: responses.counting,
   };

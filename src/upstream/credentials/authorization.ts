@@ -12,7 +12,7 @@ export type Outgoing = {
   /** Path and query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: string | Buffer | undefined;
 };
 
 /** What authorises an attempt. */

@@ -144,3 +144,10 @@ test('renderFailureBody writes kind and sentence, never the provider’s prose',
     '{"kind":"rate_limit","error":"acme is limiting the rate of requests"}',
   );
 });
+
+test('renderChatReply writes a long text in both places as a short one', () => {
+  const text = `a"\n${'x'.repeat(600_000)}😀`;
+  const rendered = renderChatReply('acme', { ...bare, parts: [{ type: 'text', text, state: 's' }] }, undefined);
+  const { text: whole, message } = JSON.parse(rendered) as { text: string; message: unknown };
+  deepEqual([whole, message], [text, { role: 'assistant', content: [{ type: 'text', text, provider_state: 's' }] }]);
+});
