@@ -5,7 +5,7 @@
  * reaches the operator's log (bounded, keys masked) and a caller only when the operator allows it.
  */
 
-import { limitPassed } from '../base/json/parse.ts';
+import { limitPassed } from '../base/json/lenient.ts';
 import type { JsonBudget } from '../base/json/parse.ts';
 
 export type FailureKind =

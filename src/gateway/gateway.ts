@@ -6,7 +6,7 @@
  */
 
 import { isUtf8 } from 'node:buffer';
-import { parseLargeLenient } from '../base/json/parse.ts';
+import { parseLargeLenient } from '../base/json/lenient.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import { nextTurn } from '../base/turn.ts';
 import { largeUtf8Bytes, largeUtf8Text } from '../base/utf8.ts';

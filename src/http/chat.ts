@@ -1,6 +1,6 @@
 /** Chats, in any dialect: body → request → gateway → reply. */
 
-import { parseLenient } from '../base/json/parse.ts';
+import { parseLenient } from '../base/json/lenient.ts';
 import { field, isObject } from '../base/loose.ts';
 import { nextTurn } from '../base/turn.ts';
 import type { ChatReply } from '../core/chat.ts';

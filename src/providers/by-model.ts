@@ -3,7 +3,7 @@
  * what it says of itself.
  */
 
-import { parseLenient } from '../base/json/parse.ts';
+import { parseLenient } from '../base/json/lenient.ts';
 import { isObject } from '../base/loose.ts';
 import type { Adapter, DeltaSink, StreamDecoder } from '../core/adapter.ts';
 import type { ChatRequest } from '../core/chat.ts';

@@ -1,6 +1,6 @@
 /** The requests that arrived, as a test looks at them. */
 
-import { parseLenient } from '../base/json/parse.ts';
+import { parseLenient } from '../base/json/lenient.ts';
 
 /** The formats that the sandbox speaks, by the names of what they are a copy of. */
 export type ProtocolName = 'anthropic' | 'openai-responses' | 'openai-chat' | 'gemini' | 'compat';

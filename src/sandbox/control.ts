@@ -3,7 +3,7 @@
  */
 
 import { isObject, listField, stringField } from '../base/loose.ts';
-import { parseLenient } from '../base/json/parse.ts';
+import { parseLenient } from '../base/json/lenient.ts';
 import type { RecordedCall } from './calls.ts';
 import { FAULTS } from './faults.ts';
 import { jsonReply } from './protocol.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mergePatch } from '../../src/base/json/merge.ts';
-import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, limitPassed, parseJson, parseLargeJson, parseLargeLenient, parseLenient, parseReplied } from '../../src/base/json/parse.ts';
+import { limitPassed, parseLargeLenient, parseLenient } from '../../src/base/json/lenient.ts';
+import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, parseJson, parseLargeJson, parseReplied } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';

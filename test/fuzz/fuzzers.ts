@@ -5,7 +5,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { parseJson, parseLenient } from '../../src/base/json/parse.ts';
+import { parseLenient } from '../../src/base/json/lenient.ts';
+import { parseJson } from '../../src/base/json/parse.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
 import type { JsonValue } from '../../src/base/json/value.ts';
 import { RespDecoder } from '../../src/base/resp.ts';

@@ -8,7 +8,7 @@ import { createPrivateKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { field, isObject, textField } from '../loose.ts';
 import { isLoopback } from '../loopback.ts';
-import { parseLenient } from '../json/parse.ts';
+import { parseLenient } from '../json/lenient.ts';
 import { Secret } from '../secret.ts';
 
 /** Nobody's is a tenth as long. */

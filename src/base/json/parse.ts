@@ -1,10 +1,12 @@
 /**
- * JSON read strictly, without loss (RFC 8259), or leniently, by the platform.
+ * JSON read strictly, without loss (RFC 8259).
  *
  * What callers send is parsed by `parseJson`. What providers send may hold ten times as many values: `parseReplied` is for
- * what travels on, and where only plain fields are read `parseLenient`, which is `JSON.parse` behind a look at the limits.
+ * what travels on; where only plain fields are read there is `parseLenient` (lenient.ts).
  */
 
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, DOT, MINUS, OPEN_BRACE, OPEN_BRACKET, PLUS, QUOTE } from './syntax.ts';
+import { ESCAPED_CHARS, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem } from './value.ts';
 import type { JsonValue } from './value.ts';
 
@@ -26,18 +28,6 @@ export const JSON_VALUES_MAX = 100_000;
  * take 0.3 s to parse, as many objects with a key of their own 0.9 s; 32 MiB of them would take 10 s and a gigabyte.
  */
 export const JSON_REPLIED_VALUES_MAX = 1_000_000;
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const MINUS = 0x2d;
-const PLUS = 0x2b;
-const DOT = 0x2e;
 
 /** How many more values may be read. Texts that share a budget may hold no more together. */
 export type JsonBudget = { readonly valuesMax: number; valuesLeft: number };
@@ -90,18 +80,9 @@ export function parseReplied(text: string, budget = createReplyBudget()): JsonVa
   return parseJson(text, budget);
 }
 
-/**
- * What stands for itself in a string, and what for nothing between values. After so many characters, which are read one by one at
- * 4 ns each, the platform looks for the end of both at 1 ns, which takes 50 ns to begin (make bench-parts ONLY=json).
- */
+/** What stands for itself in a string. */
 const PLAIN = /[^"\\\x00-\x1f]*/y;
-const SPACE = /[ \t\n\r]*/y;
-const SHORT_CHARS = 32;
-/** The same, whatever else is wrong with it. */
-const UNESCAPED = /[^"\\]*/y;
 const CONTROL = /[\x00-\x1f]/g;
-/** Among escapes so much is read one by one, then the platform looks for the next quote. */
-const ESCAPED_CHARS = 256;
 
 class ProblemThrown {
   readonly problem: JsonProblem;
@@ -401,84 +382,6 @@ function addMember(open: Open, key: string, value: JsonValue): void {
   if (entries.size === size) open.duplicateKey ??= key;
 }
 
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-}
-
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
-}
-
-/** Below this length even the worst nesting costs `JSON.parse` under 10 ms, so no look-ahead is needed. */
-const LENIENT_UNCHECKED_LENGTH = 64 * 1024;
-
-/**
- * Parses text from a provider with the platform's parser. Undefined when it is not JSON, or beyond the limits on depth and
- * values: `JSON.parse` would hold the event loop for seconds (16 MB of `[`, 32 MiB of `{},`).
- */
-export function parseLenient(text: string): unknown {
-  if (text.length > LENIENT_UNCHECKED_LENGTH && limitPassed(text) !== undefined) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The same in two turns, for a large text; null where it is not JSON or beyond the limits. */
-export async function parseLargeLenient(text: string, othersTurn: () => Promise<void>): Promise<unknown> {
-  if (limitPassed(text) !== undefined) return null;
-  await othersTurn();
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Which of the limits on a provider's JSON a text is beyond, as what is wrong with it; undefined when it is within, be it JSON
- * or not. Empty containers count twice, which is as near as a look without parsing gets. `budget` is what it was parsed with.
- */
-export function limitPassed(text: string, budget?: JsonBudget): string | undefined {
-  if (budget !== undefined && budget.valuesLeft < 0) return `its JSON has more than ${budget.valuesMax} values`;
-  let depth = 0;
-  let values = 1;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = stringEnd(text, at + 1);
-      if (at >= text.length) return undefined;
-    } else if (code === COMMA || code === COLON) {
-      values += 1;
-    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      values += 1;
-      depth += 1;
-      if (depth > JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      depth -= 1;
-    } else if (isSpace(code) && isSpace(text.charCodeAt(at + SHORT_CHARS))) {
-      SPACE.lastIndex = at;
-      SPACE.test(text);
-      at = SPACE.lastIndex - 1;
-    }
-    if (values > JSON_REPLIED_VALUES_MAX) return `its JSON has more than ${JSON_REPLIED_VALUES_MAX} values`;
-  }
-  return undefined;
-}
-
-/** Where the quote stands that ends a string, or the end of the text, or beyond it. */
-function stringEnd(text: string, start: number): number {
-  let at = start;
-  for (;;) {
-    const nearEnd = at + ESCAPED_CHARS;
-    while (at < nearEnd) {
-      const code = text.charCodeAt(at);
-      if (code === QUOTE || at >= text.length) return at;
-      at += code === BACKSLASH ? 2 : 1;
-    }
-    UNESCAPED.lastIndex = at;
-    UNESCAPED.test(text);
-    at = UNESCAPED.lastIndex;
-  }
 }

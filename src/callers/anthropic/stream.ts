@@ -6,7 +6,7 @@
  * keep, so it rides in a block of reasoning before the first call.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { stringField } from '../../base/loose.ts';

@@ -6,7 +6,7 @@
  * fails. What the texts' states are is known only then, too: they travel in a reasoning item behind the texts.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';

@@ -5,7 +5,7 @@
  * Source: Anthropic API reference, version 2023-06-01.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { countField } from '../../base/loose.ts';
 import type { Adapter, ProviderRow, Support, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, Effort } from '../../core/chat.ts';

@@ -6,7 +6,7 @@
  * Source: Anthropic API, errors; streaming, error events.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, stringField, textField } from '../../base/loose.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';

@@ -1,6 +1,6 @@
 /** Anthropic's list of models (Anthropic, list models), of which a model says what it takes and until when. */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { countField, field, isObject, stringField, textField } from '../../base/loose.ts';
 import type { ModelsPage, UpstreamCall } from '../../core/adapter.ts';
 import type { ModelInfo } from '../../core/chat.ts';

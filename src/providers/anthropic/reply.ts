@@ -6,7 +6,8 @@
  * Source: Anthropic Messages API, content blocks, stop reasons, usage.
  */
 
-import { parseLenient, parseReplied } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
+import { parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';

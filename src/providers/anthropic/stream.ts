@@ -7,7 +7,8 @@
  * Source: Anthropic Messages API, streaming.
  */
 
-import { createReplyBudget, parseLenient, parseReplied } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
+import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';

@@ -8,7 +8,7 @@
  * Source: Amazon Bedrock, Anthropic Claude Messages API, InvokeModel, OpenAI-compatible APIs; Claude Platform on AWS.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { isObject, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
 import { malformedReply } from '../../core/failure.ts';

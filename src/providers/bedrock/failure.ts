@@ -7,7 +7,7 @@
  * Source: Amazon Bedrock, InvokeModel, errors; InvokeModelWithResponseStream, ResponseStream.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { field, stringField, textField } from '../../base/loose.ts';
 import type { UpstreamHeaders } from '../../core/adapter.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';

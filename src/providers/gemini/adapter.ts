@@ -5,7 +5,7 @@
  * Source: Gemini API reference, v1beta.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';

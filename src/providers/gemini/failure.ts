@@ -6,7 +6,7 @@
  * Source: Gemini API, troubleshooting; google.rpc.Status, ErrorInfo, BadRequest, QuotaFailure, RetryInfo.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import { protobufDurationMs } from '../../base/retry-after.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';

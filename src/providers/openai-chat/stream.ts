@@ -6,7 +6,7 @@
  * usage may follow the finish reason, and so may an error.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { isObject } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import type { ChatReply } from '../../core/chat.ts';

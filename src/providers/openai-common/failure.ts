@@ -6,7 +6,7 @@
  * (Mistral, old vLLM), `{detail}` (FastAPI hosts), and any of them inside an array (Google's layer).
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';

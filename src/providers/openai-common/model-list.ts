@@ -1,6 +1,6 @@
 /** The list of models of a host (OpenAI, Models, list): one page, of which hosts fill in more or less. */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { countField, field, isObject, listField, textField } from '../../base/loose.ts';
 import type { ModelsPage, UpstreamCall } from '../../core/adapter.ts';
 import type { ModelInfo } from '../../core/chat.ts';

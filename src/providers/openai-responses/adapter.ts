@@ -4,7 +4,7 @@
  * Puts the pieces together: request, reply, stream; failures and the list of models are those of Chat Completions.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { countField } from '../../base/loose.ts';
 import type { Adapter, Support, SupportTable } from '../../core/adapter.ts';
 import { unreadableReply } from '../../core/failure.ts';

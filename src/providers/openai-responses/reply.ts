@@ -8,7 +8,8 @@
  * Source: OpenAI, Responses API, the response object.
  */
 
-import { createReplyBudget, limitPassed, parseLenient, parseReplied } from '../../base/json/parse.ts';
+import { limitPassed, parseLenient } from '../../base/json/lenient.ts';
+import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';

@@ -6,7 +6,8 @@
  * from event to event on some hosts. Unknown events mean nothing.
  */
 
-import { createReplyBudget, parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
+import { createReplyBudget } from '../../base/json/parse.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';

@@ -5,7 +5,7 @@
  * answer says by itself which of the two gave it.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, stringField, textEntry, textField } from '../../base/loose.ts';

@@ -5,7 +5,7 @@
  * Source: Vertex AI, generateContent, rawPredict, partner models, OpenAI compatibility, express mode.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, UpstreamCall } from '../../core/adapter.ts';
 import type { ModelInfo } from '../../core/chat.ts';

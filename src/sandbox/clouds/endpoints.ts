@@ -7,7 +7,7 @@
 
 import { verify } from 'node:crypto';
 import { field, numberField, stringField } from '../../base/loose.ts';
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { jsonReply } from '../protocol.ts';
 import type { Incoming, Reply } from '../protocol.ts';
 import type { Ledger } from './ledger.ts';

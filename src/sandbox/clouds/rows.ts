@@ -4,7 +4,7 @@
  */
 
 import { isObject } from '../../base/loose.ts';
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { ANTHROPIC } from '../anthropic/protocol.ts';
 import type { ProtocolName } from '../calls.ts';
 import { GEMINI } from '../gemini/protocol.ts';

@@ -5,7 +5,7 @@
  * Source: Gemini API, generateContent; function calling; thought signatures.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { Complaint, conversationFacts, digest } from '../protocol.ts';

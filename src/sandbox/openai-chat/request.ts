@@ -6,7 +6,7 @@
  * Source: OpenAI, Chat Completions, request body; DeepSeek API, thinking mode with tool calls.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Turn } from '../protocol.ts';

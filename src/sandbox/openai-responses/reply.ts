@@ -6,7 +6,7 @@
  * Source: OpenAI, Responses API, the response object, streaming events.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { isObject, stringField } from '../../base/loose.ts';

@@ -6,7 +6,7 @@
  * Source: OpenAI, Responses API, create a response, input items.
  */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
 import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, RESPONSES_CACHE_OPTIONS, cachePlan, checkLengths, isMarked } from '../openai-chat/caching.ts';
 import { complaintOf, invalid } from '../openai-chat/complaint.ts';

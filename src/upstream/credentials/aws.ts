@@ -7,7 +7,7 @@
 
 import { parseSharedFiles } from '../../base/aws/shared-files.ts';
 import type { AwsCredentials } from '../../base/aws/signature.ts';
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { textField } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';
 import type { AwsPlan } from '../../core/credential-plan.ts';

@@ -9,7 +9,7 @@
 import { parseGoogleCredentials } from '../../base/google/credential-file.ts';
 import type { GoogleCredentials } from '../../base/google/credential-file.ts';
 import { signedJwt } from '../../base/google/jwt.ts';
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { textField } from '../../base/loose.ts';
 import type { Secret } from '../../base/secret.ts';
 import type { TokenPlan } from '../../core/credential-plan.ts';

@@ -1,6 +1,6 @@
 /** What every source of credentials needs, and the shapes that their answers have in common. */
 
-import { parseLenient } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { field, textField } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';
 import { Failure } from '../../core/failure.ts';

@@ -1,0 +1,83 @@
+/** JSON of providers where only plain fields are read: `JSON.parse` behind a look at the limits. */
+
+import { JSON_DEPTH_MAX, JSON_REPLIED_VALUES_MAX } from './parse.ts';
+import type { JsonBudget } from './parse.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './syntax.ts';
+import { ESCAPED_CHARS, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
+
+/** Below this length even the worst nesting costs `JSON.parse` under 10 ms, so no look-ahead is needed. */
+const LENIENT_UNCHECKED_LENGTH = 64 * 1024;
+
+/**
+ * Parses text from a provider with the platform's parser. Undefined when it is not JSON, or beyond the limits on depth and
+ * values: `JSON.parse` would hold the event loop for seconds (16 MB of `[`, 32 MiB of `{},`).
+ */
+export function parseLenient(text: string): unknown {
+  if (text.length > LENIENT_UNCHECKED_LENGTH && limitPassed(text) !== undefined) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same in two turns, for a large text; null where it is not JSON or beyond the limits. */
+export async function parseLargeLenient(text: string, othersTurn: () => Promise<void>): Promise<unknown> {
+  if (limitPassed(text) !== undefined) return null;
+  await othersTurn();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Which of the limits on a provider's JSON a text is beyond, as what is wrong with it; undefined when it is within, be it JSON
+ * or not. Empty containers count twice, which is as near as a look without parsing gets. `budget` is what it was parsed with.
+ */
+export function limitPassed(text: string, budget?: JsonBudget): string | undefined {
+  if (budget !== undefined && budget.valuesLeft < 0) return `its JSON has more than ${budget.valuesMax} values`;
+  let depth = 0;
+  let values = 1;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(text, at + 1);
+      if (at >= text.length) return undefined;
+    } else if (code === COMMA || code === COLON) {
+      values += 1;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      values += 1;
+      depth += 1;
+      if (depth > JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth -= 1;
+    } else if (isSpace(code) && isSpace(text.charCodeAt(at + SHORT_CHARS))) {
+      SPACE.lastIndex = at;
+      SPACE.test(text);
+      at = SPACE.lastIndex - 1;
+    }
+    if (values > JSON_REPLIED_VALUES_MAX) return `its JSON has more than ${JSON_REPLIED_VALUES_MAX} values`;
+  }
+  return undefined;
+}
+
+/** What a string holds up to its end or an escape, whatever is wrong with it. */
+const UNESCAPED = /[^"\\]*/y;
+
+/** Where the quote stands that ends a string, or the end of the text, or beyond it. */
+function stringEnd(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const nearEnd = at + ESCAPED_CHARS;
+    while (at < nearEnd) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE || at >= text.length) return at;
+      at += code === BACKSLASH ? 2 : 1;
+    }
+    UNESCAPED.lastIndex = at;
+    UNESCAPED.test(text);
+    at = UNESCAPED.lastIndex;
+  }
+}
