@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FieldProblem, Fields, renderPath, textItem } from '../../src/base/fields.ts';
-import { parseJson } from '../../src/base/json/parse.ts';
+import { JSON_NUMBER_CHARS_MAX, parseJson } from '../../src/base/json/parse.ts';
 import { JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
 import type { JsonValue } from '../../src/base/json/value.ts';
 
@@ -220,8 +220,8 @@ for (const [text, count] of counts) {
   });
 }
 
-test('Fields.count takes time in proportion to the length of a number', () => {
-  const zeros = '0'.repeat(1_000_000);
+test('Fields.count reads a number of any length that a number may have', () => {
+  const zeros = '0'.repeat(JSON_NUMBER_CHARS_MAX - '1.1'.length);
   assert.equal(problemOf(() => fieldsOf(`{"n":1.${zeros}1}`).count('n')), 'n: must be an integer from 0 to 9007199254740991');
   assert.equal(fieldsOf(`{"n":1.${zeros}}`).count('n'), 1);
 });
