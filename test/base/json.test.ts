@@ -317,6 +317,27 @@ test('parseJson agrees with JSON.parse on random texts and their mutations', () 
   }
 });
 
+test('parseJson refuses a text that ends within an escape, however long it is', () => {
+  for (let length = 2; length < 600; length += 1) {
+    const text = `"${'\\'.repeat(length - 1)}`.slice(0, length);
+    const actual = parseJson(text);
+    assert.ok(actual instanceof JsonProblem, `${length} characters`);
+    assert.equal(actual.reason, 'unexpected end of the text');
+  }
+});
+
+test('a budget that was not enough says so, whatever was one too many, and is never enough again', () => {
+  for (const [valuesMax, text] of [[1, '{"a":1}'], [2, '{"a":1}'], [3, '{"a":1,"b":2}'], [1, '[1]'], [0, '""']] as const) {
+    const budget = { valuesMax, valuesLeft: valuesMax };
+    for (let round = 0; round < 2; round += 1) {
+      const actual = parseJson(text, budget);
+      assert.ok(actual instanceof JsonProblem, text);
+      assert.equal(actual.reason, `more than ${valuesMax} values`);
+      assert.equal(limitPassed('{}', budget), `its JSON has more than ${valuesMax} values`);
+    }
+  }
+});
+
 function parseOrUndefined(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) as unknown };

@@ -42,7 +42,7 @@ const NO_ENTRIES = new Map<string, JsonValue>();
 /** Parses one JSON text (RFC 8259, nothing looser) within the depth and value limits above. */
 export function parseJson(text: string, budget = createJsonBudget()): JsonValue | JsonProblem {
   try {
-    return new Parser(text, budget).step(text.length, budget.valuesLeft) as JsonValue;
+    return new Parser(text, budget).step(Infinity, Infinity) as JsonValue;
   } catch (thrown) {
     if (thrown instanceof ProblemThrown) return thrown.problem;
     throw thrown;
@@ -353,6 +353,8 @@ class Parser {
   }
 
   #tooMany(): ProblemThrown {
+    // Less than nothing is what tells that it was not enough, also where a key is one too many.
+    this.#budget.valuesLeft = -1;
     return this.#problem(`more than ${this.#budget.valuesMax} values`);
   }
 
