@@ -69,7 +69,8 @@ class Asking<C extends Candidate, T> {
     for (;;) {
       const { choice: made, result }: Made<C, T> = this.#hedgeAfterMs === undefined ? await this.#attempt(choice, scope, undefined) : await this.#race(choice);
       const { candidate } = made.course;
-      if (!(result instanceof Failure)) return { candidate, result };
+      // A large answer is read in turns, in which the exchange may end.
+      if (!(result instanceof Failure)) return { candidate, result: scope.ended === undefined || this.#manner.isTooLate() ? result : this.#endedEarly() };
       if (scope.ended !== undefined) return { candidate, result: this.#endedEarly() };
       if (this.#manner.isTooLate()) return { candidate, result };
       if (!mayMove(result)) return { candidate, result: this.#shown(result) };

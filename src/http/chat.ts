@@ -40,15 +40,17 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
     if (!(await takeLimits(exchange, parts, 'chat', asked.decoded))) return;
     deadline.startFor(asked.isStream);
     const context = contextOf(exchange, parts, deadline);
-    await (asked.isStream ? answerStreamed(exchange, parts, asked, context) : answerWhole(exchange, parts, asked, context));
+    await (asked.isStream ? answerStreamed(exchange, parts, asked, context) : answerWhole(exchange, parts, asked, context, deadline));
   } finally {
     deadline.clear();
   }
 }
 
-async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
+async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext, deadline: Deadline): Promise<void> {
   const { dialect } = exchange;
   const { candidate, result } = await parts.gateway.complete(asked.ask, context);
+  // A large answer is rendered and sent in turns, which are no reason to call it late.
+  deadline.clear();
   const { relay } = candidate;
   showServer(exchange, asked.ask, candidate);
   const facts = factsOf(exchange, asked);

@@ -573,3 +573,19 @@ test('where all are out, requests ask one after another, and the first that is w
   assert.equal(served.filter((name) => name === 'b').length <= 1, true);
   assert.deepEqual(served.slice(1), ['a', 'a', 'a']);
 });
+
+test('an answer whose exchange ended while it was read is none, and nobody else is asked', async () => {
+  const clock = createLoneClock(() => 0.5);
+  for (const end of ['deadline', 'shutdown', 'caller-gone'] as const) {
+    const subject = createSubject(clock);
+    const scope = new Scope();
+    const { outcome, record } = request(subject, askRoute(ROUTE, PROVIDERS), () => {
+      scope.end(end);
+      return Promise.resolve('good');
+    }, { scope });
+    const { result } = await outcome;
+    assert.ok(result instanceof Failure, end);
+    assert.equal(record.attempts, 1);
+    nothingIsHeld(subject);
+  }
+});
