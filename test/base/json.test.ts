@@ -423,6 +423,15 @@ test('limitPassed tells one level too many, in text that is no JSON too', () => 
   assert.equal(limitPassed(`"${'['.repeat(200)}\\"[[["`), undefined);
 });
 
+test('limitPassed comes to the end of a text that ends within an escape, however long it is', () => {
+  for (let length = 1; length < 600; length += 1) {
+    const text = `[{"a\\"${'\\'.repeat(length)}`;
+    assert.equal(limitPassed(text), undefined, `${length} backslashes`);
+    assert.equal(limitPassed(`"${'['.repeat(length)}\\`), undefined, `${length} brackets`);
+  }
+  assert.equal(limitPassed(`["${'a'.repeat(254)}\\"${'\\'.repeat(255)}`), undefined);
+});
+
 test('parseLenient does not count brackets and commas inside strings', () => {
   const text = JSON.stringify(['[{,:'.repeat(JSON_REPLIED_VALUES_MAX)]);
   assert.deepEqual(parseLenient(text), JSON.parse(text));

@@ -76,6 +76,8 @@ function stringEnd(text: string, start: number): number {
       if (code === QUOTE || at >= text.length) return at;
       at += code === BACKSLASH ? 2 : 1;
     }
+    // Behind an escape without its end; from there the expression would begin again at the text's beginning.
+    if (at >= text.length) return at;
     UNESCAPED.lastIndex = at;
     UNESCAPED.test(text);
     at = UNESCAPED.lastIndex;
