@@ -77,7 +77,6 @@ function shortage(): Promise<NodeJS.ErrnoException | undefined> {
   return new Promise(checkDescriptors);
 }
 
-/** Resolves once others had their turn. */
 /** Undefined when one of the headers cannot be sent. The exception is dropped: it quotes the value, which may be the key. */
 function headersFrom(values: Readonly<Record<string, string>>): Headers | undefined {
   try {
