@@ -189,7 +189,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const exchanges = new Exchanges();
   const handler = createHandler(() => parts, exchanges);
   // With connections of its own: those of a host's server are not the gateway's to close.
-  const handleMounted = createMountedHandler(() => parts, createHandler(() => parts, exchanges));
+  const handleMounted = createMountedHandler(() => parts, createHandler(() => parts, exchanges, { isMounted: true }));
   const server = createServer(() => parts, handler, undefined, surroundings.ticketKeys);
   /** Whether somebody outside may have to notice that it is unready. */
   let isReachable = false;

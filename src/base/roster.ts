@@ -24,8 +24,9 @@ export class Roster<T extends Seated> {
     this.#members.push(member);
   }
 
-  /** Of one that is there. The last takes its seat. */
+  /** The last takes the seat of the one that goes. Who is not there changes nothing. */
   delete(member: T): void {
+    if (this.#members[member.seat] !== member) return;
     const last = this.#members.pop();
     if (last === undefined || last === member) return;
     this.#members[member.seat] = last;

@@ -5,11 +5,10 @@
  * the inbound side but the exchange's scope and a sink for deltas.
  */
 
-import { isUtf8 } from 'node:buffer';
 import { parseLargeLenient } from '../base/json/lenient.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import { nextTurn } from '../base/turn.ts';
-import { largeUtf8Bytes, largeUtf8Text } from '../base/utf8.ts';
+import { largeUtf8Bytes, largeUtf8Text, utf8Text } from '../base/utf8.ts';
 import type { Adapter, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
@@ -119,7 +118,7 @@ export function createGateway(
     if (response instanceof Failure) return response;
     const body = await response.readBody(REPLY_BYTES_MAX);
     if (body instanceof Failure) return body;
-    const text = body.length >= LARGE_BODY_CHARS ? await largeUtf8Text(body, nextTurn) : isUtf8(body) ? body.toString('utf8') : undefined;
+    const text = body.length >= LARGE_BODY_CHARS ? await largeUtf8Text(body, nextTurn) : utf8Text(body);
     return text ?? malformedReply(provider.name, response.status, 'its body is not UTF-8');
   }
 

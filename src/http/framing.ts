@@ -11,14 +11,19 @@ import { Failure } from '../core/failure.ts';
 /** Headers that decide something here. Of a doubled one node:http would take the first and drop the other. */
 const SINGLE: ReadonlySet<string> = new Set(['host', 'authorization', 'content-type', 'content-encoding', 'content-length', 'expect', 'x-api-key', 'x-gateway-provider']);
 
+/** `isMounted`: a host had the request before, and may have put headers of its own beside those that came. */
+export type Origin = { readonly isMounted: boolean };
+
 /** Why the request is refused before anything of it is used, or undefined. The connection must not be used again then. */
 // hot: per request
-export function checkFraming(request: IncomingMessage): Failure | undefined {
+export function checkFraming(request: IncomingMessage, { isMounted }: Origin): Failure | undefined {
   const { headers, httpVersion } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return refusal('this speaks HTTP/1.1 and HTTP/1.0 only', 505);
   if (!request.url?.startsWith('/')) return refusal('the request target must be a path');
   if (httpVersion === '1.1' && headers.host === undefined) return refusal('the header host is missing');
-  const doubled = doubledHeader(request);
+  // As many names as lines: none comes twice.
+  const isEachOnce = !isMounted && Object.keys(headers).length === request.rawHeaders.length / 2;
+  const doubled = isEachOnce ? undefined : doubledHeader(request.rawHeaders);
   if (doubled !== undefined) return refusal(`the header ${doubled} comes twice`);
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0' || headers['content-length'] !== undefined)) {
@@ -31,8 +36,7 @@ export function checkFraming(request: IncomingMessage): Failure | undefined {
   return undefined;
 }
 
-function doubledHeader({ headers, rawHeaders }: IncomingMessage): string | undefined {
-  if (Object.keys(headers).length === rawHeaders.length / 2) return undefined;
+function doubledHeader(rawHeaders: readonly string[]): string | undefined {
   const seen = new Set<string>();
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();

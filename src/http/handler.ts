@@ -14,6 +14,7 @@ import { Connection } from './connection.ts';
 import { allowOrigin, answerPreflight, isPreflight } from './cors.ts';
 import type { Exchanges } from './exchanges.ts';
 import { checkFraming } from './framing.ts';
+import type { Origin } from './framing.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ServerParts } from './parts.ts';
 import { allowedMethods, dialectOf, routeOf, routesOf, takesApiKey } from './routes.ts';
@@ -27,7 +28,7 @@ export type Handler = {
   closeIdle(): void;
 };
 
-export function createHandler(currentParts: () => ServerParts, exchanges: Exchanges): Handler {
+export function createHandler(currentParts: () => ServerParts, exchanges: Exchanges, origin: Origin = { isMounted: false }): Handler {
   const routes = routesOf(currentParts().dialects);
   /** Those that asked something. */
   const connections = new Map<Duplex, Connection>();
@@ -48,7 +49,7 @@ export function createHandler(currentParts: () => ServerParts, exchanges: Exchan
     return connection;
   }
 
-  const work = (exchange: HttpExchange, parts: ServerParts): Promise<void> => answer(exchange, parts, routes);
+  const work = (exchange: HttpExchange, parts: ServerParts): Promise<void> => answer(exchange, parts, routes, origin);
 
   // hot: per request
   async function handle(connection: Connection, request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
@@ -79,9 +80,9 @@ export function createHandler(currentParts: () => ServerParts, exchanges: Exchan
 }
 
 /** Path, method, token, handler: in this order, so that nothing of a body is read for a stranger. */
-async function answer(exchange: HttpExchange, parts: ServerParts, routes: ReadonlyMap<string, Route>): Promise<void> {
+async function answer(exchange: HttpExchange, parts: ServerParts, routes: ReadonlyMap<string, Route>, origin: Origin): Promise<void> {
   if (parts.isDraining()) exchange.endKeepAlive();
-  const refusal = checkFraming(exchange.request);
+  const refusal = checkFraming(exchange.request, origin);
   if (refusal !== undefined) {
     exchange.response.setHeader('Connection', 'close');
     exchange.sendFailure(refusal);

@@ -38,3 +38,14 @@ test('who goes while all are told is told all the same, and so is everybody else
   assert.deepEqual(told, [0, 1, 2, 3, 4]);
   assert.equal(roster.size, 0);
 });
+
+test('one that is not there cannot leave, and takes nobody along', () => {
+  const roster = new Roster<Member>();
+  const [first, second, third] = [{ name: 1, seat: 0 }, { name: 2, seat: 0 }, { name: 3, seat: 0 }];
+  roster.add(first);
+  roster.add(second);
+  roster.delete(third);
+  roster.delete(first);
+  roster.delete(first);
+  assert.deepEqual(roster.all(), [second]);
+});

@@ -13,6 +13,7 @@ import { gzip } from 'node:zlib';
 import { createGateway } from '../../src/index.ts';
 import type { Gateway } from '../../src/index.ts';
 import { GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
+import { sendRaw } from '../http/raw-caller.ts';
 import { chunkFrame, GOOD_END, until } from '../streams/wires.ts';
 import { answered, HELLO, library, TOKEN } from './library.ts';
 import type { Library } from './library.ts';
@@ -156,6 +157,17 @@ test('what reads no body is served whatever was read before', async (t) => {
   const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
   const url = await serve(t, (request, response) => request.resume().on('end', () => gateway.handler(request, response)));
   assert.equal((await fetch(`${url}/v1/providers`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, 200);
+});
+
+test('a doubled header is refused also where a host put headers of its own beside those that came', async (t) => {
+  const { gateway, calls } = await answered(t, GOOD_REPLY, CALLERS);
+  const url = await serve(t, (request, response) => {
+    request.headers['x-request-id'] = 'of-the-host';
+    gateway.handler(request, response);
+  });
+  const headers = `Host: a\r\nAuthorization: Bearer ${TOKEN}\r\nAuthorization: Bearer other`;
+  const [answer] = await sendRaw(t, url, `POST /v1/chat HTTP/1.1\r\n${headers}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`);
+  assert.deepEqual([answer?.status, JSON.parse(answer?.body ?? '').error, calls()], [400, 'the header authorization comes twice', 0]);
 });
 
 test('a request that is answered already, of HTTP/2, or none at all ends nothing but itself', async (t) => {

@@ -213,36 +213,36 @@ function readReasoning(block: Fields, place: 'signature' | 'data', budget: JsonB
   return states;
 }
 
+/** A state that was carried, and the block of reasoning that brought it. */
+type Brought = { readonly state: string; readonly path: Path };
+
 /** An assistant's turn in the making, with what was carried for its parts. */
 class SpokenTurn {
   readonly #places: Places;
   readonly parts: AssistantPart[] = [];
   /** For the part that comes next. */
-  #own: string | undefined;
-  readonly #ofTexts: string[] = [];
-  readonly #ofCalls: string[] = [];
-  /** Where the states came from that were carried last. */
-  #statesPath: Path | undefined;
+  #own: Brought | undefined;
+  readonly #ofTexts: Brought[] = [];
+  readonly #ofCalls: Brought[] = [];
 
   constructor(places: Places) {
     this.#places = places;
   }
 
   carry({ owner, state }: CarriedState, path: Path): void {
+    const brought = { state, path };
     if (owner === 'text' || owner === 'call') {
-      this.#statesPath = path;
-      (owner === 'text' ? this.#ofTexts : this.#ofCalls).push(state);
+      (owner === 'text' ? this.#ofTexts : this.#ofCalls).push(brought);
       return;
     }
     this.#settle();
-    this.#statesPath = path;
-    if (owner === 'own') this.#own = state;
-    else this.parts.push(this.#silentText(state));
+    if (owner === 'own') this.#own = brought;
+    else this.parts.push(this.#silentText(brought));
   }
 
   /** An empty text says nothing. */
   addText(text: string, path: Path): void {
-    if (text !== '') this.parts.push(this.#places.put({ type: 'text', text, state: this.#takeOwn() }, path));
+    if (text !== '') this.parts.push(this.#places.put({ type: 'text', text, state: this.#takeOwn()?.state }, path));
   }
 
   addCall(block: Fields): void {
@@ -253,7 +253,7 @@ class SpokenTurn {
       id: givenCallId(block.requiredText('id')),
       name: block.requiredText('name'),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
-      state: this.#ofCalls.shift() ?? this.#takeOwn(),
+      state: this.#ofCalls.shift()?.state ?? this.#takeOwn()?.state,
     };
     this.parts.push(this.#places.put(call, block.path));
   }
@@ -261,20 +261,20 @@ class SpokenTurn {
   /** Call once, when no block will follow. */
   finish(): void {
     this.#settle();
-    this.parts.push(...this.#ofCalls.splice(0).map((state) => this.#silentText(state)));
+    this.parts.push(...this.#ofCalls.splice(0).map((brought) => this.#silentText(brought)));
     let next = 0;
     let afterTexts = 0;
     for (const [index, part] of this.parts.entries()) {
       if (part.type !== 'text') continue;
       afterTexts = index + 1;
-      if (part.state === undefined && next < this.#ofTexts.length) this.parts[index] = this.#places.move(part, { ...part, state: this.#ofTexts[next++] });
+      if (part.state === undefined && next < this.#ofTexts.length) this.parts[index] = this.#places.move(part, { ...part, state: this.#ofTexts[next++]?.state });
     }
     // What belongs to texts that were one text with others, or that the client did not keep.
-    const rest = this.#ofTexts.slice(next).map((state) => this.#silentText(state));
+    const rest = this.#ofTexts.slice(next).map((brought) => this.#silentText(brought));
     this.parts.splice(afterTexts, 0, ...rest);
   }
 
-  #takeOwn(): string | undefined {
+  #takeOwn(): Brought | undefined {
     const own = this.#own;
     this.#own = undefined;
     return own;
@@ -282,11 +282,11 @@ class SpokenTurn {
 
   /** What belongs to a part that the client did not keep still belongs to the turn. */
   #settle(): void {
-    const state = this.#takeOwn();
-    if (state !== undefined) this.parts.push(this.#silentText(state));
+    const own = this.#takeOwn();
+    if (own !== undefined) this.parts.push(this.#silentText(own));
   }
 
-  #silentText(state: string): TextPart {
-    return this.#places.put({ type: 'text', text: '', state }, this.#statesPath);
+  #silentText({ state, path }: Brought): TextPart {
+    return this.#places.put({ type: 'text', text: '', state }, path);
   }
 }

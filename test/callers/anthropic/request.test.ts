@@ -638,3 +638,17 @@ test('a state that no text is left for is told of by the message in which a bloc
     equal(told(ANTHROPIC, { model: 'm', messages }, `messages[1].content[${at}].provider_state: damaged`), `messages[1].content[${at}]: damaged`);
   }
 });
+
+test('states that no text is left for are each told of by the block of reasoning that brought them', () => {
+  const thinking = (owner: string): object => ({ type: 'thinking', thinking: '', signature: `gateway:${owner}=gemini.acme.e3-00` });
+  const call = { type: 'tool_use', id: 'c', name: 'n', input: {} };
+  for (const { content, blocks } of [
+    { content: [thinking('text'), call, thinking('empty')], blocks: [1, 2, 0] },
+    { content: [thinking('own'), thinking('text'), thinking('empty'), call], blocks: [0, 2, 1, 3] },
+  ]) {
+    const messages = [{ role: 'user', content: 'Look' }, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'x' }] }];
+    for (const [part, block] of blocks.entries()) {
+      equal(told(ANTHROPIC, { model: 'm', messages }, `messages[1].content[${part}]: damaged`), `messages[1].content[${block}]: damaged`);
+    }
+  }
+});
