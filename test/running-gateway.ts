@@ -125,7 +125,11 @@ export async function startGateway(
     url,
     app,
     sandbox,
-    logLines,
+    get logLines() {
+      // Before metrics are read, everything that is over is logged.
+      app.snapshot();
+      return logLines;
+    },
     post: (path, body, headers) => ask(agent, 'POST', url + path, headers, typeof body === 'string' ? body : JSON.stringify(body)),
     get: (path, headers) => ask(agent, 'GET', url + path, headers),
     async chat(body) {

@@ -95,7 +95,20 @@ export async function startServer(t: TestContext, settings: Settings): Promise<B
     server.server.closeAllConnections();
   });
   const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
-  return { url, server, exchanges, admission, logLines, metricsPage: () => metrics.renderPage() };
+  return {
+    url,
+    server,
+    exchanges,
+    admission,
+    get logLines() {
+      exchanges.report();
+      return logLines;
+    },
+    metricsPage() {
+      exchanges.report();
+      return metrics.renderPage();
+    },
+  };
 }
 
 function unexpected(): never {
