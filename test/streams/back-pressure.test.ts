@@ -72,7 +72,7 @@ test('a caller that stops reading in the last frame is cut after the limit too',
       socket.write(CHUNKED_HEAD);
       for (let sent = 0; sent < pieces; sent += 1) socket.write(chunkOf(chunkFrame({ content: piece })));
     },
-  }, { GATEWAY_WRITE_STALL_TIMEOUT: '200ms' });
+  }, { GATEWAY_WRITE_STALL_TIMEOUT: '3s' });
   const caller = new Caller(t, gateway.url).ask(ASK);
   await caller.until(({ receivedBytes }) => receivedBytes > pieces * Buffer.byteLength(piece));
   caller.socket.pause();
