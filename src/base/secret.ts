@@ -44,7 +44,7 @@ export class Secret {
 /** Most tokens are shorter, so that their length does not show at all. */
 const BLOCK_BYTES = 128;
 
-/** The form in which secrets are compared: filled up to whole blocks with a byte that UTF-8 never has. Digests cost ten times as much. */
+/** The form in which secrets are compared: filled up to whole blocks with a byte that UTF-8 never has, which costs less than digests. */
 export function padded(text: string): Buffer {
   const bytes = Buffer.allocUnsafe(Math.ceil((Buffer.byteLength(text) + 1) / BLOCK_BYTES) * BLOCK_BYTES).fill(0xff);
   bytes.write(text);

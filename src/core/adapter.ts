@@ -137,8 +137,8 @@ export interface Adapter {
   /** The call for a request. Deterministic: same request, same bytes. Failures: unsupported, bad_request. */
   encodeChat(request: ChatRequest, isStream: boolean): UpstreamCall | Failure;
   /**
-   * A whole 200 body, which `json` is parsed where somebody did that: null where it is no JSON, or beyond a limit. Failures: server (malformed), refusal (no content), or
-   * what an error inside a 200 says.
+   * A whole 200 body, which `json` is parsed where somebody did that: null where it is no JSON, or beyond a limit. Failures:
+   * server (malformed), refusal (no content), or what an error inside a 200 says.
    */
   decodeChat(body: string, json?: unknown): ChatReply | Failure;
   createStreamDecoder(): StreamDecoder;

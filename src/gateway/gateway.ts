@@ -7,7 +7,7 @@
 
 import { parseLargeLenient } from '../base/json/lenient.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
-import { nextTurn } from '../base/turn.ts';
+import { LARGE, nextTurn } from '../base/turn.ts';
 import { largeUtf8Bytes, largeUtf8Text, utf8Text } from '../base/utf8.ts';
 import type { Adapter, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
@@ -35,8 +35,6 @@ const FAILURE_BYTES_MAX = 64 * 1024;
 const FAILURE_MS_MAX = 5000;
 /** Most pages of a model list; at 1,000 models a page nobody has more. */
 const MODEL_PAGES_MAX = 50;
-/** From this size on what is large takes turns of the event loop of its own. */
-const LARGE_BODY_CHARS = 512 * 1024;
 
 export type GatewaySettings = {
   readonly connectTimeoutMs: number;
@@ -118,7 +116,7 @@ export function createGateway(
     if (response instanceof Failure) return response;
     const body = await response.readBody(REPLY_BYTES_MAX);
     if (body instanceof Failure) return body;
-    const text = body.length >= LARGE_BODY_CHARS ? await largeUtf8Text(body, nextTurn) : utf8Text(body);
+    const text = body.length >= LARGE ? await largeUtf8Text(body, nextTurn) : utf8Text(body);
     return text ?? malformedReply(provider.name, response.status, 'its body is not UTF-8');
   }
 
@@ -226,7 +224,7 @@ export function createGateway(
 }
 
 function isLarge(text: string | undefined): text is string {
-  return text !== undefined && text.length >= LARGE_BODY_CHARS;
+  return text !== undefined && text.length >= LARGE;
 }
 
 async function decodeLarge(adapter: Adapter, raw: string): Promise<ChatReply | Failure> {

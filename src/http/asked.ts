@@ -1,7 +1,7 @@
 /** What a caller asks: from the body of a request to those who may serve it. */
 
 import { parseLargeJson } from '../base/json/parse.ts';
-import { nextTurn } from '../base/turn.ts';
+import { LARGE, nextTurn } from '../base/turn.ts';
 import { largeUtf8Text } from '../base/utf8.ts';
 import type { DecodedRequest, DialectRoute, RequestBody } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
@@ -19,9 +19,6 @@ import { choiceOf } from './target.ts';
 import type { Choice } from './target.ts';
 import { traceHeaders } from './trace.ts';
 
-/** From this size on, reading, decoding, parsing and encoding take turns of the event loop of their own, for the sake of everybody else. */
-const LARGE_BODY_BYTES = 512 * 1024;
-
 /** A request as far as its dialect is known, and who may serve it. */
 export type Received = { readonly decoded: DecodedRequest; readonly choice: Choice; readonly isLarge: boolean };
 
@@ -30,7 +27,7 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   const body = await exchange.readBody(parts.config.bodyBytesMax);
   if (body === undefined || body instanceof Failure) return body;
   exchange.readAtMs = performance.now();
-  const isLarge = body.length >= LARGE_BODY_BYTES;
+  const isLarge = body.length >= LARGE;
   if (isLarge) await nextTurn();
   exchange.receivedBytes = body.length;
   parts.metrics.receivedBytes.add(body.length);

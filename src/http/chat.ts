@@ -2,7 +2,7 @@
 
 import { parseLenient } from '../base/json/lenient.ts';
 import { field, isObject } from '../base/loose.ts';
-import { nextTurn } from '../base/turn.ts';
+import { LARGE, nextTurn } from '../base/turn.ts';
 import type { ChatReply } from '../core/chat.ts';
 import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRoute } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
@@ -20,9 +20,6 @@ import type { ServerParts } from './parts.ts';
 import { takePlace } from './place.ts';
 import { showAsked, showFailed, showServer } from './served.ts';
 import { countedSink, noteDelivered } from './settlement.ts';
-
-/** From this size on, rendering an answer and sending it take turns of the event loop of their own. */
-const LARGE_ANSWER_CHARS = 512 * 1024;
 
 /** Answers a chat on one of its dialect's paths. */
 export async function answerChat(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<void> {
@@ -57,7 +54,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
   if (!(result instanceof Failure)) {
     noteDelivered(exchange, result.reply);
     const raw = parts.config.includesRaw ? result.raw : undefined;
-    const isLarge = result.raw.length >= LARGE_ANSWER_CHARS;
+    const isLarge = result.raw.length >= LARGE;
     if (isLarge) await nextTurn();
     const body = relay?.renderReply(result.raw, facts) ?? dialect.renderReply(result.reply, facts, raw);
     if (isLarge) await exchange.sendLargeJson(200, body);

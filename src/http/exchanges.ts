@@ -21,7 +21,10 @@ export class Exchanges {
     return this.#inFlight.size + this.#unreported.length;
   }
 
-  /** Serves an exchange with what `work` does for it; resolves when its answer was taken. It is reported soon after. Never rejects. */
+  /**
+   * Serves an exchange with what `work` does for it; resolves when its answer was taken. It is reported soon after. Rejects only
+   * with what a host's response throws.
+   */
   // hot: per request
   async serve<E extends Exchange>(exchange: E, parts: ServerParts, work: (exchange: E, parts: ServerParts) => Promise<void>): Promise<void> {
     this.#inFlight.add(exchange);

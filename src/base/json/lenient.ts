@@ -13,22 +13,21 @@ const LENIENT_UNCHECKED_LENGTH = 64 * 1024;
  * values: `JSON.parse` would hold the event loop for seconds (16 MB of `[`, 32 MiB of `{},`).
  */
 export function parseLenient(text: string): unknown {
-  if (text.length > LENIENT_UNCHECKED_LENGTH && limitPassed(text) !== undefined) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  return text.length > LENIENT_UNCHECKED_LENGTH && limitPassed(text) !== undefined ? undefined : parsed(text);
 }
 
 /** The same in two turns, for a large text; null where it is not JSON or beyond the limits. */
 export async function parseLargeLenient(text: string, othersTurn: () => Promise<void>): Promise<unknown> {
   if (limitPassed(text) !== undefined) return null;
   await othersTurn();
+  return parsed(text) ?? null;
+}
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
