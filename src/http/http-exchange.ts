@@ -1,7 +1,8 @@
 /** An exchange over HTTP: a request of node:http, and the only ways to answer it. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomUUID } from 'node:crypto';
+import { ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { nextTurn } from '../base/turn.ts';
 import { largeUtf8Bytes } from '../base/utf8.ts';
 import type { Config } from '../config/settings.ts';
@@ -237,10 +238,14 @@ export function writable(text: string | Buffer): string | Buffer {
   return typeof text === 'string' && text.length > LONG_CHARS ? Buffer.from(text) : text;
 }
 
-/** Head and body of a short text leave as one string, where `end(body)` would have node:http write a list: 2 % of a chat. */
+/**
+ * Head and body of a short text leave as one string, where `end(body)` would have node:http write a list: 2 % of a chat.
+ * A host's middleware that holds back answers waits for their end, and may add headers then.
+ */
 function sendWhole(response: ServerResponse, body: string | Buffer): void {
   const { socket } = response;
-  if (socket === null || typeof body !== 'string' || body === '' || body.length > LONG_CHARS) {
+  const isHeldBack = response.end !== ServerResponse.prototype.end;
+  if (isHeldBack || socket === null || typeof body !== 'string' || body === '' || body.length > LONG_CHARS) {
     response.end(writable(body));
     return;
   }
