@@ -167,6 +167,39 @@ test('parseLargeJson gives what parseJson gives, wherever its steps end', async 
   }
 });
 
+test('parseLargeJson cuts a string within no escape, whichever it is and however it stands', async () => {
+  const escapes = ['\\"', '\\\\', '\\\\u', '\\\\\\u0041', '\\u0041', '\\u005c', '\\u0022', '\\ud83d\\ude00', '\\ud800', '\\ude00\\ud83d', '\\/\\b\\f\\n\\r\\t', '語\\u8a9e'];
+  for (const escape of escapes) {
+    for (let before = 0; before < 14; before += 1) {
+      const text = `"${'b'.repeat(before)}${escape.repeat(200)}"`;
+      assert.equal(await stepped(text, 0, 1e9), JSON.parse(text), text);
+    }
+  }
+});
+
+test('parseLargeJson tells of a bad string what parseJson tells, wherever it goes wrong', async () => {
+  for (const wrong of ['\\x', '\\u12', '\\u00g0', '\n', '\\ud83d\\u', '"', '\\']) {
+    for (let at = 0; at < 900; at += 1) {
+      const text = `["${'\\n'.repeat(at / 2).padEnd(at, 'b')}${wrong}${at % 3 === 0 ? '' : '\\u0041'.repeat(150)}${at % 5 === 0 ? '\t' : ''}${at % 7 === 0 ? '' : '"]'}`;
+      const expected = parseJson(text);
+      assert.ok(expected instanceof JsonProblem || wrong === '\\', text);
+      assert.deepEqual(await stepped(text, 0, 1e9), expected, text);
+    }
+  }
+});
+
+test('parseLargeJson agrees with JSON.parse on random strings', async () => {
+  const pieces = ['a', 'é', '語', '😀', '\\n', '\\\\', '\\"', '\\u0041', '\\\\u', '\\ud83d', '\\ude00', '\\u', '"'];
+  for (let seed = 1; seed <= 2000; seed += 1) {
+    const random = createRandom(seed);
+    const isGood = random.below(4) > 0;
+    const text = `"${Array.from({ length: 100 + random.below(500) }, () => pieces[random.below(pieces.length - (isGood ? 2 : 0))]).join('')}"`;
+    const actual = await stepped(text, random.below(300), 1e9);
+    if (isGood) assert.equal(actual, JSON.parse(text), `seed ${seed}`);
+    else assert.deepEqual(actual, parseJson(text), `seed ${seed}`);
+  }
+});
+
 test('parseLargeJson lets others have their turn within a long string of escapes, and between many values', async () => {
   for (const text of [`"${'\\"'.repeat(50_000)}"`, `[${'1,'.repeat(50_000)}1]`]) {
     let turns = 0;

@@ -104,6 +104,9 @@ type Open = {
   duplicateKey: string | undefined;
 };
 
+/** A string as far as it was read: up to where, not within an escape, and what it says up to there; undefined where that is no JSON. */
+type HalfRead = { readonly start: number; readonly at: number; readonly value: string | undefined };
+
 /** Parses a text step by step. What is open is a list rather than a recursion, so that a step can end behind any value. */
 // hot: per request
 class Parser {
@@ -114,8 +117,8 @@ class Parser {
   #key: string | undefined = '';
   /** Where the step is to end. */
   #charsUntil = 0;
-  /** The string in which a step ended: where it begins, and how far it was read. */
-  #halfRead: { readonly start: number; readonly at: number } | undefined;
+  /** The string in which a step ended. */
+  #halfRead: HalfRead | undefined;
 
   constructor(text: string, budget: JsonBudget) {
     this.#text = text;
@@ -249,41 +252,40 @@ class Parser {
   /** One that is plain up to `plainEnd` and no further. */
   #escapedString(start: number, plainEnd: number): string | undefined {
     const text = this.#text;
-    let at = this.#halfRead?.start === start ? this.#halfRead.at : plainEnd;
+    const half = this.#halfRead?.start === start ? this.#halfRead : undefined;
+    let at = half?.at ?? plainEnd;
     let quote = -1;
     for (;;) {
+      const near = at;
       const nearEnd = at + ESCAPED_CHARS;
       while (at < nearEnd) {
         const code = text.charCodeAt(at);
-        if (code === QUOTE) return this.#unescaped(start, at);
+        if (code === QUOTE) {
+          const value = half === undefined ? parsedString(text.slice(start - 1, at + 1)) : valueUpTo(text, start, at, half);
+          if (value === undefined) throw this.#badString(start, plainEnd, at);
+          this.#at = at + 1;
+          return value;
+        }
         if (code === BACKSLASH) at += 2;
         else if (code >= 0x20) at += 1;
-        else throw this.#badString(start, at + 1);
+        else throw this.#badString(start, plainEnd, at + 1);
       }
       if (at > this.#charsUntil) {
-        this.#halfRead = { start, at };
+        const end = endOfEscapes(text, at, near);
+        this.#halfRead = { start, at: end, value: valueUpTo(text, start, end, half) };
         return undefined;
       }
       if (quote < at) quote = text.indexOf('"', at);
-      if (quote === -1) throw this.#badString(start, text.length);
-      const backslashes = backslashesBefore(text, quote, at);
-      if (backslashes < ESCAPED_CHARS) at = quote + (backslashes % 2);
+      if (quote === -1) throw this.#badString(start, plainEnd, text.length);
+      const next = Math.min(quote, this.#charsUntil);
+      const backslashes = backslashesBefore(text, next, at);
+      if (backslashes < ESCAPED_CHARS) at = next + (backslashes % 2);
     }
   }
 
-  #unescaped(start: number, end: number): string {
-    try {
-      const value = JSON.parse(this.#text.slice(start - 1, end + 1)) as string;
-      this.#at = end + 1;
-      return value;
-    } catch {
-      throw this.#badString(start, end);
-    }
-  }
-
-  /** What is wrong with the string that begins there, and ends there without being JSON, or with the text. */
-  #badString(start: number, end: number): ProblemThrown {
-    CONTROL.lastIndex = start;
+  /** What is wrong with the string that begins there, is plain up to `plainEnd`, and ends without being JSON, or with the text. */
+  #badString(start: number, plainEnd: number, end: number): ProblemThrown {
+    CONTROL.lastIndex = plainEnd;
     const control = CONTROL.exec(this.#text)?.index ?? Infinity;
     if (control < end) {
       this.#at = control;
@@ -366,6 +368,32 @@ class Parser {
 function opened(opening: number, parent: Open | undefined, key: string, depth: number, start: number): Open {
   if (opening === OPEN_BRACKET) return { parent, key, depth, start, items: [], entries: NO_ENTRIES, duplicateKey: undefined };
   return { parent, key, depth, start, items: undefined, entries: new Map(), duplicateKey: undefined };
+}
+
+/** What a string says up to there, of which half may have been read before; undefined where that is no JSON. */
+function valueUpTo(text: string, start: number, end: number, half: HalfRead | undefined): string | undefined {
+  const { at, value } = half ?? { at: start, value: '' };
+  if (value === undefined) return undefined;
+  const rest = parsedString(`"${text.slice(at, end)}"`);
+  return rest === undefined ? undefined : value + rest;
+}
+
+function parsedString(literal: string): string | undefined {
+  try {
+    return JSON.parse(literal) as string;
+  } catch {
+    return undefined;
+  }
+}
+
+const UNICODE_ESCAPE_CHARS = 6;
+
+/** Where a string may be cut that was read from there up to `at`, neither of which is right behind an odd backslash: before an escape like \u0041 that goes on beyond. */
+function endOfEscapes(text: string, at: number, from: number): number {
+  for (let escape = at - 2; escape > at - UNICODE_ESCAPE_CHARS; escape -= 1) {
+    if (text.startsWith('\\u', escape) && backslashesBefore(text, escape, from) % 2 === 0) return escape;
+  }
+  return at;
 }
 
 /** How many backslashes stand before a character, as many as are told apart at most; before `from` none does. */
