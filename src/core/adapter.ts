@@ -6,20 +6,21 @@
  * elsewhere.
  */
 
+import type { JsonOut } from '../base/json/value.ts';
 import type { Secret } from '../base/secret.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { CredentialPlan } from './credential-plan.ts';
 import type { Failure } from './failure.ts';
 import type { ModelNames } from './model-name.ts';
 
-/** One upstream request as data, encoded once and used by every attempt. Never holds the key. */
+/** One upstream request as data, encoded once and used by every attempt, which writes it as text. Never holds the key. */
 export type UpstreamCall = {
   readonly method: 'GET' | 'POST';
   /** Path and query below the provider's base URL, starting with `/`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Text, because node:http sends a head and a text in one write, where bytes would cost a second. */
-  readonly body: string | undefined;
+  /** Undefined = none. No text, because writing a large one takes many turns of the event loop, which a codec does not have. */
+  readonly body: JsonOut | undefined;
 };
 
 /** Response headers as node:http has them: lower-case names. */

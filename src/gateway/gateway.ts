@@ -6,9 +6,10 @@
  */
 
 import { parseLargeLenient } from '../base/json/lenient.ts';
+import { renderJson, renderLargeJson } from '../base/json/render.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import { LARGE, nextTurn } from '../base/turn.ts';
-import { largeUtf8Bytes, largeUtf8Text, utf8Text } from '../base/utf8.ts';
+import { largeUtf8Text, utf8Text } from '../base/utf8.ts';
 import type { Adapter, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
@@ -17,7 +18,7 @@ import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Metrics } from '../metrics.ts';
 import { RoutingState } from '../routing/state.ts';
 import type { RetryPolicy } from '../upstream/retry.ts';
-import type { AttemptLimits, OutboundCall, Transport, UpstreamResponse } from '../upstream/transport.ts';
+import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/transport.ts';
 import { askOne } from './ask.ts';
 import type { Ask, Candidate, Outcome } from './ask.ts';
 import type { Attempt } from './attempt.ts';
@@ -100,11 +101,13 @@ export function createGateway(
 
   async function send(
     { candidate: { provider }, call, key, scope, attemptMs }: Attempt<Candidate>,
-    { extraHeaders }: CallContext,
+    { extraHeaders, isLarge }: CallContext,
     configured: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
-    const outgoing = isLarge(call.body) ? { ...call, body: await largeUtf8Bytes(call.body, nextTurn) } : call;
-    const response = await transport.send(provider, withHeaders(outgoing, extraHeaders), scope, limitsFor(configured, attemptMs), key);
+    const { method, path } = call;
+    const headers = extraHeaders === undefined ? call.headers : { ...call.headers, ...extraHeaders };
+    const body = call.body === undefined ? undefined : isLarge === true ? await renderLargeJson(call.body, nextTurn) : renderJson(call.body);
+    const response = await transport.send(provider, { method, path, headers, body }, scope, limitsFor(configured, attemptMs), key);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;
     return readFailure(provider, response);
@@ -129,7 +132,7 @@ export function createGateway(
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
           const { adapter } = attempt.candidate.provider;
-          const reply = isLarge(raw) ? await decodeLarge(adapter, raw) : adapter.decodeChat(raw);
+          const reply = raw.length >= LARGE ? await decodeLarge(adapter, raw) : adapter.decodeChat(raw);
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;
@@ -223,19 +226,11 @@ export function createGateway(
   };
 }
 
-function isLarge(text: string | undefined): text is string {
-  return text !== undefined && text.length >= LARGE;
-}
-
 async function decodeLarge(adapter: Adapter, raw: string): Promise<ChatReply | Failure> {
   await nextTurn();
   const json = await parseLargeLenient(raw, nextTurn);
   await nextTurn();
   return adapter.decodeChat(raw, json);
-}
-
-function withHeaders(call: OutboundCall, extra: CallContext['extraHeaders']): OutboundCall {
-  return extra === undefined ? call : { ...call, headers: { ...call.headers, ...extra } };
 }
 
 function never(): boolean {

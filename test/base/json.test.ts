@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { mergePatch } from '../../src/base/json/merge.ts';
 import { limitPassed, parseLargeLenient, parseLenient } from '../../src/base/json/lenient.ts';
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, parseJson, parseLargeJson, parseReplied } from '../../src/base/json/parse.ts';
-import { renderJson } from '../../src/base/json/render.ts';
+import { renderJson, renderLargeJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
 import { createRandom } from './random.ts';
@@ -220,6 +220,33 @@ test(`parseJson takes a number of ${JSON_NUMBER_CHARS_MAX} characters and refuse
 test('renderJson writes a long string as JSON.stringify does', () => {
   for (const odd of ['', '"', '\\', '\n', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udc00x']) {
     for (const text of ['x'.repeat(20_000) + odd, `${odd}${'語'.repeat(20_000)}`, `${'x'.repeat(16 * 1024 - 1)}${odd}${odd}x`]) assert.equal(renderJson(text), JSON.stringify(text));
+  }
+});
+
+/** What is written where every step ends as soon as it can, or never, and how many turns that gave others. */
+async function writtenInSteps(value: JsonOut, paceChars: number): Promise<{ readonly text: string; readonly turns: number }> {
+  let turns = 0;
+  const bytes = await renderLargeJson(value, async () => void (turns += 1), paceChars);
+  return { text: bytes.toString('utf8'), turns };
+}
+
+test('renderLargeJson writes what renderJson writes, wherever its steps end', async () => {
+  const values: JsonOut[] = [
+    null, true, -0.5, '', 'é"\n\ud800', [], {}, new Map(), [[], {}, [1]], { a: undefined }, { a: undefined, b: [null], 'ü"': { c: 'd' }, 1: 2 },
+    new Map<string, JsonOut>([['b', new RawJson('{ "x":1.0 }')], ['a', [new RawJson(' [] '), 'x']]]), new RawJson(`"${'語😀'.repeat(20_000)}"`),
+  ];
+  for (const odd of ['', '"', '\\', '\n', 'é', '😀', '\ud800', '\ude00\ud83d']) {
+    for (const length of [16 * 1024 - 2, 16 * 1024 - 1, 16 * 1024, 40_000]) values.push({ text: `${'x'.repeat(length)}${odd}${'語'.repeat(9)}${odd}` });
+  }
+  for (const value of values) {
+    for (const paceChars of [1, 7, 20_000, Infinity]) assert.equal((await writtenInSteps(value, paceChars)).text, renderJson(value));
+  }
+});
+
+test('renderLargeJson lets others have their turn within a long string or text, and between many values', async () => {
+  for (const value of ['"'.repeat(500_000), new RawJson(`"${'x'.repeat(1_000_000)}"`), Array.from({ length: 500_000 }, () => 1)]) {
+    const { turns } = await writtenInSteps(value, 100_000);
+    assert.ok(turns >= 7 && turns <= 10, String(turns));
   }
 });
 

@@ -6,7 +6,6 @@
  * Source: Anthropic, Messages API, create a message; extended thinking.
  */
 
-import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
@@ -16,13 +15,13 @@ import { shownCallId } from './call-id.ts';
 
 /** The body of a good answer. */
 // hot: per request
-export function renderMessage(reply: ChatReply, facts: AnswerFacts): string {
-  return renderJson({
+export function encodeMessage(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
+  return {
     ...messageHead(facts, reply.id),
     content: contentFrom(reply),
     ...endingFrom(reply),
     usage: usageFrom(reply.usage),
-  });
+  };
 }
 
 /**

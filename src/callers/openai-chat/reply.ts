@@ -25,12 +25,12 @@ const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
 };
 
 /** The body of a good answer. */
-export function renderCompletion(reply: ChatReply, facts: AnswerFacts): string {
-  return renderJson({
+export function encodeCompletion(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
+  return {
     ...headOf(facts, 'chat.completion', reply),
     choices: [{ index: 0, message: messageFrom(reply), logprobs: null, finish_reason: finishReason(reply) }],
     usage: usageFrom(reply.usage),
-  });
+  };
 }
 
 function headOf({ requestId, createdAtS, request, servedModel }: AnswerFacts, object: string, reply?: ChatReply): JsonOutObject {
