@@ -6,7 +6,7 @@
  * elsewhere.
  */
 
-import type { JsonOut } from '../base/json/value.ts';
+import type { JsonOut, JsonProblem, JsonValue } from '../base/json/value.ts';
 import type { Secret } from '../base/secret.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { CredentialPlan } from './credential-plan.ts';
@@ -138,10 +138,10 @@ export interface Adapter {
   /** The call for a request. Deterministic: same request, same bytes. Failures: unsupported, bad_request. */
   encodeChat(request: ChatRequest, isStream: boolean): UpstreamCall | Failure;
   /**
-   * A whole 200 body, which `json` is parsed where somebody did that: null where it is no JSON, or beyond a limit. Failures:
-   * server (malformed), refusal (no content), or what an error inside a 200 says.
+   * A whole 200 body, which `json` is parsed where somebody did that: null where it is no JSON, or beyond a limit. `exact` is the
+   * same without loss, likewise. Failures: server (malformed), refusal (no content), or what an error inside a 200 says.
    */
-  decodeChat(body: string, json?: unknown): ChatReply | Failure;
+  decodeChat(body: string, json?: unknown, exact?: JsonValue | JsonProblem): ChatReply | Failure;
   createStreamDecoder(): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
   decodeModels(body: string): ModelsPage | Failure;

@@ -95,8 +95,8 @@ export interface DialectRelay {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The body for the provider. Failures: bad_request, unsupported. */
   encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
-  /** A whole good answer of the provider, as its caller gets it. */
-  encodeReply(raw: string, facts: AnswerFacts): JsonOut;
+  /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
+  encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
   createFrames(facts: AnswerFacts): RelayedFrames;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;

@@ -6,11 +6,13 @@
  */
 
 import { parseLargeLenient } from '../base/json/lenient.ts';
+import { parseLargeReplied } from '../base/json/parse.ts';
 import { renderJson, renderLargeJson } from '../base/json/render.ts';
+import type { JsonProblem, JsonValue } from '../base/json/value.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import { LARGE, nextTurn } from '../base/turn.ts';
 import { largeUtf8Text, utf8Text } from '../base/utf8.ts';
-import type { Adapter, Provider } from '../core/adapter.ts';
+import type { Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
@@ -46,7 +48,8 @@ export type GatewaySettings = {
 
 export type { CallContext };
 
-export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
+/** `exact` is what `raw` says without loss, parsed where it is large. */
+export type WholeReply = { readonly reply: ChatReply; readonly raw: string; readonly exact?: JsonValue | JsonProblem | undefined };
 
 export type CountReply = { readonly inputTokens: number; readonly raw: string };
 
@@ -132,13 +135,14 @@ export function createGateway(
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
           const { adapter } = attempt.candidate.provider;
-          const reply = raw.length >= LARGE ? await decodeLarge(adapter, raw) : adapter.decodeChat(raw);
+          const parsed = raw.length >= LARGE ? await parseLarge(raw) : undefined;
+          const reply = adapter.decodeChat(raw, parsed?.json, parsed?.exact);
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;
           }
           noteReply(context.record, reply);
-          return { reply, raw };
+          return { reply, raw, exact: parsed?.exact };
         },
       });
     },
@@ -226,11 +230,10 @@ export function createGateway(
   };
 }
 
-async function decodeLarge(adapter: Adapter, raw: string): Promise<ChatReply | Failure> {
+/** Its values, and for what is passed on as it was written, such as the arguments of calls, the same without loss. */
+async function parseLarge(raw: string): Promise<{ readonly json: unknown; readonly exact: JsonValue | JsonProblem }> {
   await nextTurn();
-  const json = await parseLargeLenient(raw, nextTurn);
-  await nextTurn();
-  return adapter.decodeChat(raw, json);
+  return { json: await parseLargeLenient(raw, nextTurn), exact: await parseLargeReplied(raw, nextTurn) };
 }
 
 function never(): boolean {

@@ -57,7 +57,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
     const raw = parts.config.includesRaw ? result.raw : undefined;
     const isLarge = result.raw.length >= LARGE;
     if (isLarge) await nextTurn();
-    const body = relay?.encodeReply(result.raw, facts) ?? dialect.encodeReply(result.reply, facts, raw);
+    const body = relay?.encodeReply(result.raw, facts, result.exact) ?? dialect.encodeReply(result.reply, facts, raw);
     if (isLarge) await exchange.sendLargeJson(200, body);
     else exchange.sendJson(200, renderJson(body));
   } else if (isRefusalReplied(result, dialect)) {

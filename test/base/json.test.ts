@@ -244,7 +244,7 @@ test('renderLargeJson writes what renderJson writes, wherever its steps end', as
 });
 
 test('renderLargeJson lets others have their turn within a long string or text, and between many values', async () => {
-  for (const value of ['"'.repeat(500_000), new RawJson(`"${'x'.repeat(1_000_000)}"`), Array.from({ length: 500_000 }, () => 1)]) {
+  for (const value of ['"'.repeat(500_000), new RawJson(`"${'x'.repeat(1_000_000)}"`), Array.from({ length: 500_000 }, () => 1), Array.from({ length: 330_000 }, () => '')]) {
     const { turns } = await writtenInSteps(value, 100_000);
     assert.ok(turns >= 7 && turns <= 10, String(turns));
   }
@@ -503,6 +503,18 @@ test('parseLargeLenient gives what parseLenient gives, and null for what is no J
   assert.deepEqual(await parseLargeLenient(spaced, turn), parseLenient(spaced));
   for (const text of ['', '[', '"', `"${'x'.repeat(5000)}`, `"${'x'.repeat(5000)}\\`, '['.repeat(101) + ']'.repeat(101), `${' '.repeat(500)}[,]`]) {
     assert.equal(await parseLargeLenient(text, turn), null, text.slice(0, 20));
+  }
+});
+
+test('parseLargeLenient agrees with JSON.parse on random texts and their mutations, wherever its steps end', async () => {
+  for (let seed = 1; seed <= 2000; seed += 1) {
+    const random = createRandom(seed);
+    let text = `[${randomJson(random, 0)},{"__proto__":{"a":-0},"2":1,"1":[2],"b":1,"b":"x"}]`;
+    for (let round = 0; round < 3; round += 1) {
+      const pace = { chars: random.below(40), values: random.below(3) };
+      assert.deepEqual(await parseLargeLenient(text, async () => undefined, pace), parseOrUndefined(text)?.value ?? null, `seed ${seed}: ${text}`);
+      text = mutated(random, text);
+    }
   }
 });
 

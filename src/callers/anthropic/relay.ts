@@ -30,7 +30,7 @@ export const MESSAGES_RELAY: DialectRelay = {
   path: '/messages',
   headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': undefined },
   encode,
-  encodeReply: (raw, facts) => echoed(parseReplied(raw), facts) ?? new RawJson(raw),
+  encodeReply: (raw, facts, exact = parseReplied(raw)) => echoed(exact, facts) ?? new RawJson(raw),
   createFrames: (facts) => new MessageEvents(facts),
   sealsForAccount: true,
   relaysDeclined: true,

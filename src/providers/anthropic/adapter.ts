@@ -41,7 +41,7 @@ export function createAnthropicAdapter(provider: string, host = MAKER): Adapter 
     dialect: ANTHROPIC_DIALECT,
     support: SUPPORT,
     encodeChat: (request, isStream) => encodeChat(provider, host, request, isStream),
-    decodeChat: (body, json) => decodeReply(provider, body, json),
+    decodeChat: (body, json, exact) => decodeReply(provider, body, json, exact),
     createStreamDecoder: () => new AnthropicStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
