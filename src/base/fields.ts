@@ -127,7 +127,9 @@ export class Fields {
 
   /** Of an object that takes any field: those that no read has asked for, but for null ones, in the order of the text. */
   unread(): readonly (readonly [name: string, value: JsonValue])[] {
-    return [...this.#object.entries].filter(([name, value]) => value !== null && this.#read?.includes(name) !== true);
+    const unread: (readonly [string, JsonValue])[] = [];
+    for (const member of this.#object.entries) if (member[1] !== null && this.#read?.includes(member[0]) !== true) unread.push(member);
+    return unread;
   }
 
   problem(name: string, complaint: string): FieldProblem {

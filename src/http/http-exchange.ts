@@ -121,7 +121,7 @@ export class HttpExchange extends Exchange {
       response.setHeader('Connection', 'close');
       endAfterDiscard(request, response, body);
     } else {
-      response.end(writable(body));
+      sendWhole(response, body);
     }
     this.status = status;
   }
@@ -236,6 +236,19 @@ function ignore(): void {}
  */
 export function writable(text: string | Buffer): string | Buffer {
   return typeof text === 'string' && text.length > LONG_CHARS ? Buffer.from(text) : text;
+}
+
+/** Head and body of a short text leave as one string, where `end(body)` would have node:http write a list: 2 % of a chat. */
+function sendWhole(response: ServerResponse, body: string | Buffer): void {
+  const { socket } = response;
+  if (socket === null || typeof body !== 'string' || body === '' || body.length > LONG_CHARS) {
+    response.end(writable(body));
+    return;
+  }
+  socket.cork();
+  response.write(body);
+  socket.uncork();
+  response.end();
 }
 
 /**

@@ -119,11 +119,25 @@ function renderList(items: readonly JsonOut[]): string {
   return out + ']';
 }
 
-/** Keys that need no escape, which nearly all are: a third of a small object's cost. */
+/** Keys that need no escape, which nearly all are. */
 const PLAIN_KEY = /^[\w $.-]*$/;
 
 function renderKey(key: string): string {
   return PLAIN_KEY.test(key) ? `"${key}":` : `${JSON.stringify(key)}:`;
+}
+
+/** Names that this source gives to members, as they are written: a native reply takes 2.0 µs instead of 2.9 (make bench-parts). */
+const NAMES = new Map<string, string>();
+/** Far more than there are. What others name stands in a Map, and whatever else came would not fill this. */
+const NAMES_MAX = 1000;
+
+function renderName(name: string): string {
+  let text = NAMES.get(name);
+  if (text === undefined) {
+    text = renderKey(name);
+    if (NAMES.size < NAMES_MAX) NAMES.set(name, text);
+  }
+  return text;
 }
 
 function renderMap(entries: ReadonlyMap<string, JsonOut>): string {
@@ -137,11 +151,11 @@ function renderMap(entries: ReadonlyMap<string, JsonOut>): string {
 
 function renderObject(object: JsonOutObject): string {
   let out = '{';
-  for (const key of Object.keys(object)) {
-    const value = object[key];
+  for (const name in object) {
+    const value = object[name];
     if (value === undefined) continue;
     if (out.length > 1) out += ',';
-    out += renderKey(key) + renderJson(value);
+    out += renderName(name) + renderJson(value);
   }
   return out + '}';
 }

@@ -6,7 +6,7 @@
  * Source: Anthropic, Messages API, create a message; extended thinking.
  */
 
-import type { JsonOutObject } from '../../base/json/value.ts';
+import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
@@ -16,20 +16,30 @@ import { shownCallId } from './call-id.ts';
 /** The body of a good answer. */
 // hot: per request
 export function encodeMessage(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
-  return {
-    ...messageHead(facts, reply.id),
-    content: contentFrom(reply),
-    ...endingFrom(reply),
-    usage: usageFrom(reply.usage),
-  };
+  return messageFrom(facts, reply.id, contentFrom(reply), stopReasonOf(reply), reply.usage);
 }
 
 /**
- * What a message says before its content. The model is what the caller asked for: its most used client drops the
+ * A message, also one that is only beginning. The model is what the caller asked for: its most used client drops the
  * reasoning of an answer that names another.
  */
-export function messageHead({ requestId, request }: AnswerFacts, id: string | undefined): JsonOutObject {
-  return { id: id?.startsWith('msg_') === true ? id : `msg_${requestId}`, type: 'message', role: 'assistant', model: request.model };
+export function messageFrom(
+  { requestId, request }: AnswerFacts,
+  id: string | undefined,
+  content: readonly JsonOutObject[],
+  stopReason: string | null,
+  usage: Usage | undefined,
+): JsonOutObject {
+  return {
+    id: id?.startsWith('msg_') === true ? id : `msg_${requestId}`,
+    type: 'message',
+    role: 'assistant',
+    model: request.model,
+    content,
+    stop_reason: stopReason,
+    stop_sequence: NO_STOP_SEQUENCE,
+    usage: usageFrom(usage),
+  };
 }
 
 const STOP_REASONS: Readonly<Record<StopReason, string>> = {
@@ -41,10 +51,12 @@ const STOP_REASONS: Readonly<Record<StopReason, string>> = {
   unknown: 'end_turn',
 };
 
-/** Which of the sequences stopped it, no provider is asked. */
-export function endingFrom(reply: ChatReply): JsonOutObject {
-  return { stop_reason: STOP_REASONS[reply.stopReason], stop_sequence: null };
+export function stopReasonOf(reply: ChatReply): string {
+  return STOP_REASONS[reply.stopReason];
 }
+
+/** Which of the sequences stopped it, no provider is asked. */
+export const NO_STOP_SEQUENCE = null;
 
 /**
  * Input without what a cache served or stored, as this format counts. Clients read the two sums as numbers or raise, so
@@ -78,7 +90,7 @@ function contentFrom(reply: ChatReply): readonly JsonOutObject[] {
     if (part.state !== undefined) states.push({ owner: isSilent ? 'empty' : part.type === 'text' ? 'own' : 'call', state: part.state });
     if (isSilent) continue;
     addReasoning();
-    content.push(part.type === 'text' ? { type: 'text', text: part.text } : { ...callBlock(part), input: part.arguments });
+    content.push(part.type === 'text' ? { type: 'text', text: part.text } : callBlock(part, part.arguments));
   }
   addReasoning();
   return content;
@@ -89,9 +101,8 @@ export function isSilentText(part: AssistantPart): boolean {
   return part.type === 'text' && part.text === '';
 }
 
-/** A `tool_use` without its input. */
-export function callBlock(call: ToolCallPart): JsonOutObject {
-  return { type: 'tool_use', id: shownCallId(call.id), name: call.name };
+export function callBlock(call: ToolCallPart, input: JsonOut): JsonOutObject {
+  return { type: 'tool_use', id: shownCallId(call.id), name: call.name, input };
 }
 
 /** The block for disclosed reasoning and for the states of what follows it; undefined where there is neither. */

@@ -17,7 +17,7 @@ import type { CarriedState } from '../carried-state.ts';
 import { renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
 import { failureBody } from './failure.ts';
-import { callBlock, endingFrom, isSilentText, messageHead, reasoningBlock, signatureOf, usageFrom } from './reply.ts';
+import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, signatureOf, stopReasonOf, usageFrom } from './reply.ts';
 
 /** Its clients know it, and some of them know no comments. */
 const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
@@ -75,8 +75,7 @@ export class MessageEvents implements RelayedFrames {
   #begin(): string {
     if (this.#isBegun) return '';
     this.#isBegun = true;
-    const message = { ...messageHead(this.#facts, undefined), content: [], stop_reason: null, stop_sequence: null, usage: usageFrom(undefined) };
-    return frame({ type: 'message_start', message });
+    return frame({ type: 'message_start', message: messageFrom(this.#facts, undefined, [], null, undefined) });
   }
 
   // hot: per token
@@ -119,12 +118,15 @@ export class MessageEvents implements RelayedFrames {
     // Claude Code takes the last block for its result, and prints nothing where that is reasoning. A turn without calls after its
     // text gets on without what belongs to it.
     events += this.#close(this.#open === 'text' ? [] : states);
-    if (!this.#isEnding) events += frame({ type: 'message_delta', delta: endingFrom(reply), usage: usageFrom(reply.usage) });
+    if (!this.#isEnding) {
+      const delta = { stop_reason: stopReasonOf(reply), stop_sequence: NO_STOP_SEQUENCE };
+      events += frame({ type: 'message_delta', delta, usage: usageFrom(reply.usage) });
+    }
     return events + frame({ type: 'message_stop' });
   }
 
   #call(call: ToolCallPart): string {
-    const start = this.#blockStart({ ...callBlock(call), input: {} });
+    const start = this.#blockStart(callBlock(call, {}));
     return start + this.#blockDelta({ type: 'input_json_delta', partial_json: call.arguments.text }) + this.#blockStop();
   }
 

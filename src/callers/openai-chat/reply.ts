@@ -26,8 +26,12 @@ const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
 
 /** The body of a good answer. */
 export function encodeCompletion(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
+  const { id, object, created, model } = headOf(facts, 'chat.completion', reply);
   return {
-    ...headOf(facts, 'chat.completion', reply),
+    id,
+    object,
+    created,
+    model,
     choices: [{ index: 0, message: messageFrom(reply), logprobs: null, finish_reason: finishReason(reply) }],
     usage: usageFrom(reply.usage),
   };

@@ -18,7 +18,8 @@ import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
 export function encodeResponse(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
   const ids = new ResponseIds(facts.requestId);
   const output = outputItems(reply, reply.parts, reply.thinking).map((item, index) => itemFrom(item, ids.ofItem(item, index)));
-  return responseFrom(facts, ids, { ...endingOf(reply), output });
+  const { status, incompleteReason, model, usage } = endingOf(reply);
+  return responseFrom(facts, ids, { status, output, model, incompleteReason, usage });
 }
 
 /** One item of an answer's output. */
@@ -65,7 +66,7 @@ export function itemFrom(item: OutputItem, id: string): JsonOutObject {
     case 'refusal':
       return { id, type: 'message', status: 'completed', role: 'assistant', content: [contentFrom(item.type, item.text)] };
     case 'function_call':
-      return { ...callHead(item.call, id), status: 'completed', arguments: item.call.arguments.text };
+      return callFrom(item.call, id, 'completed', item.call.arguments.text);
   }
 }
 
@@ -73,8 +74,8 @@ export function contentFrom(type: 'message' | 'refusal', text: string): JsonOutO
   return type === 'message' ? { type: 'output_text', text, annotations: [] } : { type: 'refusal', refusal: text };
 }
 
-export function callHead(call: ToolCallPart, id: string): JsonOutObject {
-  return { id, type: 'function_call', call_id: call.id, name: call.name };
+export function callFrom(call: ToolCallPart, id: string, status: 'in_progress' | 'completed', written: string): JsonOutObject {
+  return { id, type: 'function_call', call_id: call.id, name: call.name, status, arguments: written };
 }
 
 /** The parts of a response object that change while it is made. */

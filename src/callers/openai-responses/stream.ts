@@ -18,7 +18,7 @@ import type { Failure } from '../../core/failure.ts';
 import { carryStates } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { renderEvent } from '../relay.ts';
-import { callHead, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds } from './reply.ts';
+import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
 /** The item whose pieces are being passed on. */
@@ -206,7 +206,7 @@ export class ResponseEvents implements RelayedFrames {
       case 'refusal':
         return this.#wholeRefusal(id, `${place},"content_index":0`, item.text) + this.#done(item);
       case 'function_call': {
-        const call = renderJson({ ...callHead(item.call, id), status: 'in_progress', arguments: '' });
+        const call = renderJson(callFrom(item.call, id, 'in_progress', ''));
         const text = JSON.stringify(item.call.arguments.text);
         return (
           this.#itemEvent('added', call) +

@@ -53,13 +53,15 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
   const messages = encodeMessages(past, request.turns);
   if (messages instanceof Failure) return messages;
   const meant = { ...request, model: host.modelOf(request.model) };
-  const { output_config, ...fields } = modelFields(meant, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
+  const fields = modelFields(meant, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
   const isMarkedWhole = host.cacheMark === 'whole';
   if (!isMarkedWhole && request.cache !== undefined) markLastBlock(messages, encodeCache(request.cache));
   return {
-    ...(host.body.has === 'model' ? { model: request.model } : { anthropic_version: host.body.version }),
-    ...fields,
-    output_config: format === undefined ? output_config : { ...output_config, format },
+    model: host.body.has === 'model' ? request.model : undefined,
+    anthropic_version: host.body.has === 'model' ? undefined : host.body.version,
+    max_tokens: fields.max_tokens,
+    thinking: fields.thinking,
+    output_config: format === undefined ? fields.output_config : { effort: fields.output_config?.effort, format },
     cache_control: isMarkedWhole ? encodeCache(request.cache) : undefined,
     metadata: request.user === undefined ? undefined : { user_id: request.user },
     system: request.system,

@@ -67,7 +67,7 @@ function sayMedia(past: Past, say: (turn: UserTurn) => void): void {
 
 /** A text alone goes out as a string, which every host takes, as do those of several turns; some models have no template for lists. */
 function encodeUser(profile: HostProfile, turns: readonly UserTurn[]): JsonOut {
-  const parts = turns.flatMap((turn) => turn.parts);
+  const parts = turns.length === 1 && turns[0] !== undefined ? turns[0].parts : turns.flatMap((turn) => turn.parts);
   const texts = parts.map(textOf);
   const isPlain = !texts.includes(undefined) && (texts.length === 1 || turns.length > 1);
   return { role: 'user', content: isPlain ? texts.join('\n\n') : parts.map((part, at) => encodeUserPart(profile, part, texts[at])) };

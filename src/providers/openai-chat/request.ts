@@ -62,17 +62,18 @@ function encodeTools(profile: HostProfile, { model, tools, toolChoice }: ChatReq
   const isStrictTaken = takesStrictTools(profile, model);
   const encode = (tool: Tool): JsonOut => encodeTool(tool, isStrictTaken);
   const isParallelSent = tools.length > 0 && profile.parallelToolCalls === 'sent';
-  const rest = {
-    tools: tools.length > 0 ? tools.map(encode) : undefined,
+  const fields = (sent: readonly Tool[], choice: JsonOut | undefined): JsonOutObject => ({
+    tools: sent.length > 0 ? sent.map(encode) : undefined,
     parallel_tool_calls: isParallelSent ? toolChoice?.parallel : undefined,
-  };
+    tool_choice: choice,
+  });
   if (toolChoice?.mode === 'tool') {
     const named = tools.filter((tool) => tool.name === toolChoice.name);
-    if (profile.namedToolChoice === 'narrowed' && named.length > 0) return { ...rest, tools: named.map(encode), tool_choice: 'required' };
-    return { ...rest, tool_choice: { type: 'function', function: { name: toolChoice.name } } };
+    if (profile.namedToolChoice === 'narrowed' && named.length > 0) return fields(named, 'required');
+    return fields(tools, { type: 'function', function: { name: toolChoice.name } });
   }
   const isChoiceSent = tools.length > 0 || toolChoice?.mode === 'required';
-  return { ...rest, tool_choice: isChoiceSent ? toolChoice?.mode : undefined };
+  return fields(tools, isChoiceSent ? toolChoice?.mode : undefined);
 }
 
 function encodeTool(tool: Tool, isStrictTaken: boolean): JsonOut {
@@ -92,8 +93,8 @@ function encodeOutput({ requiresParameters }: HostProfile, { output }: ChatReque
 /** What nothing is lost without: who asks, and which beginning is worth keeping. */
 function encodeHints(profile: HostProfile, { model, user, cache }: ChatRequest): JsonOutObject {
   return {
-    ...(profile.userField === undefined ? {} : { [profile.userField]: user }),
     prompt_cache_key: profile.cacheKey === 'prompt_cache_key' ? cache?.key : undefined,
+    ...(profile.userField === undefined ? {} : { [profile.userField]: user }),
     ...(profile.cacheLife === undefined ? {} : encodeCacheLife(model, cache, '30m')),
   };
 }

@@ -96,8 +96,8 @@ const HINTS = { user: 'digest-of-a-user', cache: { key: 'digest-of-a-key', ttl: 
 
 test('hints go out in the field that a host has for them, and nowhere else', () => {
   const sent = (provider: string): string => bodyText(adapterOf(provider), requestOf({ model: 'm', ...HINTS })).replace(/^.*\}\]/, '');
-  assert.equal(sent('openai'), ',"safety_identifier":"digest-of-a-user","prompt_cache_key":"digest-of-a-key"}');
-  assert.equal(sent('cerebras'), ',"user":"digest-of-a-user","prompt_cache_key":"digest-of-a-key"}');
+  assert.equal(sent('openai'), ',"prompt_cache_key":"digest-of-a-key","safety_identifier":"digest-of-a-user"}');
+  assert.equal(sent('cerebras'), ',"prompt_cache_key":"digest-of-a-key","user":"digest-of-a-user"}');
   assert.equal(sent('deepseek'), ',"user_id":"digest-of-a-user"}');
   assert.equal(sent('mistral'), ',"prompt_cache_key":"digest-of-a-key"}');
   for (const provider of ['compat', 'vllm', 'ollama', 'perplexity', 'moonshot']) assert.equal(sent(provider), '}', provider);
