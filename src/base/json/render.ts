@@ -86,8 +86,12 @@ function charsLeft(value: JsonOut, chars: number): number {
 const LONG_STRING_CHARS = 16 * 1024;
 const ESCAPED = /["\\\x00-\x1f]/;
 
+/** To know that nothing has to be escaped is half of what `JSON.stringify` takes, which looks at each character. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 function renderString(text: string): string {
-  return text.length < LONG_STRING_CHARS ? JSON.stringify(text) : renderLongString(text);
+  if (text.length >= LONG_STRING_CHARS) return renderLongString(text);
+  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 function renderLongString(text: string): string {
