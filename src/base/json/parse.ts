@@ -122,8 +122,18 @@ const EXACT: Make<JsonNumber | JsonArray | JsonObject> = {
 const PLAIN: Make<unknown> = {
   number: Number,
   array: (items) => items,
-  object: (entries) => Object.fromEntries(entries),
+  object: objectOf,
 };
+
+/** `Object.fromEntries`, which takes 70 ms for 450,000 members where this takes 25 (make bench ONLY=turns). */
+function objectOf(entries: ReadonlyMap<string, unknown>): unknown {
+  const object: Record<string, unknown> = {};
+  for (const [key, value] of entries) {
+    if (key === '__proto__') Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+    else object[key] = value;
+  }
+  return object;
+}
 
 /** An object or array whose end has not come yet. */
 type Open<V> = {
