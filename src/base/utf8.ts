@@ -1,8 +1,8 @@
-/** Bytes that should be UTF-8 as text, and text as such bytes. */
+/** Bytes that should be UTF-8 as text. */
 
 import { isAscii, isUtf8 } from 'node:buffer';
 
-/** As much as is decoded, or encoded, at once, in bytes or characters: from Node 22 on a megabyte takes a millisecond, before it up to six (make bench ONLY=turns). */
+/** As much as is decoded at once: from Node 22 on a megabyte takes a millisecond, before it up to six (make bench ONLY=turns). */
 const PIECE_BYTES = 1024 * 1024;
 
 /** The text without its byte order mark; undefined where the bytes are no UTF-8. */
@@ -25,20 +25,6 @@ export async function largeUtf8Text(bytes: Buffer, othersTurn: () => Promise<voi
   }
   // Unlike a sum this is one piece of memory, of which characters are read twice as fast.
   return pieces.join('');
-}
-
-/** A large text as UTF-8, piece by piece; before each `othersTurn` is waited for. */
-export async function largeUtf8Bytes(text: string, othersTurn: () => Promise<void>): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (let at = 0; at < text.length; ) {
-    await othersTurn();
-    let end = Math.min(at + PIECE_BYTES, text.length);
-    // Not within a character, of which the first half is one of these.
-    if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
-    pieces.push(Buffer.from(text.slice(at, end)));
-    at = end;
-  }
-  return Buffer.concat(pieces);
 }
 
 function startOf(bytes: Buffer): number {

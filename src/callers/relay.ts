@@ -6,7 +6,6 @@
 import { renderPath } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import { outFrom } from '../base/json/merge.ts';
-import { renderJson } from '../base/json/render.ts';
 import { JsonArray, JsonObject } from '../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../base/json/value.ts';
 import type { DecodedRequest, RelayRules } from '../core/dialect.ts';
@@ -84,16 +83,16 @@ function tenantProblem(value: JsonValue, path: Path | undefined, fields: RelayFi
   return undefined;
 }
 
-/** The object as text, with these members replaced in place, taken out, or added at its end. Without changes its own text. */
-export function withMembers(object: JsonObject, changes: ReadonlyMap<string, JsonOut | undefined>): string {
-  if (changes.size === 0) return object.raw.text;
+/** The object with these members replaced in place, taken out, or added at its end. Without changes its own text. */
+export function withMembers(object: JsonObject, changes: ReadonlyMap<string, JsonOut | undefined>): JsonOut {
+  if (changes.size === 0) return object.raw;
   const members = new Map<string, JsonOut>();
   for (const [name, value] of object.entries) {
     const changed = changes.has(name) ? changes.get(name) : outFrom(value);
     if (changed !== undefined) members.set(name, changed);
   }
   for (const [name, value] of changes) if (value !== undefined && !members.has(name)) members.set(name, value);
-  return renderJson(members);
+  return members;
 }
 
 /** A member of an object; undefined for anything else. */

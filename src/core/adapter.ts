@@ -6,20 +6,21 @@
  * elsewhere.
  */
 
+import type { JsonOut, JsonProblem, JsonValue } from '../base/json/value.ts';
 import type { Secret } from '../base/secret.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { CredentialPlan } from './credential-plan.ts';
 import type { Failure } from './failure.ts';
 import type { ModelNames } from './model-name.ts';
 
-/** One upstream request as data, encoded once and used by every attempt. Never holds the key. */
+/** One upstream request as data, encoded once and used by every attempt, which writes it as text. Never holds the key. */
 export type UpstreamCall = {
   readonly method: 'GET' | 'POST';
   /** Path and query below the provider's base URL, starting with `/`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Text, because node:http sends a head and a text in one write, where bytes would cost a second. */
-  readonly body: string | undefined;
+  /** Undefined = none. No text, because writing a large one takes many turns of the event loop, which a codec does not have. */
+  readonly body: JsonOut | undefined;
 };
 
 /** Response headers as node:http has them: lower-case names. */
@@ -137,10 +138,10 @@ export interface Adapter {
   /** The call for a request. Deterministic: same request, same bytes. Failures: unsupported, bad_request. */
   encodeChat(request: ChatRequest, isStream: boolean): UpstreamCall | Failure;
   /**
-   * A whole 200 body, which `json` is parsed where somebody did that: null where it is no JSON, or beyond a limit. Failures:
-   * server (malformed), refusal (no content), or what an error inside a 200 says.
+   * A whole 200 body, which `json` is parsed where somebody did that: null where it is no JSON, or beyond a limit. `exact` is the
+   * same without loss, likewise. Failures: server (malformed), refusal (no content), or what an error inside a 200 says.
    */
-  decodeChat(body: string, json?: unknown): ChatReply | Failure;
+  decodeChat(body: string, json?: unknown, exact?: JsonValue | JsonProblem): ChatReply | Failure;
   createStreamDecoder(): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
   decodeModels(body: string): ModelsPage | Failure;

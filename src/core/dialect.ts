@@ -6,7 +6,7 @@
  * an answer travels exist once, elsewhere.
  */
 
-import type { JsonObject, JsonOutObject, JsonProblem, JsonValue } from '../base/json/value.ts';
+import type { JsonObject, JsonOut, JsonOutObject, JsonProblem, JsonValue } from '../base/json/value.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
 import type { Failure } from './failure.ts';
 
@@ -95,8 +95,8 @@ export interface DialectRelay {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The body for the provider. Failures: bad_request, unsupported. */
   encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
-  /** A whole good answer of the provider, as its caller gets it. */
-  renderReply(raw: string, facts: AnswerFacts): string;
+  /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
+  encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
   createFrames(facts: AnswerFacts): RelayedFrames;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;
@@ -127,7 +127,7 @@ export type RelayRules = {
 };
 
 export type RelayedBody = {
-  readonly body: string;
+  readonly body: JsonOut;
   /** Where in the body something stands that was taken out. */
   readonly ignored: readonly string[];
 };
@@ -187,7 +187,7 @@ export interface CallerDialect {
   /** A whole body. Never throws, whatever the bytes. Failures: bad_request, unsupported. */
   decodeRequest(body: RequestBody, route: DialectRoute): DecodedRequest | Failure;
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
-  renderReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): string;
+  encodeReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): JsonOut;
   createFrames(facts: AnswerFacts): StreamFrames;
   renderFailure(failure: Failure, requestId: string): FailureAnswer;
   readonly models: DialectModels;

@@ -8,6 +8,8 @@
 import { randomUUID } from 'node:crypto';
 import { FieldProblem } from '../base/fields.ts';
 import { plainJson, TOO_LONG } from '../base/json/plain.ts';
+import { renderJson } from '../base/json/render.ts';
+import type { JsonOut } from '../base/json/value.ts';
 import type { ChatEvent } from '../callers/native/wire.ts';
 import type { Config } from '../config/settings.ts';
 import type { CallerDialect } from '../core/dialect.ts';
@@ -106,8 +108,8 @@ export class EmbeddedExchange extends Exchange {
     this.#body = body;
   }
 
-  sendLargeJson(status: number, body: string): void {
-    this.sendJson(status, body);
+  sendLargeJson(status: number, body: JsonOut): void {
+    this.sendJson(status, renderJson(body));
   }
 
   sendFailure(failure: Failure): void {

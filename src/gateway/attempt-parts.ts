@@ -16,6 +16,8 @@ export type CallContext = {
   readonly record: CallRecord;
   /** Sent with every call besides the adapter's own: the caller's trace, where the operator passes it on. */
   readonly extraHeaders?: Readonly<Record<string, string>> | undefined;
+  /** Whether writing what is sent takes turns of the event loop of its own; absent = no. */
+  readonly isLarge?: boolean | undefined;
 };
 
 export type Clock = Chance & { readonly sleep: (scope: Scope, ms: number) => Promise<boolean> };

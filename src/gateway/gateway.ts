@@ -6,10 +6,13 @@
  */
 
 import { parseLargeLenient } from '../base/json/lenient.ts';
+import { parseLargeReplied } from '../base/json/parse.ts';
+import { renderJson, renderLargeJson } from '../base/json/render.ts';
+import type { JsonProblem, JsonValue } from '../base/json/value.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import { LARGE, nextTurn } from '../base/turn.ts';
-import { largeUtf8Bytes, largeUtf8Text, utf8Text } from '../base/utf8.ts';
-import type { Adapter, Provider } from '../core/adapter.ts';
+import { largeUtf8Text, utf8Text } from '../base/utf8.ts';
+import type { Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
 import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
@@ -17,7 +20,7 @@ import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Metrics } from '../metrics.ts';
 import { RoutingState } from '../routing/state.ts';
 import type { RetryPolicy } from '../upstream/retry.ts';
-import type { AttemptLimits, OutboundCall, Transport, UpstreamResponse } from '../upstream/transport.ts';
+import type { AttemptLimits, Transport, UpstreamResponse } from '../upstream/transport.ts';
 import { askOne } from './ask.ts';
 import type { Ask, Candidate, Outcome } from './ask.ts';
 import type { Attempt } from './attempt.ts';
@@ -45,7 +48,8 @@ export type GatewaySettings = {
 
 export type { CallContext };
 
-export type WholeReply = { readonly reply: ChatReply; readonly raw: string };
+/** `exact` is what `raw` says without loss, parsed where it is large. */
+export type WholeReply = { readonly reply: ChatReply; readonly raw: string; readonly exact?: JsonValue | JsonProblem | undefined };
 
 export type CountReply = { readonly inputTokens: number; readonly raw: string };
 
@@ -100,11 +104,13 @@ export function createGateway(
 
   async function send(
     { candidate: { provider }, call, key, scope, attemptMs }: Attempt<Candidate>,
-    { extraHeaders }: CallContext,
+    { extraHeaders, isLarge }: CallContext,
     configured: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
-    const outgoing = isLarge(call.body) ? { ...call, body: await largeUtf8Bytes(call.body, nextTurn) } : call;
-    const response = await transport.send(provider, withHeaders(outgoing, extraHeaders), scope, limitsFor(configured, attemptMs), key);
+    const { method, path } = call;
+    const headers = extraHeaders === undefined ? call.headers : { ...call.headers, ...extraHeaders };
+    const body = call.body === undefined ? undefined : isLarge === true ? await renderLargeJson(call.body, nextTurn) : renderJson(call.body);
+    const response = await transport.send(provider, { method, path, headers, body }, scope, limitsFor(configured, attemptMs), key);
     if (response instanceof Failure) return response;
     if (response.status >= 200 && response.status < 300) return response;
     return readFailure(provider, response);
@@ -129,13 +135,14 @@ export function createGateway(
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
           const { adapter } = attempt.candidate.provider;
-          const reply = isLarge(raw) ? await decodeLarge(adapter, raw) : adapter.decodeChat(raw);
+          const parsed = raw.length >= LARGE ? await parseLarge(raw) : undefined;
+          const reply = adapter.decodeChat(raw, parsed?.json, parsed?.exact);
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;
           }
           noteReply(context.record, reply);
-          return { reply, raw };
+          return { reply, raw, exact: parsed?.exact };
         },
       });
     },
@@ -223,19 +230,10 @@ export function createGateway(
   };
 }
 
-function isLarge(text: string | undefined): text is string {
-  return text !== undefined && text.length >= LARGE;
-}
-
-async function decodeLarge(adapter: Adapter, raw: string): Promise<ChatReply | Failure> {
+/** Its values, and for what is passed on as it was written, such as the arguments of calls, the same without loss. */
+async function parseLarge(raw: string): Promise<{ readonly json: unknown; readonly exact: JsonValue | JsonProblem }> {
   await nextTurn();
-  const json = await parseLargeLenient(raw, nextTurn);
-  await nextTurn();
-  return adapter.decodeChat(raw, json);
-}
-
-function withHeaders(call: OutboundCall, extra: CallContext['extraHeaders']): OutboundCall {
-  return extra === undefined ? call : { ...call, headers: { ...call.headers, ...extra } };
+  return { json: await parseLargeLenient(raw, nextTurn), exact: await parseLargeReplied(raw, nextTurn) };
 }
 
 function never(): boolean {

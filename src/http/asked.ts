@@ -62,8 +62,8 @@ export function endedWhileSending(exchange: Exchange, timeoutSetting: string): F
 }
 
 /** The limits of the exchange's calls. */
-export function contextOf({ scope, record, trace }: Exchange, { config }: ServerParts, deadline: Deadline): CallContext {
-  return { scope, deadline, record, extraHeaders: config.propagatesTrace ? traceHeaders(trace) : undefined };
+export function contextOf({ scope, record, trace, receivedBytes }: Exchange, { config }: ServerParts, deadline: Deadline): CallContext {
+  return { scope, deadline, record, extraHeaders: config.propagatesTrace ? traceHeaders(trace) : undefined, isLarge: receivedBytes >= LARGE };
 }
 
 /** What is no text is the dialect's to refuse. */

@@ -1,6 +1,7 @@
 /** Chats, in any dialect: body → request → gateway → reply. */
 
 import { parseLenient } from '../base/json/lenient.ts';
+import { renderJson } from '../base/json/render.ts';
 import { field, isObject } from '../base/loose.ts';
 import { LARGE, nextTurn } from '../base/turn.ts';
 import type { ChatReply } from '../core/chat.ts';
@@ -56,14 +57,14 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
     const raw = parts.config.includesRaw ? result.raw : undefined;
     const isLarge = result.raw.length >= LARGE;
     if (isLarge) await nextTurn();
-    const body = relay?.renderReply(result.raw, facts) ?? dialect.renderReply(result.reply, facts, raw);
+    const body = relay?.encodeReply(result.raw, facts, result.exact) ?? dialect.encodeReply(result.reply, facts, raw);
     if (isLarge) await exchange.sendLargeJson(200, body);
-    else exchange.sendJson(200, body);
+    else exchange.sendJson(200, renderJson(body));
   } else if (isRefusalReplied(result, dialect)) {
     exchange.failure = result;
     const declined = relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
-    const relayed = declined === undefined ? undefined : relay?.renderReply(declined, facts);
-    exchange.sendJson(200, relayed ?? dialect.renderReply(refusalReply(exchange), facts, undefined));
+    const relayed = declined === undefined ? undefined : relay?.encodeReply(declined, facts);
+    exchange.sendJson(200, renderJson(relayed ?? dialect.encodeReply(refusalReply(exchange), facts, undefined)));
   } else {
     showFailed(exchange, asked.ask, result);
     exchange.sendFailure(parts.presentable(result));

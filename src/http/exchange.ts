@@ -5,6 +5,7 @@
  * (http-exchange.ts), or code in the same process.
  */
 
+import type { JsonOut } from '../base/json/value.ts';
 import type { Config } from '../config/settings.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
@@ -94,8 +95,8 @@ export abstract class Exchange {
     this.sendText(status, JSON_TYPE, body);
   }
 
-  /** The same of a body of any size, however many turns of the event loop it takes. */
-  abstract sendLargeJson(status: number, body: string): void | Promise<void>;
+  /** The same of a body of any size, however many turns of the event loop writing it takes. */
+  abstract sendLargeJson(status: number, body: JsonOut): void | Promise<void>;
 
   /** Answers with a failure's status and error body. */
   abstract sendFailure(failure: Failure): void;

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { renderLargeJson } from '../base/json/render.ts';
+import type { JsonOut } from '../base/json/value.ts';
 import { nextTurn } from '../base/turn.ts';
-import { largeUtf8Bytes } from '../base/utf8.ts';
 import type { Config } from '../config/settings.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
@@ -93,8 +94,8 @@ export class HttpExchange extends Exchange {
     if (dialect.requestIdHeader !== undefined) this.response.setHeader(dialect.requestIdHeader, this.requestId);
   }
 
-  async sendLargeJson(status: number, body: string): Promise<void> {
-    this.sendText(status, JSON_TYPE, await largeUtf8Bytes(body, nextTurn));
+  async sendLargeJson(status: number, body: JsonOut): Promise<void> {
+    this.sendText(status, JSON_TYPE, await renderLargeJson(body, nextTurn));
   }
 
   sendText(status: number, contentType: string, body: string | Buffer): void {

@@ -42,7 +42,7 @@ export function createAdapterByModel(formats: readonly [Format, ...Format[]]): A
   return {
     ...fallback,
     encodeChat: (request, isStream) => adapterFor(request).encodeChat(request, isStream),
-    decodeChat: (body, json = parseLenient(body)) => (adapterOf(json) ?? fallback).decodeChat(body, json ?? null),
+    decodeChat: (body, json = parseLenient(body), exact) => (adapterOf(json) ?? fallback).decodeChat(body, json ?? null, exact),
     createStreamDecoder: () => new StreamByFormat(adapterOf, fallback),
     counting: undefined,
   };

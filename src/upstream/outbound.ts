@@ -6,7 +6,7 @@ import type { Destination, OutboundCall } from './transport.ts';
 const USER_AGENT = 'chat-completion-gateway';
 
 /** Path and query of the call below the provider's base URL. */
-export function outboundPath(provider: Destination, call: OutboundCall): string {
+export function outboundPath(provider: Destination, call: Pick<OutboundCall, 'path'>): string {
   const base = provider.baseUrl.pathname;
   return base === '/' ? call.path : base + call.path;
 }

@@ -12,10 +12,13 @@ import type { Scope } from '../core/scope.ts';
 /** Where an attempt goes. */
 export type Destination = Pick<Provider, 'name' | 'baseUrl' | 'keys' | 'keyHeader' | 'headers'>;
 
-/** What goes there, a large body as bytes. Of those who are called, only metadata servers are called by PUT. */
+/**
+ * What goes there. Its body is text, because node:http sends a head and a text in one write, where bytes would cost a second; a
+ * large one is bytes. Of those who are called, only metadata servers are called by PUT.
+ */
 export type OutboundCall = Omit<UpstreamCall, 'method' | 'body'> & {
   readonly method: UpstreamCall['method'] | 'PUT';
-  readonly body: UpstreamCall['body'] | Buffer;
+  readonly body: string | Buffer | undefined;
 };
 
 /** How long one attempt may take, in milliseconds. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { mergePatch } from '../../src/base/json/merge.ts';
 import { limitPassed, parseLargeLenient, parseLenient } from '../../src/base/json/lenient.ts';
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, parseJson, parseLargeJson, parseReplied } from '../../src/base/json/parse.ts';
-import { renderJson } from '../../src/base/json/render.ts';
+import { renderJson, renderLargeJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
 import { createRandom } from './random.ts';
@@ -167,6 +167,39 @@ test('parseLargeJson gives what parseJson gives, wherever its steps end', async 
   }
 });
 
+test('parseLargeJson cuts a string within no escape, whichever it is and however it stands', async () => {
+  const escapes = ['\\"', '\\\\', '\\\\u', '\\\\\\u0041', '\\u0041', '\\u005c', '\\u0022', '\\ud83d\\ude00', '\\ud800', '\\ude00\\ud83d', '\\/\\b\\f\\n\\r\\t', '語\\u8a9e'];
+  for (const escape of escapes) {
+    for (let before = 0; before < 14; before += 1) {
+      const text = `"${'b'.repeat(before)}${escape.repeat(200)}"`;
+      assert.equal(await stepped(text, 0, 1e9), JSON.parse(text), text);
+    }
+  }
+});
+
+test('parseLargeJson tells of a bad string what parseJson tells, wherever it goes wrong', async () => {
+  for (const wrong of ['\\x', '\\u12', '\\u00g0', '\n', '\\ud83d\\u', '"', '\\']) {
+    for (let at = 0; at < 900; at += 1) {
+      const text = `["${'\\n'.repeat(at / 2).padEnd(at, 'b')}${wrong}${at % 3 === 0 ? '' : '\\u0041'.repeat(150)}${at % 5 === 0 ? '\t' : ''}${at % 7 === 0 ? '' : '"]'}`;
+      const expected = parseJson(text);
+      assert.ok(expected instanceof JsonProblem || wrong === '\\', text);
+      assert.deepEqual(await stepped(text, 0, 1e9), expected, text);
+    }
+  }
+});
+
+test('parseLargeJson agrees with JSON.parse on random strings', async () => {
+  const pieces = ['a', 'é', '語', '😀', '\\n', '\\\\', '\\"', '\\u0041', '\\\\u', '\\ud83d', '\\ude00', '\\u', '"'];
+  for (let seed = 1; seed <= 2000; seed += 1) {
+    const random = createRandom(seed);
+    const isGood = random.below(4) > 0;
+    const text = `"${Array.from({ length: 100 + random.below(500) }, () => pieces[random.below(pieces.length - (isGood ? 2 : 0))]).join('')}"`;
+    const actual = await stepped(text, random.below(300), 1e9);
+    if (isGood) assert.equal(actual, JSON.parse(text), `seed ${seed}`);
+    else assert.deepEqual(actual, parseJson(text), `seed ${seed}`);
+  }
+});
+
 test('parseLargeJson lets others have their turn within a long string of escapes, and between many values', async () => {
   for (const text of [`"${'\\"'.repeat(50_000)}"`, `[${'1,'.repeat(50_000)}1]`]) {
     let turns = 0;
@@ -187,6 +220,33 @@ test(`parseJson takes a number of ${JSON_NUMBER_CHARS_MAX} characters and refuse
 test('renderJson writes a long string as JSON.stringify does', () => {
   for (const odd of ['', '"', '\\', '\n', '\u007f', '\u2028', 'é', '😀', '\ud800', '\udc00x']) {
     for (const text of ['x'.repeat(20_000) + odd, `${odd}${'語'.repeat(20_000)}`, `${'x'.repeat(16 * 1024 - 1)}${odd}${odd}x`]) assert.equal(renderJson(text), JSON.stringify(text));
+  }
+});
+
+/** What is written where every step ends as soon as it can, or never, and how many turns that gave others. */
+async function writtenInSteps(value: JsonOut, paceChars: number): Promise<{ readonly text: string; readonly turns: number }> {
+  let turns = 0;
+  const bytes = await renderLargeJson(value, async () => void (turns += 1), paceChars);
+  return { text: bytes.toString('utf8'), turns };
+}
+
+test('renderLargeJson writes what renderJson writes, wherever its steps end', async () => {
+  const values: JsonOut[] = [
+    null, true, -0.5, '', 'é"\n\ud800', [], {}, new Map(), [[], {}, [1]], { a: undefined }, { a: undefined, b: [null], 'ü"': { c: 'd' }, 1: 2 },
+    new Map<string, JsonOut>([['b', new RawJson('{ "x":1.0 }')], ['a', [new RawJson(' [] '), 'x']]]), new RawJson(`"${'語😀'.repeat(20_000)}"`),
+  ];
+  for (const odd of ['', '"', '\\', '\n', 'é', '😀', '\ud800', '\ude00\ud83d']) {
+    for (const length of [16 * 1024 - 2, 16 * 1024 - 1, 16 * 1024, 40_000]) values.push({ text: `${'x'.repeat(length)}${odd}${'語'.repeat(9)}${odd}` });
+  }
+  for (const value of values) {
+    for (const paceChars of [1, 7, 20_000, Infinity]) assert.equal((await writtenInSteps(value, paceChars)).text, renderJson(value));
+  }
+});
+
+test('renderLargeJson lets others have their turn within a long string or text, and between many values', async () => {
+  for (const value of ['"'.repeat(500_000), new RawJson(`"${'x'.repeat(1_000_000)}"`), Array.from({ length: 500_000 }, () => 1), Array.from({ length: 330_000 }, () => '')]) {
+    const { turns } = await writtenInSteps(value, 100_000);
+    assert.ok(turns >= 7 && turns <= 10, String(turns));
   }
 });
 
@@ -443,6 +503,18 @@ test('parseLargeLenient gives what parseLenient gives, and null for what is no J
   assert.deepEqual(await parseLargeLenient(spaced, turn), parseLenient(spaced));
   for (const text of ['', '[', '"', `"${'x'.repeat(5000)}`, `"${'x'.repeat(5000)}\\`, '['.repeat(101) + ']'.repeat(101), `${' '.repeat(500)}[,]`]) {
     assert.equal(await parseLargeLenient(text, turn), null, text.slice(0, 20));
+  }
+});
+
+test('parseLargeLenient agrees with JSON.parse on random texts and their mutations, wherever its steps end', async () => {
+  for (let seed = 1; seed <= 2000; seed += 1) {
+    const random = createRandom(seed);
+    let text = `[${randomJson(random, 0)},{"__proto__":{"a":-0},"2":1,"1":[2],"b":1,"b":"x"}]`;
+    for (let round = 0; round < 3; round += 1) {
+      const pace = { chars: random.below(40), values: random.below(3) };
+      assert.deepEqual(await parseLargeLenient(text, async () => undefined, pace), parseOrUndefined(text)?.value ?? null, `seed ${seed}: ${text}`);
+      text = mutated(random, text);
+    }
   }
 });
 

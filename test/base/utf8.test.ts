@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { largeUtf8Bytes, largeUtf8Text, utf8Text } from '../../src/base/utf8.ts';
+import { largeUtf8Text, utf8Text } from '../../src/base/utf8.ts';
 
 const PIECE = 1024 * 1024;
 const turn = async (): Promise<void> => undefined;
@@ -27,16 +27,6 @@ test('largeUtf8Text gives the text that utf8Text gives, whatever character a pie
       assert.ok((await largeUtf8Text(bytes, turn)) === utf8Text(bytes), `${before} before ${character}`);
     }
   }
-});
-
-test('largeUtf8Bytes gives the bytes that Buffer.from gives, whatever character a piece would end in', async () => {
-  for (const character of ['x', 'é', '語', '😀', '\ud83d']) {
-    for (let before = 0; before < 2; before += 1) {
-      const text = `${'a'.repeat(before)}${character.repeat(PIECE)}`;
-      assert.ok((await largeUtf8Bytes(text, turn)).equals(Buffer.from(text)), `${before} before ${character}`);
-    }
-  }
-  assert.equal((await largeUtf8Bytes('', turn)).length, 0);
 });
 
 test('largeUtf8Text lets others have their turn after each piece', async () => {

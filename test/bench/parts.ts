@@ -12,6 +12,7 @@ import { parseJson } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { SseBuffer } from '../../src/base/sse.ts';
 import { DIALECTS } from '../../src/callers/index.ts';
+import type { UpstreamCall } from '../../src/core/adapter.ts';
 import type { Delta } from '../../src/core/chat.ts';
 import type { AnswerFacts, DecodedRequest } from '../../src/core/dialect.ts';
 import { Failure } from '../../src/core/failure.ts';
@@ -19,6 +20,7 @@ import { authenticate } from '../../src/http/auth.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
+import { sentText } from '../sent-text.ts';
 import { quantile, renderTable } from './figures.ts';
 import { FORMATS } from './formats.ts';
 import { aChat, logFields } from './samples.ts';
@@ -75,7 +77,7 @@ for (const dialect of DIALECTS) {
   frames.render(text);
   operations.push(
     [`caller ${dialect.name}: read a request`, () => (dialect.decodeRequest(body, route) as DecodedRequest).translate('bench')],
-    [`caller ${dialect.name}: render a reply`, () => dialect.renderReply(reply, facts, undefined)],
+    [`caller ${dialect.name}: render a reply`, () => renderJson(dialect.encodeReply(reply, facts, undefined))],
     [`caller ${dialect.name}: render a token`, () => frames.render(text)],
   );
 }
@@ -92,7 +94,7 @@ for (const row of [...PROVIDER_ROWS.filter(({ name }) => name === 'anthropic' ||
   new SseBuffer((event, data) => decoder.frame(event, data, ignore), 1e6).feed(Buffer.from(format.begin));
   const [event = '', data = ''] = frameOf(format.token);
   operations.push(
-    [`provider ${adapter.dialect}: write a request`, () => adapter.encodeChat(translation.request, true)],
+    [`provider ${adapter.dialect}: write a request`, () => sentText(adapter.encodeChat(translation.request, true) as UpstreamCall)],
     [`provider ${adapter.dialect}: read a reply`, () => adapter.decodeChat(format.whole)],
     [`provider ${adapter.dialect}: read a token`, () => decoder.frame(event, data, ignore)],
   );

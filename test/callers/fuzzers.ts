@@ -5,6 +5,7 @@ import { DIALECTS } from '../../src/callers/index.ts';
 import type { CallerDialect, DecodedRequest, RelayRules } from '../../src/core/dialect.ts';
 import { checkConversation } from '../../src/core/conversation.ts';
 import { Failure } from '../../src/core/failure.ts';
+import { sentText } from '../sent-text.ts';
 import type { Random } from '../base/random.ts';
 import { mutateJson, mutateText, randomJson } from '../fuzz/mutate.ts';
 import { ADAPTERS } from '../fuzz/seeds.ts';
@@ -128,7 +129,7 @@ function checkTranslated(decoded: DecodedRequest, random: Random): void {
   for (const adapter of ADAPTERS.values()) {
     const call = breach ?? adapter.encodeChat(request, random.below(2) === 0);
     if (!(call instanceof Failure)) {
-      JSON.parse(call.body ?? '');
+      JSON.parse(sentText(call));
       continue;
     }
     const message = told?.(call.message) ?? call.message;
@@ -143,7 +144,7 @@ function checkRelayed({ relay }: CallerDialect, decoded: DecodedRequest, rules: 
     checkRefusal(relayed);
     return;
   }
-  const body = JSON.parse(relayed.body) as Readonly<Record<string, unknown>> & { readonly metadata?: { readonly user_id?: unknown } | null };
+  const body = JSON.parse(sentText(relayed)) as Readonly<Record<string, unknown>> & { readonly metadata?: { readonly user_id?: unknown } | null };
   assert.equal(body['model'], 'other');
   for (const name of [body['user'], body['safety_identifier'], body.metadata?.user_id]) assert.notEqual(name, 'ann');
   assert.notEqual(body['prompt_cache_key'], 'k');

@@ -5,6 +5,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { renderJson } from '../../src/base/json/render.ts';
 import { parseLenient } from '../../src/base/json/lenient.ts';
 import { parseJson } from '../../src/base/json/parse.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
@@ -12,7 +13,7 @@ import type { JsonValue } from '../../src/base/json/value.ts';
 import { RespDecoder } from '../../src/base/resp.ts';
 import type { RespReply } from '../../src/base/resp.ts';
 import { SseBuffer } from '../../src/base/sse.ts';
-import { renderChatReply, renderDeltaFrame } from '../../src/callers/native/reply.ts';
+import { encodeChatReply, renderDeltaFrame } from '../../src/callers/native/reply.ts';
 import { decodeChatRequest } from '../../src/callers/native/request.ts';
 import { replyText, replyToolCalls } from '../../src/core/chat.ts';
 import type { ChatReply, Delta } from '../../src/core/chat.ts';
@@ -20,6 +21,7 @@ import { checkConversation } from '../../src/core/conversation.ts';
 import { FAILURE_KINDS, Failure } from '../../src/core/failure.ts';
 import { encodeState } from '../../src/core/provider-state.ts';
 import { outboundPath } from '../../src/upstream/outbound.ts';
+import { sentText } from '../sent-text.ts';
 import type { Random } from '../base/random.ts';
 import { randomResponse, readResponse } from '../base/random-response.ts';
 import { messagesRequests, messagesStreams } from '../callers/anthropic/fuzzers.ts';
@@ -53,7 +55,7 @@ export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
       for (const adapter of ADAPTERS.values()) {
         const call = adapter.encodeChat(request, random.below(2) === 0);
         if (call instanceof Failure) assert.equal(call.status, 400, call.message);
-        else JSON.parse(String(call.body));
+        else JSON.parse(sentText(call));
       }
     }
   },
@@ -178,7 +180,7 @@ export const FUZZERS: Readonly<Record<string, Fuzzer>> = {
     const plain = seed.adapter.encodeChat(decoded(withState(undefined)), false);
     assert.ok(!(plain instanceof Failure));
     assert.equal(call.path, plain.path);
-    assert.deepEqual(Object.keys(JSON.parse(String(call.body)) as object), Object.keys(JSON.parse(String(plain.body)) as object));
+    assert.deepEqual(Object.keys(JSON.parse(sentText(call)) as object), Object.keys(JSON.parse(sentText(plain)) as object));
   },
 
   /** A model's name stays in its place of the URL. */
@@ -302,7 +304,7 @@ function checkFailure(failure: Failure): void {
 
 /** What holds for every reply: a caller can be shown it, and its turn is accepted in the next request. */
 function checkReply({ provider, adapter, request }: Seed, reply: ChatReply): void {
-  const shown = JSON.parse(renderChatReply(provider, reply, undefined)) as { message: { content: unknown[] } };
+  const shown = JSON.parse(renderJson(encodeChatReply(provider, reply, undefined))) as { message: { content: unknown[] } };
   const results = replyToolCalls(reply).map(({ id }) => ({ type: 'tool_result', tool_call_id: id, content: 'ok' }));
   const next: RequestBody = {
     ...request,
@@ -318,5 +320,5 @@ function checkReply({ provider, adapter, request }: Seed, reply: ChatReply): voi
   if (conversation !== undefined) assert.fail(conversation.message);
   const call = adapter.encodeChat(replayed, true);
   if (call instanceof Failure) assert.fail(`the turn cannot be replayed: ${call.message} ${JSON.stringify(shown.message)}`);
-  JSON.parse(String(call.body));
+  JSON.parse(sentText(call));
 }

@@ -6,6 +6,7 @@ import type { ChatRequest } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
+import { sentText } from '../sent-text.ts';
 
 export type Seed = {
   readonly provider: string;
@@ -95,7 +96,7 @@ export async function collectSeeds(): Promise<readonly Seed[]> {
         const call = adapter.encodeChat(decoded(request), isStream);
         if (call instanceof Failure) throw new Error(call.message);
         const url = sandbox.baseUrls[place] + version + call.path;
-        const response = await fetch(url, { method: call.method, headers: { ...call.headers, ...key }, body: call.body ?? null });
+        const response = await fetch(url, { method: call.method, headers: { ...call.headers, ...key }, body: call.body === undefined ? null : sentText(call) });
         if (!response.ok) throw new Error(`${name} ${model}: ${response.status} ${await response.text()}`);
         return response.text();
       };

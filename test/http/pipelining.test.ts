@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test';
 import type { UpstreamCall } from '../../src/core/adapter.ts';
 import type { WholeReply } from '../../src/gateway/gateway.ts';
 import { Connection } from '../../src/http/connection.ts';
+import { sentText } from '../sent-text.ts';
 import { startGateway, TOKEN, user } from '../running-gateway.ts';
 import type { ReplyBody } from '../running-gateway.ts';
 import { until } from '../streams/wires.ts';
@@ -28,8 +29,8 @@ function replyOf(model: string, text = 'x'): WholeReply {
   return { reply: { id: 'a', model, parts: [{ type: 'text', text, state: undefined }], stopReason: 'end_turn', usage: undefined, thinking: '' }, raw: '{}' };
 }
 
-function modelOf({ body = '' }: UpstreamCall): string {
-  return (JSON.parse(body) as { model: string }).model;
+function modelOf(call: UpstreamCall): string {
+  return (JSON.parse(sentText(call)) as { model: string }).model;
 }
 
 /** A gateway whose chats are answered when a test says so. */

@@ -6,6 +6,7 @@ import type { Adapter, UpstreamCall } from '../../src/core/adapter.ts';
 import type { AssistantPart, ChatReply, ChatRequest, ToolCallPart, Turn } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { PROVIDER_ROWS, compatRow } from '../../src/providers/index.ts';
+import { sentText } from '../sent-text.ts';
 
 export type Codec = {
   /** The provider's name, and for OpenAI the API that serves it. */
@@ -89,7 +90,7 @@ export function encode(adapter: Adapter, request: ChatRequest): UpstreamCall {
 }
 
 export function payload(adapter: Adapter, request: ChatRequest): Record<string, unknown> {
-  return JSON.parse(encode(adapter, request).body ?? '') as Record<string, unknown>;
+  return JSON.parse(sentText(encode(adapter, request))) as Record<string, unknown>;
 }
 
 /** The pieces of a payload's conversation in order, each as it is written: a block with its role, or a whole message. */

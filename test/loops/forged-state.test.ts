@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../src/base/json/parse.ts';
 import type { AssistantPart } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
+import { sentText } from '../sent-text.ts';
 import { createRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { DIALECTS, assistant, call, encode, replyOf, requestOf, result, text, thoughtfulBody, user } from './codecs.ts';
@@ -85,7 +86,7 @@ function takeApart(codec: Codec, state: string | undefined, where: 'text' | 'cal
   const request = requestOf({ model: codec.model, system: 'Be brief.', turns: [user('Go'), assistant(...parts), result(CALL.id)] });
   const encoded = codec.adapter.encodeChat(request, false);
   if (encoded instanceof Failure) return encoded;
-  const { messages, contents, input, ...rest } = JSON.parse(encoded.body ?? '') as Record<string, { role?: string; type?: string }[]>;
+  const { messages, contents, input, ...rest } = JSON.parse(sentText(encoded)) as Record<string, { role?: string; type?: string }[]>;
   const said: unknown[] = [];
   const others: unknown[] = [];
   for (const item of messages ?? contents ?? input ?? []) {
@@ -248,5 +249,5 @@ test('a megabyte of reasoning in a state goes through', () => {
   const [codec] = DIALECTS as [Codec];
   const state = stateAround(codec, `{"before":[{"type":"thinking","thinking":"${'x, '.repeat(400_000)}","signature":"s"}]}`);
   const turns = [user('Go'), assistant(text('Words', state)), user('On')];
-  assert.ok((encode(codec.adapter, requestOf({ model: codec.model, turns })).body?.length ?? 0) > 1_200_000);
+  assert.ok(sentText(encode(codec.adapter, requestOf({ model: codec.model, turns }))).length > 1_200_000);
 });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { startGateway, user } from '../running-gateway.ts';
 import type { Message, ReplyBody, RunningGateway } from '../running-gateway.ts';
 import { DIALECTS, assistant, encode, replyOf, requestOf, result, thoughtfulBody, user as userTurn } from './codecs.ts';
+import { sentText } from '../sent-text.ts';
 
 const TOOLS = [
   { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
@@ -45,7 +46,7 @@ for (const from of DIALECTS) {
       const { parts } = replyOf(from.adapter.decodeChat(thoughtfulBody(from.adapter.dialect)));
       const results = parts.flatMap((part) => (part.type === 'tool_call' ? [result(part.id)] : []));
       const turns = [userTurn('Go'), assistant(...parts), ...results];
-      const { body = '' } = encode(to.adapter, requestOf({ model: to.model, turns }));
+      const body = sentText(encode(to.adapter, requestOf({ model: to.model, turns })));
       for (const trace of ['sig-', 'sealed-', 'first', 'executableCode', 'web_search', 'commentary', 'cited_text']) {
         assert.ok(!body.includes(trace), `${trace} in ${body}`);
       }

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { RequestFeature } from '../../src/core/adapter.ts';
 import type { AssistantPart, ContentPart, Turn } from '../../src/core/chat.ts';
 import { makeCallId } from '../../src/core/call-id.ts';
+import { sentText } from '../sent-text.ts';
 import { createRandom } from '../base/random.ts';
 import type { Random } from '../base/random.ts';
 import { CLOUD_CODECS, CODECS, DIALECTS, assistant, call, encode, piecesOf, replyOf, requestOf, text, thoughtfulBody, user } from './codecs.ts';
@@ -84,7 +85,7 @@ for (const codec of [...CODECS, ...CLOUD_CODECS]) {
     let compared = 0;
     for (let seed = 1; seed <= 25; seed += 1) {
       const turns = conversation(createRandom(seed), codec);
-      const bodyOf = (length: number): string => encode(adapter, requestOf({ model, system: 'Be brief.', tools, cache: { key: 'k', ttl: 'long' }, turns: turns.slice(0, length) })).body ?? '';
+      const bodyOf = (length: number): string => sentText(encode(adapter, requestOf({ model, system: 'Be brief.', tools, cache: { key: 'k', ttl: 'long' }, turns: turns.slice(0, length) })));
       const whole = bodyOf(turns.length);
       assert.equal(bodyOf(turns.length), whole);
       const pieces = piecesOf(adapter.dialect, whole).map(unmarked);

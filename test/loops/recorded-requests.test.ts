@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { DIALECTS as CALLER_DIALECTS } from '../../src/callers/index.ts';
 import type { ChatRequest, ContentPart } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
+import { sentText } from '../sent-text.ts';
 import { decodedBy } from '../callers/dialect-testing.ts';
 import { corpusAbsent, readRequest, recordings } from '../corpus.ts';
 import type { Recording } from '../corpus.ts';
@@ -58,7 +59,7 @@ for (const [name, recorded] of SPOKEN) {
           seen.refusals += 1;
           continue;
         }
-        const payload = call.body ?? '';
+        const payload = sentText(call);
         seen.requests += 1;
         for (const part of contentsOf(request)) {
           assert.ok(holds(payload, part), `${label} lost ${part.type}`);

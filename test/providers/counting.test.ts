@@ -13,6 +13,7 @@ import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
 import { OPENAI_ROW } from '../../src/providers/openai/adapter.ts';
 import { compatRow } from '../../src/providers/index.ts';
 import { createResponsesAdapter } from '../../src/providers/openai-responses/adapter.ts';
+import { sentText } from '../sent-text.ts';
 
 const REQUEST: ChatRequest = {
   provider: undefined,
@@ -41,7 +42,7 @@ function asked(adapter: Adapter, request: ChatRequest = REQUEST): readonly [stri
   const call = countingOf(adapter).encode(request);
   if (call instanceof Failure) return [call.kind, call.message];
   assert.deepEqual([call.method, call.headers['content-type']], ['POST', 'application/json']);
-  return [call.path, JSON.parse(call.body ?? '')];
+  return [call.path, JSON.parse(sentText(call))];
 }
 
 test("Anthropic's count has the fields of a message that count", () => {

@@ -15,6 +15,7 @@ import type { Adapter, RequestFeature, Support } from '../../src/core/adapter.ts
 import type { AssistantPart, ChatRequest, ContentPart, DocumentPart, Effort, ToolChoice, Turn } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { isForResponses } from '../../src/providers/openai/api-choice.ts';
+import { sentText } from '../sent-text.ts';
 import { CODECS, assistant, call, codecOf, replyOf, requestOf, result, text, thoughtfulBody, user } from '../loops/codecs.ts';
 
 /** A request with the feature, one without, and what has to come out unchanged where the table says `sent`. */
@@ -145,15 +146,16 @@ function checkCell(adapter: Adapter, dialect: string, model: string, feature: Re
   }
   const headers = Object.keys(sent.headers);
   assert.notDeepEqual(sent, plain, 'declared as accepted, but dropped');
-  const json: unknown = JSON.parse(sent.body ?? '');
+  const text = sentText(sent);
+  const json: unknown = JSON.parse(text);
   for (const [, claim = ''] of cell.matchAll(/`([^`]+)`/g)) {
     assert.ok(holds(json, claim) || sent.path.includes(claim) || headers.includes(claim), `\`${claim}\` is not in ${sent.body}`);
   }
   // Gemini spells its levels in capitals.
-  const isLevel = feature.startsWith('thinking.effort') && sent.body?.includes(`"${String(value).toUpperCase()}"`) === true;
+  const isLevel = feature.startsWith('thinking.effort') && text.includes(`"${String(value).toUpperCase()}"`);
   // Text may travel as a file does.
-  const isFile = sent.body?.includes(btoa(String(value))) === true;
-  const isThere = isFile || value === undefined || isLevel || sent.body?.includes(String(value)) === true || sent.body?.includes(JSON.stringify(String(value))) === true;
+  const isFile = text.includes(btoa(String(value)));
+  const isThere = isFile || value === undefined || isLevel || text.includes(String(value)) || text.includes(JSON.stringify(String(value)));
   if (support.is === 'sent') assert.ok(isThere, `${value} is not in ${sent.body}`);
   else if (feature.startsWith('thinking.effort') && !support.as.includes('; by Responses: ')) assert.ok(!holds(json, String(value)), `declared as translated, but ${value} is in ${sent.body}`);
 }

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { Secret } from '../../src/base/secret.ts';
-import type { Adapter, Provider, UpstreamCall } from '../../src/core/adapter.ts';
+import type { Adapter, Provider } from '../../src/core/adapter.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
-import type { UpstreamResponse } from '../../src/upstream/transport.ts';
+import type { OutboundCall, UpstreamResponse } from '../../src/upstream/transport.ts';
 import { createWireTransport } from '../../src/upstream/wire.ts';
 
 /** Far beyond what any test takes. */
@@ -30,11 +30,11 @@ export function providerAt(baseUrl: URL, fields: Partial<Provider> = {}): Provid
   };
 }
 
-export function postCall(body = '{"n":1}', path = '/chat'): UpstreamCall {
+export function postCall(body = '{"n":1}', path = '/chat'): OutboundCall {
   return { method: 'POST', path, headers: { 'content-type': 'application/json' }, body };
 }
 
-export const GET_CALL: UpstreamCall = { method: 'GET', path: '/models', headers: {}, body: undefined };
+export const GET_CALL: OutboundCall = { method: 'GET', path: '/models', headers: {}, body: undefined };
 
 export function responseFrom(result: UpstreamResponse | Failure): UpstreamResponse {
   if (result instanceof Failure) assert.fail(`failed: ${result.message}`);

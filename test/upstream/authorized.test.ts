@@ -3,13 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Secret } from '../../src/base/secret.ts';
-import type { UpstreamCall } from '../../src/core/adapter.ts';
 import type { CredentialPlan } from '../../src/core/credential-plan.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createAuthorizedTransport } from '../../src/upstream/authorized.ts';
 import type { Authorization, Grant } from '../../src/upstream/credentials/authorization.ts';
-import type { Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
+import type { OutboundCall, Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
 import { LIMITS, failureFrom, providerAt, responseFrom } from './attempts.ts';
 import { awsPlans, signed, startWorld, tokenPlans } from './credentials/world.ts';
 import type { World } from './credentials/world.ts';
@@ -17,13 +16,13 @@ import type { World } from './credentials/world.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-const CHAT: UpstreamCall = {
+const CHAT: OutboundCall = {
   method: 'POST',
   path: '/chat/completions',
   headers: { 'content-type': 'application/json' },
   body: '{"model":"fake-chat","messages":[{"role":"user","content":"Grüße"}]}',
 };
-const MESSAGE: UpstreamCall = {
+const MESSAGE: OutboundCall = {
   method: 'POST',
   path: '/v1/messages',
   headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01' },
@@ -31,7 +30,7 @@ const MESSAGE: UpstreamCall = {
 };
 
 /** Sends to one of the sandbox's clouds with these credentials; the status, and whether another attempt may do better. */
-function sender(world: World, path: string, call: UpstreamCall, authorization: Authorization) {
+function sender(world: World, path: string, call: OutboundCall, authorization: Authorization) {
   const transport = createAuthorizedTransport(world.transport, () => authorization);
   const provider = providerAt(new URL(path, world.sandbox.url), { keys: [] });
   return async (): Promise<string> => {
@@ -188,7 +187,7 @@ test('a signature covers what goes over the wire: path and query below a base UR
   const [plan] = awsPlans(world);
   assert.ok(plan !== undefined);
   const authorization = world.authorize(signed(plan, 'aws-external-anthropic'));
-  const list: UpstreamCall = { method: 'GET', path: '/v1/models?limit=2&after_id=fake%2Fchat', headers: { 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01', traceparent: '00-1-2-03' }, body: undefined };
+  const list: OutboundCall = { method: 'GET', path: '/v1/models?limit=2&after_id=fake%2Fchat', headers: { 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01', traceparent: '00-1-2-03' }, body: undefined };
   assert.equal(await sender(world, '/claude-aws', list, authorization)(), '200');
   const [call] = world.sandbox.calls;
   assert.match(String(call?.headers['authorization']), /SignedHeaders=anthropic-version;anthropic-workspace-id;host;x-amz-date,/);
@@ -206,17 +205,17 @@ test('a signature for another service, another region, or over another path is r
 });
 
 /** An authorization whose grant comes when it is told to, over a transport that is never reached. */
-function held(): { readonly transport: Transport; readonly sent: UpstreamCall[]; readonly limits: number[]; give(grant: Grant | Failure): void } {
+function held(): { readonly transport: Transport; readonly sent: OutboundCall[]; readonly limits: number[]; give(grant: Grant | Failure): void } {
   let give = (_: Grant | Failure): void => undefined;
   const granted = new Promise<Grant | Failure>((resolve) => (give = resolve));
-  const sent: UpstreamCall[] = [];
+  const sent: OutboundCall[] = [];
   const limits: number[] = [];
   const answer: UpstreamResponse = {
     status: 200, headers: {}, readBody: () => Promise.resolve(Buffer.alloc(0)), readChunks: () => Promise.resolve(undefined), startIdleLimit: () => undefined, discard: () => undefined,
   };
   const inner: Transport = {
     send(_provider, call, _scope, { attemptMs }) {
-      sent.push(call as UpstreamCall);
+      sent.push(call as OutboundCall);
       limits.push(attemptMs);
       return Promise.resolve(answer);
     },

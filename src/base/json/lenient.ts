@@ -1,9 +1,10 @@
 /** JSON of providers where only plain fields are read: `JSON.parse` behind a look at the limits. */
 
-import { JSON_DEPTH_MAX, JSON_REPLIED_VALUES_MAX } from './parse.ts';
-import type { JsonBudget } from './parse.ts';
+import { JSON_DEPTH_MAX, JSON_REPLIED_VALUES_MAX, parseLargePlain } from './parse.ts';
+import type { JsonBudget, JsonPace } from './parse.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './syntax.ts';
 import { ESCAPED_CHARS, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
+import { JsonProblem } from './value.ts';
 
 /** Below this length even the worst nesting costs `JSON.parse` under 10 ms, so no look-ahead is needed. */
 const LENIENT_UNCHECKED_LENGTH = 64 * 1024;
@@ -16,11 +17,10 @@ export function parseLenient(text: string): unknown {
   return text.length > LENIENT_UNCHECKED_LENGTH && limitPassed(text) !== undefined ? undefined : parsed(text);
 }
 
-/** The same in two turns, for a large text; null where it is not JSON or beyond the limits. */
-export async function parseLargeLenient(text: string, othersTurn: () => Promise<void>): Promise<unknown> {
-  if (limitPassed(text) !== undefined) return null;
-  await othersTurn();
-  return parsed(text) ?? null;
+/** The same step by step, for a large text; null where it is not JSON or beyond the limits. */
+export async function parseLargeLenient(text: string, othersTurn: () => Promise<void>, pace?: JsonPace): Promise<unknown> {
+  const value = await parseLargePlain(text, othersTurn, pace);
+  return value instanceof JsonProblem ? null : value;
 }
 
 function parsed(text: string): unknown {

@@ -18,6 +18,70 @@ export function renderJson(value: JsonOut): string {
   return renderObject(value);
 }
 
+/** As much as is written at once, in characters: a few milliseconds, whatever it is (make bench ONLY=turns). */
+const PACE_CHARS = 256 * 1024;
+
+/** The same of what is large, as UTF-8, step by step; between two of them `othersTurn` is waited for. */
+export async function renderLargeJson(value: JsonOut, othersTurn: () => Promise<void>, paceChars = PACE_CHARS): Promise<Buffer> {
+  const steps: Buffer[] = [];
+  let text = '';
+  for (const piece of piecesOf(value)) {
+    text += piece;
+    if (text.length < paceChars) continue;
+    steps.push(Buffer.from(text));
+    text = '';
+    await othersTurn();
+  }
+  steps.push(Buffer.from(text));
+  return Buffer.concat(steps);
+}
+
+function* piecesOf(value: JsonOut): Generator<string> {
+  if (typeof value === 'string' && value.length >= LONG_STRING_CHARS) {
+    yield '"';
+    for (const piece of textPieces(value)) yield escaped(piece);
+    yield '"';
+  } else if (typeof value !== 'object' || value === null || charsLeft(value, LONG_STRING_CHARS) > 0) {
+    yield renderJson(value);
+  } else if (value instanceof RawJson) {
+    yield* textPieces(value.text);
+  } else if (isList(value)) {
+    let before = '[';
+    for (const item of value) {
+      yield before;
+      yield* piecesOf(item);
+      before = ',';
+    }
+    yield ']';
+  } else {
+    let before = '{';
+    for (const [key, member] of isMap(value) ? value : Object.entries(value)) {
+      if (member === undefined) continue;
+      yield before + renderKey(key);
+      yield* piecesOf(member);
+      before = ',';
+    }
+    yield '}';
+  }
+}
+
+/** What would be left of so many characters, roughly; nothing or less where a value is longer, which may not have been looked at to its end. */
+function charsLeft(value: JsonOut, chars: number): number {
+  if (typeof value === 'string') return chars - 1 - value.length;
+  if (typeof value !== 'object' || value === null) return chars - 1;
+  if (value instanceof RawJson) return chars - value.text.length;
+  let left = chars - 1;
+  if (isList(value)) {
+    for (let i = 0; i < value.length && left > 0; i += 1) left = charsLeft(value[i] as JsonOut, left);
+  } else {
+    for (const [key, member] of isMap(value) ? value : Object.entries(value)) {
+      if (left <= 0) break;
+      if (member !== undefined) left = charsLeft(member, left - key.length);
+    }
+  }
+  return left;
+}
+
 /** Of a longer string each piece of so many characters is looked at before it is escaped: 16 MB of which few have to be take 15 ms instead of 45 (make bench ONLY=turns). */
 const LONG_STRING_CHARS = 16 * 1024;
 const ESCAPED = /["\\\x00-\x1f]/;
@@ -32,15 +96,22 @@ function renderString(text: string): string {
 
 function renderLongString(text: string): string {
   let out = '"';
+  for (const piece of textPieces(text)) out += escaped(piece);
+  return out + '"';
+}
+
+function escaped(piece: string): string {
+  return ESCAPED.test(piece) || !piece.isWellFormed() ? JSON.stringify(piece).slice(1, -1) : piece;
+}
+
+function* textPieces(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     let end = Math.min(at + LONG_STRING_CHARS, text.length);
     // Not between the halves of a character.
     if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end -= 1;
-    const piece = text.slice(at, end);
-    out += ESCAPED.test(piece) || !piece.isWellFormed() ? JSON.stringify(piece).slice(1, -1) : piece;
+    yield text.slice(at, end);
     at = end;
   }
-  return out + '"';
 }
 
 function renderList(items: readonly JsonOut[]): string {

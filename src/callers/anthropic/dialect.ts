@@ -7,7 +7,7 @@ import { failureBody } from './failure.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { ANTHROPIC_MODELS } from './models.ts';
 import { MESSAGES_RELAY } from './relay.ts';
-import { renderMessage } from './reply.ts';
+import { encodeMessage } from './reply.ts';
 import { decodeMessages } from './request.ts';
 import { MessageEvents } from './stream.ts';
 
@@ -28,7 +28,7 @@ export const ANTHROPIC: CallerDialect = {
     render: (inputTokens) => renderJson({ input_tokens: inputTokens }),
   },
   decodeRequest: decodeMessages,
-  renderReply: renderMessage,
+  encodeReply: encodeMessage,
   createFrames: (facts) => new MessageEvents(facts),
   renderFailure: (failure, requestId) => ({
     body: renderJson(failureBody(failure, requestId)),

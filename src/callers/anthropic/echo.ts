@@ -1,13 +1,14 @@
 /** A relayed answer with the model under the name that its caller used: clients throw reasoning away that another model made. */
 
 import { parseReplied } from '../../base/json/parse.ts';
-import { JsonObject, RawJson } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
+import { renderJson } from '../../base/json/render.ts';
+import { JsonObject } from '../../base/json/value.ts';
+import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
 import { withMembers } from '../relay.ts';
 
 /** The message with the model as its caller named it; undefined where it says so already. */
-export function echoed(message: JsonValue | object, { request }: AnswerFacts): string | undefined {
+export function echoed(message: JsonValue | object, { request }: AnswerFacts): JsonOut | undefined {
   if (!(message instanceof JsonObject) || message.entries.get('model') === request.model) return undefined;
   return withMembers(message, new Map([['model', request.model]]));
 }
@@ -16,6 +17,6 @@ export function echoed(message: JsonValue | object, { request }: AnswerFacts): s
 export function echoedStart(data: string, facts: AnswerFacts): string {
   const event = parseReplied(data);
   const message = event instanceof JsonObject ? event.entries.get('message') : undefined;
-  const text = message instanceof JsonObject ? echoed(message, facts) : undefined;
-  return text === undefined || !(event instanceof JsonObject) ? data : withMembers(event, new Map([['message', new RawJson(text)]]));
+  const changed = message instanceof JsonObject ? echoed(message, facts) : undefined;
+  return changed === undefined || !(event instanceof JsonObject) ? data : renderJson(withMembers(event, new Map([['message', changed]])));
 }

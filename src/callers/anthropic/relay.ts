@@ -30,7 +30,7 @@ export const MESSAGES_RELAY: DialectRelay = {
   path: '/messages',
   headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': undefined },
   encode,
-  renderReply: (raw, facts) => echoed(parseReplied(raw), facts) ?? raw,
+  encodeReply: (raw, facts, exact = parseReplied(raw)) => echoed(exact, facts) ?? new RawJson(raw),
   createFrames: (facts) => new MessageEvents(facts),
   sealsForAccount: true,
   relaysDeclined: true,
@@ -46,7 +46,7 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const metadata = source.entries.get('metadata');
   const user = memberOf(metadata, 'user_id');
   if (metadata instanceof JsonObject && typeof user === 'string') {
-    changes.set('metadata', new RawJson(withMembers(metadata, new Map([['user_id', hashedName('user', rules.caller, user)]]))));
+    changes.set('metadata', withMembers(metadata, new Map([['user_id', hashedName('user', rules.caller, user)]])));
   }
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
@@ -75,7 +75,7 @@ function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored)
     ignored.add({ parent: path, key: at });
     return false;
   });
-  return kept.length === 0 ? undefined : new RawJson(withMembers(message, new Map([['content', kept.map(outFrom)]])));
+  return kept.length === 0 ? undefined : withMembers(message, new Map([['content', kept.map(outFrom)]]));
 }
 
 function isOwnThinking(block: JsonValue): boolean {

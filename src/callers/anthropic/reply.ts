@@ -6,7 +6,6 @@
  * Source: Anthropic, Messages API, create a message; extended thinking.
  */
 
-import { renderJson } from '../../base/json/render.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
@@ -16,8 +15,8 @@ import { shownCallId } from './call-id.ts';
 
 /** The body of a good answer. */
 // hot: per request
-export function renderMessage(reply: ChatReply, facts: AnswerFacts): string {
-  return renderJson(messageFrom(facts, reply.id, contentFrom(reply), stopReasonOf(reply), reply.usage));
+export function encodeMessage(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
+  return messageFrom(facts, reply.id, contentFrom(reply), stopReasonOf(reply), reply.usage);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { CallerDialect, DecodedRequest, DialectRoute, RequestBody } from '.
 import { Failure } from '../../core/failure.ts';
 import { headOfChat, loopOwnerOfChat } from '../affinity.ts';
 import { NATIVE_MODELS } from './models.ts';
-import { renderChatReply, renderDeltaFrame, renderFailureBody } from './reply.ts';
+import { encodeChatReply, renderDeltaFrame, renderFailureBody } from './reply.ts';
 import { decodeChatRequest } from './request.ts';
 
 const KEEP_ALIVE = ': keep-alive\n\n';
@@ -30,7 +30,7 @@ export const NATIVE: CallerDialect = {
     render: (inputTokens, { provider, model }) => renderJson({ provider, model, input_tokens: inputTokens }),
   },
   decodeRequest,
-  renderReply: (reply, { provider }, raw) => renderChatReply(provider, reply, raw),
+  encodeReply: (reply, { provider }, raw) => encodeChatReply(provider, reply, raw),
   createFrames: ({ provider }) => ({
     render: (delta) => renderDeltaFrame(provider, delta),
     keepAlive: () => KEEP_ALIVE,

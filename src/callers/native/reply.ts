@@ -17,28 +17,21 @@ import type { Failure } from '../../core/failure.ts';
  * provider's own body, which must be valid JSON and is spliced in untouched; undefined = not shown.
  */
 // hot: per request
-export function renderChatReply(provider: string, reply: ChatReply, raw: string | undefined): string {
+export function encodeChatReply(provider: string, reply: ChatReply, raw: string | undefined): JsonOutObject {
   const calls = replyToolCalls(reply);
-  const text = replyText(reply);
-  const message = messageFrom(reply);
-  const isLong = text.length >= LONG_TEXT_CHARS;
-  const written = isLong ? new RawJson(renderJson(text)) : text;
-  return renderJson({
+  return {
     id: reply.id,
     provider,
     model: reply.model,
-    text: written,
-    message: isLong ? { ...message, content: message.content.map((part) => (part['text'] === text ? { ...part, text: written } : part)) } : message,
+    text: replyText(reply),
+    message: messageFrom(reply),
     stop_reason: reply.stopReason,
     tool_calls: calls.length === 0 ? undefined : calls.map(callFrom),
     usage: usageFrom(reply.usage),
     thinking: reply.thinking || undefined,
     raw: raw === undefined ? undefined : new RawJson(raw),
-  });
+  };
 }
-
-/** An answer says its text twice. From here on it is escaped once for both: of 32 MB that is up to 120 ms less (make bench ONLY=turns). */
-const LONG_TEXT_CHARS = 512 * 1024;
 
 /** One delta as a whole server-sent event, blank line included. */
 // hot: per token

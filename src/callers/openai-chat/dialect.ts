@@ -7,7 +7,7 @@ import { OPENAI_MODELS } from '../openai-common/models.ts';
 import { retryHeaders } from '../retry-headers.ts';
 import { CHAT_FIELDS } from './fields.ts';
 import { CHAT_RELAY } from './relay.ts';
-import { CompletionChunks, renderCompletion } from './reply.ts';
+import { CompletionChunks, encodeCompletion } from './reply.ts';
 import { decodeChatCompletions } from './request.ts';
 
 export const OPENAI_CHAT: CallerDialect = {
@@ -21,7 +21,7 @@ export const OPENAI_CHAT: CallerDialect = {
   relay: CHAT_RELAY,
   counting: undefined,
   decodeRequest: decodeChatCompletions,
-  renderReply: renderCompletion,
+  encodeReply: encodeCompletion,
   createFrames: (facts) => new CompletionChunks(facts),
   renderFailure: (failure) => ({ body: renderJson({ error: errorObject(failure) }), headers: retryHeaders(failure) }),
   models: OPENAI_MODELS,

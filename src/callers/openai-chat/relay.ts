@@ -29,7 +29,7 @@ export const CHAT_RELAY: DialectRelay = {
   path: '/chat/completions',
   headers: { 'openai-beta': undefined },
   encode,
-  renderReply: (raw) => raw,
+  encodeReply: (raw) => new RawJson(raw),
   createFrames: (facts) => new CompletionChunks(facts),
   sealsForAccount: false,
   relaysDeclined: false,
@@ -69,11 +69,11 @@ function withoutOwnState(message: JsonValue, index: number, ignored: Ignored): J
     const cleaned = calls.items.map((call, at): JsonOut => {
       if (!(call instanceof JsonObject) || !holdsOwnState(call)) return outFrom(call);
       ignored.add({ parent: { parent: { parent: path, key: 'tool_calls' }, key: at }, key: 'extra_content' });
-      return new RawJson(withMembers(call, new Map([['extra_content', undefined]])));
+      return withMembers(call, new Map([['extra_content', undefined]]));
     });
     changes.set('tool_calls', cleaned);
   }
-  return changes.size === 0 ? message.raw : new RawJson(withMembers(message, changes));
+  return withMembers(message, changes);
 }
 
 function holdsOwnState(value: JsonValue): boolean {

@@ -25,16 +25,16 @@ const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
 };
 
 /** The body of a good answer. */
-export function renderCompletion(reply: ChatReply, facts: AnswerFacts): string {
+export function encodeCompletion(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
   const { id, object, created, model } = headOf(facts, 'chat.completion', reply);
-  return renderJson({
+  return {
     id,
     object,
     created,
     model,
     choices: [{ index: 0, message: messageFrom(reply), logprobs: null, finish_reason: finishReason(reply) }],
     usage: usageFrom(reply.usage),
-  });
+  };
 }
 
 function headOf({ requestId, createdAtS, request, servedModel }: AnswerFacts, object: string, reply?: ChatReply): JsonOutObject {

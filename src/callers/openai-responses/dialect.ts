@@ -7,7 +7,7 @@ import { OPENAI_MODELS } from '../openai-common/models.ts';
 import { retryHeaders } from '../retry-headers.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { RESPONSES_RELAY } from './relay.ts';
-import { renderResponse } from './reply.ts';
+import { encodeResponse } from './reply.ts';
 import { decodeResponses } from './request.ts';
 import { ResponseEvents } from './stream.ts';
 
@@ -22,7 +22,7 @@ export const OPENAI_RESPONSES: CallerDialect = {
   relay: RESPONSES_RELAY,
   counting: undefined,
   decodeRequest: decodeResponses,
-  renderReply: renderResponse,
+  encodeReply: encodeResponse,
   createFrames: (facts) => new ResponseEvents(facts),
   renderFailure: (failure) => ({ body: renderJson({ error: errorObject(failure) }), headers: retryHeaders(failure) }),
   models: OPENAI_MODELS,

@@ -6,7 +6,7 @@
  */
 
 import { outFrom } from '../../base/json/merge.ts';
-import { JsonArray } from '../../base/json/value.ts';
+import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
@@ -26,7 +26,7 @@ export const RESPONSES_RELAY: DialectRelay = {
   path: '/responses',
   headers: { 'openai-beta': undefined },
   encode,
-  renderReply: (raw) => raw,
+  encodeReply: (raw) => new RawJson(raw),
   createFrames: (facts) => new ResponseEvents(facts),
   sealsForAccount: true,
   relaysDeclined: false,

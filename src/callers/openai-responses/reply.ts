@@ -8,7 +8,6 @@
  */
 
 import { createHash } from 'node:crypto';
-import { renderJson } from '../../base/json/render.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
@@ -16,11 +15,11 @@ import { carryStates } from '../carried-state.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
 
 /** The body of a good answer. */
-export function renderResponse(reply: ChatReply, facts: AnswerFacts): string {
+export function encodeResponse(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
   const ids = new ResponseIds(facts.requestId);
   const output = outputItems(reply, reply.parts, reply.thinking).map((item, index) => itemFrom(item, ids.ofItem(item, index)));
   const { status, incompleteReason, model, usage } = endingOf(reply);
-  return renderJson(responseFrom(facts, ids, { status, output, model, incompleteReason, usage }));
+  return responseFrom(facts, ids, { status, output, model, incompleteReason, usage });
 }
 
 /** One item of an answer's output. */

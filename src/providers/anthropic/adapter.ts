@@ -6,6 +6,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import type { JsonOut } from '../../base/json/value.ts';
 import { countField } from '../../base/loose.ts';
 import type { Adapter, ProviderRow, Support, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, Effort } from '../../core/chat.ts';
@@ -40,7 +41,7 @@ export function createAnthropicAdapter(provider: string, host = MAKER): Adapter 
     dialect: ANTHROPIC_DIALECT,
     support: SUPPORT,
     encodeChat: (request, isStream) => encodeChat(provider, host, request, isStream),
-    decodeChat: (body, json) => decodeReply(provider, body, json),
+    decodeChat: (body, json, exact) => decodeReply(provider, body, json, exact),
     createStreamDecoder: () => new AnthropicStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
@@ -122,7 +123,7 @@ function encodeCount(provider: string, host: MessagesHost, path: string, request
   return payload instanceof Failure ? payload : post(host, path, payload);
 }
 
-function post(host: MessagesHost, path: string, body: string): UpstreamCall {
+function post(host: MessagesHost, path: string, body: JsonOut): UpstreamCall {
   return { method: 'POST', path, headers: { 'content-type': 'application/json', ...host.headers }, body };
 }
 

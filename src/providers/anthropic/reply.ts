@@ -21,7 +21,7 @@ import type { BlockFields } from './state.ts';
 
 /** A whole 200 body. Failures: server (malformed, or beyond a limit), refusal (no content), or what an error inside it says. */
 // hot: per request
-export function decodeReply(provider: string, body: string, message = parseLenient(body)): ChatReply | Failure {
+export function decodeReply(provider: string, body: string, message = parseLenient(body), exact?: JsonValue | JsonProblem): ChatReply | Failure {
   if (!isObject(message)) return unreadableReply(provider, body, 'its body is not a JSON object');
   const inside = failureInside(provider, message);
   if (inside !== undefined) return inside;
@@ -30,16 +30,16 @@ export function decodeReply(provider: string, body: string, message = parseLenie
   const head = new ReplyHead();
   head.readMessage(message);
   const turn = new TurnAssembly(provider);
-  const reply = addBlocks(turn, content as readonly unknown[], { provider, text: body, head }) ?? turn.finish(head);
+  const reply = addBlocks(turn, content as readonly unknown[], { provider, text: body, exact, head }) ?? turn.finish(head);
   if (reply instanceof Failure) return reply;
   const isNothing = reply.parts.length === 0 && reply.stopReason === 'unknown';
   return isNothing ? malformedReply(provider, 200, 'the reply has neither content nor a reason for its end') : reply;
 }
 
-type WholeReply = { readonly provider: string; readonly text: string; readonly head: ReplyHead };
+type WholeReply = { readonly provider: string; readonly text: string; readonly exact: JsonValue | JsonProblem | undefined; readonly head: ReplyHead };
 
 /** Plain text is taken as parsed; of all else the text in which it was written is needed. */
-function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, text: source, head }: WholeReply): Failure | undefined {
+function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, text: source, exact: whole, head }: WholeReply): Failure | undefined {
   let exactBlocks: readonly BlockFields[] | undefined;
   for (const [index, block] of blocks.entries()) {
     const type = stringField(block, 'type');
@@ -49,7 +49,7 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, t
       continue;
     }
     if (exactBlocks === undefined) {
-      const message = parseReplied(source);
+      const message = whole ?? parseReplied(source);
       if (message instanceof JsonProblem) return unreadableReply(provider, source, 'its body is not JSON');
       exactBlocks = exactContent(message);
     }

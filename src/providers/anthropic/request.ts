@@ -10,7 +10,6 @@
 import { mergePatch } from '../../base/json/merge.ts';
 import { createJsonBudget } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
@@ -24,25 +23,25 @@ import type { MessagesHost } from './host.ts';
 import { modelFields } from './model-rules.ts';
 import { decodePartState } from './state.ts';
 
-/** The payload as JSON text. Failures: bad_request, for a damaged state; unsupported. */
+/** The payload. Failures: bad_request, for a damaged state; unsupported. */
 // hot: per request
-export function encodePayload(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): string | Failure {
+export function encodePayload(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOut | Failure {
   const payload = payloadOf(provider, host, request, isStream);
   if (payload instanceof Failure) return payload;
-  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
+  return request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
 }
 
 /** What the count of tokens takes (Anthropic, count tokens in a message): anything else is refused there. */
 const COUNTED = ['model', 'cache_control', 'thinking', 'output_config', 'system', 'messages', 'tools', 'tool_choice', 'context_management', 'mcp_servers'];
 
 /** The payload that has its tokens counted. */
-export function encodeCountPayload(provider: string, host: MessagesHost, request: ChatRequest): string | Failure {
+export function encodeCountPayload(provider: string, host: MessagesHost, request: ChatRequest): JsonOut | Failure {
   const payload = payloadOf(provider, host, request, false);
   if (payload instanceof Failure) return payload;
   const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
   const counted: Record<string, JsonOut | undefined> = {};
   for (const name of COUNTED) counted[name] = whole.get(name);
-  return renderJson(counted);
+  return counted;
 }
 
 function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {

@@ -32,7 +32,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     dialect: 'gemini',
     support: SUPPORT,
     encodeChat: (request, isStream) => encodeChat(provider, request, isStream),
-    decodeChat: (body, json) => decodeGeminiReply(provider, body, json),
+    decodeChat: (body, json, exact) => decodeGeminiReply(provider, body, json, exact),
     createStreamDecoder: () => new GeminiStream(provider),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),

@@ -26,9 +26,9 @@ import { encodePartState, isCarriedPart } from './state.ts';
  * A whole 200 body. Failures: server (malformed, beyond a limit, or a failed attempt without content), refusal
  * (without content), or what an error inside says.
  */
-export function decodeGeminiReply(provider: string, body: string, json?: unknown): ChatReply | Failure {
+export function decodeGeminiReply(provider: string, body: string, json?: unknown, exact?: JsonValue | JsonProblem): ChatReply | Failure {
   const assembly = new ReplyAssembly(provider);
-  return assembly.absorb(body, ignore, json) ?? assembly.finish();
+  return assembly.absorb(body, ignore, json, exact) ?? assembly.finish();
 }
 
 function ignore(): void {}
@@ -111,9 +111,9 @@ class ReplyAssembly {
   }
 
   /** Takes the text of a reply or of a piece of one, or of an array of pieces (streams without alt=sse come so). */
-  absorb(source: string, sink: DeltaSink, reply = parseLenient(source)): Failure | undefined {
-    if (isObject(reply)) return this.#absorbReply(reply, source, sink);
-    const pieces = Array.isArray(reply) ? parseReplied(source) : undefined;
+  absorb(source: string, sink: DeltaSink, reply = parseLenient(source), exact?: JsonValue | JsonProblem): Failure | undefined {
+    if (isObject(reply)) return this.#absorbReply(reply, source, sink, exact);
+    const pieces = Array.isArray(reply) ? (exact ?? parseReplied(source)) : undefined;
     if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
     for (const piece of pieces.items) {
       if (!(piece instanceof JsonObject)) return this.#malformed('the reply is not a JSON object');
@@ -123,7 +123,7 @@ class ReplyAssembly {
     return undefined;
   }
 
-  #absorbReply(reply: unknown, source: string, sink: DeltaSink): Failure | undefined {
+  #absorbReply(reply: unknown, source: string, sink: DeltaSink, exact: JsonValue | JsonProblem | undefined): Failure | undefined {
     const error = field(reply, 'error');
     if (error !== undefined && error !== null) return embeddedFailure(this.#provider, error);
     this.#id = textField(reply, 'responseId') ?? this.#id;
@@ -135,10 +135,10 @@ class ReplyAssembly {
     const candidates = listField(reply, 'candidates');
     // More than one comes only when provider_options asked for them.
     const at = candidates.findIndex((candidate) => (field(candidate, 'index') ?? 0) === 0);
-    return at === -1 ? undefined : this.#absorbCandidate(candidates[at], source, at, sink);
+    return at === -1 ? undefined : this.#absorbCandidate(candidates[at], source, at, sink, exact);
   }
 
-  #absorbCandidate(candidate: unknown, source: string, at: number, sink: DeltaSink): Failure | undefined {
+  #absorbCandidate(candidate: unknown, source: string, at: number, sink: DeltaSink, exact: JsonValue | JsonProblem | undefined): Failure | undefined {
     this.#hasCandidate = true;
     this.#finishReason = finishReasonFrom(field(candidate, 'finishReason')) ?? this.#finishReason;
     this.#remark = textField(candidate, 'finishMessage') ?? this.#remark;
@@ -148,7 +148,7 @@ class ReplyAssembly {
       if (isPlain(part)) {
         failure = this.#addPlain(part, sink);
       } else {
-        exactParts ??= exactPartsOf(source, at);
+        exactParts ??= exactPartsOf(exact ?? parseReplied(source), at);
         if (exactParts === undefined) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
         failure = this.#addExact(exactParts[i], source, sink);
       }
@@ -310,8 +310,7 @@ function isPlain(part: unknown): boolean {
 }
 
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */
-function exactPartsOf(source: string, candidateAt: number): readonly JsonValue[] | undefined {
-  const reply = parseReplied(source);
+function exactPartsOf(reply: JsonValue | JsonProblem, candidateAt: number): readonly JsonValue[] | undefined {
   if (reply instanceof JsonProblem) return undefined;
   const candidates = entry(reply, 'candidates');
   const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;

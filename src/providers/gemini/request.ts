@@ -10,7 +10,6 @@
 import { mergePatch } from '../../base/json/merge.ts';
 import { createJsonBudget } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { renderJson } from '../../base/json/render.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { isMadeCallId } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
@@ -23,22 +22,22 @@ import { demandsSignatures, hasSystemInstruction, mixesToolsWithJson, thinkingCo
 import { NO_STATE, decodePartState } from './state.ts';
 import type { PartState } from './state.ts';
 
-/** The payload as JSON text. Failures: unsupported, bad_request (a damaged state, an answer to no call). */
-export function encodePayload(provider: string, request: ChatRequest): string | Failure {
+/** The payload. Failures: unsupported, bad_request (a damaged state, an answer to no call). */
+export function encodePayload(provider: string, request: ChatRequest): JsonOut | Failure {
   const payload = payloadOf(provider, request);
   if (payload instanceof Failure) return payload;
-  return renderJson(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions));
+  return request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
 }
 
 /**
  * The payload that has its tokens counted (Gemini API, countTokens): only inside `generateContentRequest`, which names the
  * model by its path, are the system text and the tools counted too.
  */
-export function encodeCountPayload(provider: string, request: ChatRequest, modelPath: string): string | Failure {
+export function encodeCountPayload(provider: string, request: ChatRequest, modelPath: string): JsonOut | Failure {
   const payload = payloadOf(provider, request);
   if (payload instanceof Failure) return payload;
   const whole = { model: modelPath, ...payload };
-  return renderJson({ generateContentRequest: request.providerOptions === undefined ? whole : mergePatch(whole, request.providerOptions) });
+  return { generateContentRequest: request.providerOptions === undefined ? whole : mergePatch(whole, request.providerOptions) };
 }
 
 function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Failure {

@@ -23,7 +23,7 @@ export function createOpenAiAdapter(provider: string, profile: HostProfile, mode
     dialect: OPENAI_DIALECT,
     support: supportOf(profile),
     encodeChat: (request, isStream) => encodeChatCall(provider, profile, asMeant(request, models), isStream, request.model),
-    decodeChat: (body, json) => decodeChatBody(provider, profile, body, json),
+    decodeChat: (body, json, exact) => decodeChatBody(provider, profile, body, json, exact),
     createStreamDecoder: () => new OpenAiStreamDecoder(provider, profile),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),

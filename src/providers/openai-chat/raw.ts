@@ -12,14 +12,16 @@ export class MessageSource {
   /** A whole message, not a delta. */
   readonly isWhole: boolean;
   readonly #text: string;
+  readonly #exact: JsonValue | JsonProblem | undefined;
   readonly #choiceAt: number;
   #message: JsonValue | undefined;
   #isRead = false;
   #isUnreadable = false;
 
-  /** The `message` (whole) or `delta` of the choice at this place in the list. */
-  constructor(text: string, choiceAt: number, isWhole: boolean) {
+  /** The `message` (whole) or `delta` of the choice at this place in the list; `exact` is the text parsed, where somebody did that. */
+  constructor(text: string, choiceAt: number, isWhole: boolean, exact?: JsonValue | JsonProblem) {
     this.#text = text;
+    this.#exact = exact;
     this.#choiceAt = choiceAt;
     this.isWhole = isWhole;
   }
@@ -30,7 +32,7 @@ export class MessageSource {
    */
   rawAt(...path: Path): RawJson | undefined {
     if (!this.#isRead) {
-      const root = parseReplied(this.#text);
+      const root = this.#exact ?? parseReplied(this.#text);
       const part = this.isWhole ? 'message' : 'delta';
       this.#isUnreadable = root instanceof JsonProblem;
       this.#message = root instanceof JsonProblem ? undefined : valueAt(root, ['choices', this.#choiceAt, part]);

@@ -7,6 +7,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
@@ -36,12 +37,12 @@ const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resour
 const CHOICES_MAX = 128;
 
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
-export function decodeChatBody(provider: string, profile: HostProfile, body: string, json = parseLenient(body)): ChatReply | Failure {
+export function decodeChatBody(provider: string, profile: HostProfile, body: string, json = parseLenient(body), exact?: JsonValue | JsonProblem): ChatReply | Failure {
   if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile);
-  draft.take(json, body, 'message', () => {});
+  draft.take(json, body, 'message', () => {}, exact);
   const { problem } = draft;
   if (problem !== undefined) return problem;
   return draft.hasMessage ? draft.finish() : malformedReply(provider, 200, 'the body holds no message');
@@ -97,7 +98,7 @@ export class ReplyDraft {
   }
 
   /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */
-  take(json: unknown, text: string, part: 'message' | 'delta', sink: DeltaSink): void {
+  take(json: unknown, text: string, part: 'message' | 'delta', sink: DeltaSink, exact?: JsonValue | JsonProblem): void {
     this.#id ??= textField(json, 'id');
     this.model ??= textField(json, 'model');
     const choices = listField(json, 'choices');
@@ -110,7 +111,7 @@ export class ReplyDraft {
       this.#usage;
     const message = field(choice, part);
     if (isObject(message)) {
-      const source = new MessageSource(text, at, part === 'message');
+      const source = new MessageSource(text, at, part === 'message', exact);
       this.#takeMessage(message, source, sink);
       if (source.isUnreadable) this.#unreadable = unreadableReply(this.#provider, text, 'the reply is not strict JSON');
     }

@@ -4,7 +4,6 @@
  */
 
 import { mergePatch } from '../../base/json/merge.ts';
-import { renderJson } from '../../base/json/render.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, Tool } from '../../core/chat.ts';
@@ -45,8 +44,8 @@ export function encodeChatCall(
     stream: isStream ? true : undefined,
     stream_options: isStream && profile.sendsStreamOptions ? { include_usage: true } : undefined,
   };
-  const merged = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
-  return { method: 'POST', path: '/chat/completions', headers: encodeHeaders(profile, request, isStream), body: renderJson(merged) };
+  const body = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
+  return { method: 'POST', path: '/chat/completions', headers: encodeHeaders(profile, request, isStream), body };
 }
 
 function encodeHeaders({ cacheKey }: HostProfile, { cache }: ChatRequest, isStream: boolean): UpstreamCall['headers'] {

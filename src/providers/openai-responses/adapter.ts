@@ -25,7 +25,7 @@ export function createResponsesAdapter(provider: string, differences: Partial<Re
     dialect: RESPONSES_DIALECT,
     support: supportOf(host),
     encodeChat: (request, isStream) => encodeResponsesCall(host, request, isStream),
-    decodeChat: (body, json) => decodeResponse(provider, body, json),
+    decodeChat: (body, json, exact) => decodeResponse(provider, body, json, exact),
     createStreamDecoder: () => new ResponsesStream(provider),
     encodeModels: encodeModelsCall,
     decodeModels: (body) => decodeModelsBody(provider, body),

@@ -13,8 +13,7 @@ import { Failure, unreadableReply } from '../../core/failure.ts';
 export type ExactItem = () => JsonValue | undefined | Failure;
 
 /** The items of a whole body. Failure: server, for JSON that is nested too deep. */
-export function exactOutput(provider: string, body: string): readonly JsonValue[] | Failure {
-  const response = parseReplied(body);
+export function exactOutput(provider: string, body: string, response = parseReplied(body)): readonly JsonValue[] | Failure {
   if (response instanceof JsonProblem) return unreadableReply(provider, body, 'the body is not strict JSON');
   return outputOf(response);
 }

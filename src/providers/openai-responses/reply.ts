@@ -12,7 +12,7 @@ import { limitPassed, parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
+import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
@@ -36,7 +36,7 @@ const INCOMPLETE_REASONS: ReadonlyMap<string, StopReason> = new Map([
 ]);
 
 /** A whole 200 body. Failures: server, refusal, unsupported, or what an error inside it says. */
-export function decodeResponse(provider: string, body: string, json = parseLenient(body)): ChatReply | Failure {
+export function decodeResponse(provider: string, body: string, json = parseLenient(body), whole?: JsonValue | JsonProblem): ChatReply | Failure {
   if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
@@ -50,7 +50,7 @@ export function decodeResponse(provider: string, body: string, json = parseLenie
   let exactItems: readonly JsonValue[] | Failure | undefined;
   for (const [index, item] of (output as readonly unknown[]).entries()) {
     const exact: ExactItem = () => {
-      exactItems ??= exactOutput(provider, body);
+      exactItems ??= exactOutput(provider, body, whole);
       return exactItems instanceof Failure ? exactItems : exactItems[index];
     };
     const problem = draft.takeItem(index, item, exact, () => {});

@@ -8,7 +8,6 @@
 import { mergePatch } from '../../base/json/merge.ts';
 import { createJsonBudget, parseJson } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { renderJson } from '../../base/json/render.ts';
 import { JsonObject } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject, RawJson } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
@@ -43,12 +42,11 @@ export function encodeResponsesCall(host: ResponsesHost, request: ChatRequest, i
   if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${host.name} has no stop sequences`);
   const payload = payloadOf(host, asMeant(request, host.models), request.model, isStream);
   if (payload instanceof Failure) return payload;
-  const merged = request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
   return {
     method: 'POST',
     path: '/responses',
     headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
-    body: renderJson(merged),
+    body: request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions),
   };
 }
 
@@ -68,7 +66,7 @@ export function encodeCountCall(host: ResponsesHost, request: ChatRequest): Upst
     method: 'POST',
     path: '/responses/input_tokens',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: renderJson(counted),
+    body: counted,
   };
 }
 

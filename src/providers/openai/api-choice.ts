@@ -57,7 +57,7 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter, models?: 
     dialect: responses.dialect,
     support: jointSupport(chat.support, responses.support),
     encodeChat: (request, isStream) => (isForResponses(asMeant(request, models)) ? responses : chat).encodeChat(request, isStream),
-    decodeChat: (body, json = parseLenient(body)) => (isResponse(json) ? responses : chat).decodeChat(body, json ?? null),
+    decodeChat: (body, json = parseLenient(body), exact) => (isResponse(json) ? responses : chat).decodeChat(body, json ?? null, exact),
     createStreamDecoder: () => new RoutedStream(chat, responses),
     counting: responses.counting,
   };

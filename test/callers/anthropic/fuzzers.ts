@@ -1,9 +1,10 @@
 /** The fuzzers of the Messages dialect: a decoder that never throws, and streams that every client can read. */
 
 import assert from 'node:assert/strict';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { ANTHROPIC } from '../../../src/callers/anthropic/dialect.ts';
-import { renderMessage } from '../../../src/callers/anthropic/reply.ts';
+import { encodeMessage } from '../../../src/callers/anthropic/reply.ts';
 import type { AssistantPart, ChatReply, Delta } from '../../../src/core/chat.ts';
 import { replyText } from '../../../src/core/chat.ts';
 import { checkConversation } from '../../../src/core/conversation.ts';
@@ -92,7 +93,7 @@ export function messagesStreams(random: Random): void {
   // A stream that ends in text leaves out what belongs to it.
   const endsInText = message?.content.at(-1)?.type === 'text';
   if (message !== undefined) checkTurn(message.content, reply, endsInText ? [] : statesOf(reply.parts));
-  checkTurn((JSON.parse(renderMessage(reply, FACTS)) as { content: unknown }).content, reply, statesOf(reply.parts));
+  checkTurn((JSON.parse(renderJson(encodeMessage(reply, FACTS))) as { content: unknown }).content, reply, statesOf(reply.parts));
 }
 
 function randomReply(random: Random, deltas: Delta[]): ChatReply {

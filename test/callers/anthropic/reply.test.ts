@@ -1,12 +1,13 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import test from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
-import { renderMessage } from '../../../src/callers/anthropic/reply.ts';
+import { encodeMessage } from '../../../src/callers/anthropic/reply.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../../src/core/chat.ts';
 import { BARE, FACTS } from './messages.ts';
 
 function contentOf(reply: Partial<ChatReply>): unknown {
-  return (JSON.parse(renderMessage({ ...BARE, ...reply }, FACTS)) as { content: unknown }).content;
+  return (JSON.parse(renderJson(encodeMessage({ ...BARE, ...reply }, FACTS))) as { content: unknown }).content;
 }
 
 function said(text: string, state?: string): AssistantPart {
@@ -25,7 +26,7 @@ test('a full reply has every field that clients need, in the form of the API, ar
     usage: { inputTokens: 50, outputTokens: 20, cacheReadTokens: 30, cacheWriteTokens: 8, reasoningTokens: 5 },
   };
   equal(
-    renderMessage(reply, FACTS),
+    renderJson(encodeMessage(reply, FACTS)),
     '{"id":"msg_req-1","type":"message","role":"assistant","model":"x/fake","content":[' +
       '{"type":"thinking","thinking":"Hm.","signature":"gateway:"},' +
       '{"type":"text","text":"Let me "},' +
@@ -41,14 +42,14 @@ test('a full reply has every field that clients need, in the form of the API, ar
 
 test('a reply that reports nothing counts 0, because clients demand numbers', () => {
   equal(
-    renderMessage({ ...BARE, parts: [said('Hello')] }, FACTS),
+    renderJson(encodeMessage({ ...BARE, parts: [said('Hello')] }, FACTS)),
     '{"id":"msg_req-1","type":"message","role":"assistant","model":"x/fake","content":[{"type":"text","text":"Hello"}],' +
       '"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}}',
   );
 });
 
 test('an id of the API is kept, the model is what the caller asked for whatever served it', () => {
-  const message = JSON.parse(renderMessage({ ...BARE, id: 'msg_01', model: 'fake-3' }, FACTS)) as { id: string; model: string };
+  const message = JSON.parse(renderJson(encodeMessage({ ...BARE, id: 'msg_01', model: 'fake-3' }, FACTS))) as { id: string; model: string };
   deepEqual([message.id, message.model], ['msg_01', 'x/fake']);
 });
 
@@ -61,7 +62,7 @@ for (const [reason, expected] of Object.entries({
   unknown: 'end_turn',
 } satisfies Record<StopReason, string>)) {
   test(`stop reason ${reason} is ${expected}`, () => {
-    const message = JSON.parse(renderMessage({ ...BARE, stopReason: reason as StopReason }, FACTS)) as Record<string, unknown>;
+    const message = JSON.parse(renderJson(encodeMessage({ ...BARE, stopReason: reason as StopReason }, FACTS))) as Record<string, unknown>;
     deepEqual([message['stop_reason'], message['stop_sequence'], message['content']], [expected, null, []]);
   });
 }
@@ -72,7 +73,7 @@ for (const [usage, expected] of [
   [{ inputTokens: 10, outputTokens: 3, cacheReadTokens: 9, cacheWriteTokens: 9 }, [0, 9, 9]],
 ] as readonly (readonly [Omit<Usage, 'reasoningTokens'>, unknown])[]) {
   test(`of ${usage.inputTokens} input tokens, ${usage.cacheReadTokens} read from a cache and ${usage.cacheWriteTokens} written, the rest is told`, () => {
-    const message = JSON.parse(renderMessage({ ...BARE, usage: { ...usage, reasoningTokens: 0 } }, FACTS)) as { usage: Record<string, unknown> };
+    const message = JSON.parse(renderJson(encodeMessage({ ...BARE, usage: { ...usage, reasoningTokens: 0 } }, FACTS))) as { usage: Record<string, unknown> };
     const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, ...rest } = message.usage;
     deepEqual([input_tokens, cache_creation_input_tokens, cache_read_input_tokens], expected);
     deepEqual(rest, { output_tokens: 3 });

@@ -2,8 +2,9 @@
 
 import { deepEqual, fail } from 'node:assert/strict';
 import test from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
-import { renderMessage } from '../../../src/callers/anthropic/reply.ts';
+import { encodeMessage } from '../../../src/callers/anthropic/reply.ts';
 import { MessageEvents } from '../../../src/callers/anthropic/stream.ts';
 import type { AssistantPart, ChatReply, Delta } from '../../../src/core/chat.ts';
 import { assemble } from './message-client.ts';
@@ -34,7 +35,7 @@ function turnFrom(content: unknown): { readonly parts: unknown; readonly ignored
 }
 
 function whole(reply: ChatReply): unknown {
-  return (JSON.parse(renderMessage(reply, FACTS)) as { content: unknown }).content;
+  return (JSON.parse(renderJson(encodeMessage(reply, FACTS))) as { content: unknown }).content;
 }
 
 /** As providers stream it: reasoning, then texts and calls in their order, text in two pieces. */

@@ -1,8 +1,9 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import test from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { SseBuffer } from '../../../src/base/sse.ts';
-import { renderChatReply, renderDeltaFrame, renderFailureBody } from '../../../src/callers/native/reply.ts';
+import { encodeChatReply, renderDeltaFrame, renderFailureBody } from '../../../src/callers/native/reply.ts';
 import { decodeChatRequest } from '../../../src/callers/native/request.ts';
 import type { ChatReply, Delta, ToolCallPart } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
@@ -47,33 +48,33 @@ const fullMessage =
 const fullUsage =
   '{"input_tokens":10,"output_tokens":20,"cache_read_tokens":3,"cache_write_tokens":4,"reasoning_tokens":5}';
 
-test('renderChatReply writes every field of a full reply, argument text untouched', () => {
+test('encodeChatReply writes every field of a full reply, argument text untouched', () => {
   equal(
-    renderChatReply('acme', full, '{ "raw":1.0 }\n'),
+    renderJson(encodeChatReply('acme', full, '{ "raw":1.0 }\n')),
     `{"id":"msg_1","provider":"acme","model":"m-2","text":"Let me \\"see\\"\\n","message":${fullMessage},"stop_reason":"tool_use",` +
       '"tool_calls":[{"id":"call_1","name":"weather","arguments":{"days":1.0,\r\n "id":12345678901234567890},"provider_state":"gemini.gemini.e30"},' +
       `{"id":"call_2","name":"weather","arguments":{}}],"usage":${fullUsage},"thinking":"hm","raw":{ "raw":1.0 }\n}`,
   );
 });
 
-test('renderChatReply leaves out what the provider did not report', () => {
+test('encodeChatReply leaves out what the provider did not report', () => {
   equal(
-    renderChatReply('acme', bare, undefined),
+    renderJson(encodeChatReply('acme', bare, undefined)),
     '{"provider":"acme","text":"","message":{"role":"assistant","content":[]},"stop_reason":"end_turn"}',
   );
 });
 
-test('renderChatReply keeps the two totals of usage at zero and leaves out break-downs of zero', () => {
+test('encodeChatReply keeps the two totals of usage at zero and leaves out break-downs of zero', () => {
   const usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
-  deepEqual(JSON.parse(renderChatReply('acme', { ...bare, usage }, undefined)).usage, { input_tokens: 0, output_tokens: 0 });
+  deepEqual(JSON.parse(renderJson(encodeChatReply('acme', { ...bare, usage }, undefined))).usage, { input_tokens: 0, output_tokens: 0 });
 });
 
-test('renderChatReply leaves out of the message a text part with neither text nor state', () => {
+test('encodeChatReply leaves out of the message a text part with neither text nor state', () => {
   const parts = [
     { type: 'text', text: '', state: undefined },
     { type: 'text', text: '', state: 'gemini.gemini.e30' },
   ] as const;
-  deepEqual(JSON.parse(renderChatReply('acme', { ...bare, parts }, undefined)).message, {
+  deepEqual(JSON.parse(renderJson(encodeChatReply('acme', { ...bare, parts }, undefined))).message, {
     role: 'assistant',
     content: [{ type: 'text', text: '', provider_state: 'gemini.gemini.e30' }],
   });
@@ -81,7 +82,7 @@ test('renderChatReply leaves out of the message a text part with neither text no
 
 for (const [what, reply] of [['full', full], ['bare', bare]] as const) {
   test(`the message of a ${what} reply is taken back as the turn it came from`, () => {
-    const { message } = JSON.parse(renderChatReply('acme', { ...reply, parts: reply.parts.map(compact) }, undefined));
+    const { message } = JSON.parse(renderJson(encodeChatReply('acme', { ...reply, parts: reply.parts.map(compact) }, undefined)));
     const request = decodeChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages: [message] })));
     deepEqual(request instanceof Failure ? request : request.turns, [
       { role: 'assistant', parts: reply.parts.map(compact) },
@@ -145,9 +146,9 @@ test('renderFailureBody writes kind and sentence, never the provider’s prose',
   );
 });
 
-test('renderChatReply writes a long text in both places as a short one', () => {
+test('encodeChatReply writes a long text in both places as a short one', () => {
   const text = `a"\n${'x'.repeat(600_000)}😀`;
-  const rendered = renderChatReply('acme', { ...bare, parts: [{ type: 'text', text, state: 's' }] }, undefined);
+  const rendered = renderJson(encodeChatReply('acme', { ...bare, parts: [{ type: 'text', text, state: 's' }] }, undefined));
   const { text: whole, message } = JSON.parse(rendered) as { text: string; message: unknown };
   deepEqual([whole, message], [text, { role: 'assistant', content: [{ type: 'text', text, provider_state: 's' }] }]);
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { OPENAI_CHAT } from '../../../src/callers/openai-chat/dialect.ts';
-import { renderCompletion } from '../../../src/callers/openai-chat/reply.ts';
+import { encodeCompletion } from '../../../src/callers/openai-chat/reply.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
 import { FAILURE_KINDS, Failure, upstreamFailure } from '../../../src/core/failure.ts';
 import type { FailureKind } from '../../../src/core/failure.ts';
@@ -13,7 +14,7 @@ const CALL: ToolCallPart = { type: 'tool_call', id: 'call_1', name: 'weather', a
 type Choice = { readonly message: Readonly<Record<string, unknown>>; readonly finish_reason: string };
 
 function choiceOf(reply: Partial<ChatReply>): Choice {
-  const { choices } = JSON.parse(renderCompletion({ ...BARE_REPLY, ...reply }, FACTS)) as { choices: readonly [Choice] };
+  const { choices } = JSON.parse(renderJson(encodeCompletion({ ...BARE_REPLY, ...reply }, FACTS))) as { choices: readonly [Choice] };
   return choices[0];
 }
 
@@ -32,7 +33,7 @@ test('a full reply has every field of the Chat Completions form', () => {
     usage: { inputTokens: 10, outputTokens: 20, cacheReadTokens: 3, cacheWriteTokens: 4, reasoningTokens: 5 },
   };
   assert.equal(
-    renderCompletion(reply, FACTS),
+    renderJson(encodeCompletion(reply, FACTS)),
     '{"id":"chatcmpl-upstream","object":"chat.completion","created":1795257683,"model":"served","choices":[{"index":0,"message":' +
       '{"role":"assistant","content":"Hel\\"lo","refusal":null,"reasoning_content":"Hm.","tool_calls":[' +
       '{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\\"days\\":1.0,\\n\\"id\\":12345678901234567890}"},' +
@@ -44,14 +45,14 @@ test('a full reply has every field of the Chat Completions form', () => {
 
 test('a reply that says nothing has an empty text, and no usage that nobody reported', () => {
   assert.equal(
-    renderCompletion(BARE_REPLY, FACTS),
+    renderJson(encodeCompletion(BARE_REPLY, FACTS)),
     '{"id":"chatcmpl-r1","object":"chat.completion","created":1795257683,"model":"asked-model","choices":[{"index":0,' +
       '"message":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":"stop"}]}',
   );
 });
 
 test('an id of another format is not shown', () => {
-  assert.match(renderCompletion({ ...BARE_REPLY, id: 'msg_1' }, FACTS), /^\{"id":"chatcmpl-r1",/);
+  assert.match(renderJson(encodeCompletion({ ...BARE_REPLY, id: 'msg_1' }, FACTS)), /^\{"id":"chatcmpl-r1",/);
 });
 
 test('calls without a text have null as content', () => {

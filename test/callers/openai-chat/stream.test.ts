@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { OPENAI_CHAT } from '../../../src/callers/openai-chat/dialect.ts';
-import { CompletionChunks, renderCompletion } from '../../../src/callers/openai-chat/reply.ts';
+import { CompletionChunks, encodeCompletion } from '../../../src/callers/openai-chat/reply.ts';
 import { replyText, replyToolCalls } from '../../../src/core/chat.ts';
 import type { ChatReply, Delta, ToolCallPart } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
@@ -135,7 +136,7 @@ test('a reply comes back as it was, whole and streamed', () => {
   const parts = [{ type: 'text', text: 'A', state: 'a.acme.AA' } as const, CALL, { ...CALL, id: 'call_2', state: undefined }];
   for (const said of [parts, parts.slice(0, 1), parts.slice(1)]) {
     const reply: ChatReply = { ...BARE_REPLY, parts: said, thinking: 'Hm.' };
-    const { choices } = JSON.parse(renderCompletion(reply, FACTS)) as { choices: readonly [{ message: Message }] };
+    const { choices } = JSON.parse(renderJson(encodeCompletion(reply, FACTS))) as { choices: readonly [{ message: Message }] };
     assert.deepEqual(replayed(choices[0].message).parts, said);
     assert.deepEqual(replayed(assembled(streamed(chunksFor(true), reply))).parts, said);
   }
@@ -146,7 +147,7 @@ test('any reply comes back with its text, its calls and all of its states, whole
     const random = createRandom(seed);
     const reply: ChatReply = { ...randomReply(random), id: undefined, stopReason: 'end_turn' };
     const chunks = chunksFor(random.below(2) === 0);
-    const { choices } = JSON.parse(renderCompletion(reply, FACTS)) as { choices: readonly [{ message: Message }] };
+    const { choices } = JSON.parse(renderJson(encodeCompletion(reply, FACTS))) as { choices: readonly [{ message: Message }] };
     for (const message of [choices[0].message, assembled(randomDeltas(random, reply).map((delta) => chunks.render(delta)).join(''))]) {
       const back = replayed(message);
       assert.equal(replyText(back), replyText(reply), `seed ${seed}`);

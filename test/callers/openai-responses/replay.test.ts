@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { OPENAI_RESPONSES } from '../../../src/callers/openai-responses/dialect.ts';
-import { renderResponse } from '../../../src/callers/openai-responses/reply.ts';
+import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
 import { replyText, replyToolCalls } from '../../../src/core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
@@ -23,7 +24,7 @@ function replayed(items: readonly Item[]): readonly AssistantPart[] {
 }
 
 function outputOf(reply: ChatReply): readonly Item[] {
-  return (JSON.parse(renderResponse(reply, FACTS)) as { output: readonly Item[] }).output;
+  return (JSON.parse(renderJson(encodeResponse(reply, FACTS))) as { output: readonly Item[] }).output;
 }
 
 function streamedOutput(stream: string): readonly Item[] {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { OPENAI_RESPONSES } from '../../../src/callers/openai-responses/dialect.ts';
-import { renderResponse } from '../../../src/callers/openai-responses/reply.ts';
+import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
 import { Failure, upstreamFailure } from '../../../src/core/failure.ts';
 import { BARE_REPLY, FACTS } from '../dialect-testing.ts';
@@ -19,12 +20,12 @@ const FULL: ChatReply = {
 };
 
 function rendered(reply: Partial<ChatReply>): Record<string, unknown> {
-  return JSON.parse(renderResponse({ ...BARE_REPLY, ...reply }, FACTS)) as Record<string, unknown>;
+  return JSON.parse(renderJson(encodeResponse({ ...BARE_REPLY, ...reply }, FACTS))) as Record<string, unknown>;
 }
 
 test('a full reply has every field of the Responses form', () => {
   assert.equal(
-    renderResponse(FULL, FACTS),
+    renderJson(encodeResponse(FULL, FACTS)),
     '{"id":"resp_r1","object":"response","created_at":1795257683,"status":"completed","error":null,"incomplete_details":null,"model":"served-model","output":[' +
       '{"id":"rs_r1_0","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"gateway:own=a.acme.AA"},' +
       '{"id":"msg_r1_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hel\\"lo","annotations":[]}]},' +
@@ -51,7 +52,7 @@ test('a reply that says nothing has an empty output, and no usage that nobody re
 
 test('the model of a reply is the one that served it, as far as anybody says', () => {
   assert.equal(rendered({ model: 'served' })['model'], 'served');
-  assert.equal((JSON.parse(renderResponse(BARE_REPLY, { ...FACTS, servedModel: 'known' })) as { model: string }).model, 'known');
+  assert.equal((JSON.parse(renderJson(encodeResponse(BARE_REPLY, { ...FACTS, servedModel: 'known' }))) as { model: string }).model, 'known');
 });
 
 test('a reply that ended early is incomplete and says why', () => {
@@ -95,7 +96,7 @@ test('a text that says nothing is its reasoning alone, unless what follows would
 test('ids have at most 64 characters of an id\'s own, whatever the request is called', () => {
   for (const requestId of ['r1', 'x'.repeat(48), 'x'.repeat(49), 'x'.repeat(128), 'a.b', '7d0f4c1e-0b0e-4a52-9f2b-0a4f6f1c9d11']) {
     const parts = Array.from({ length: 1000 }, () => CALL);
-    const response = JSON.parse(renderResponse({ ...BARE_REPLY, parts }, { ...FACTS, requestId })) as { id: string; output: { id: string }[] };
+    const response = JSON.parse(renderJson(encodeResponse({ ...BARE_REPLY, parts }, { ...FACTS, requestId }))) as { id: string; output: { id: string }[] };
     const ids = [response.id, ...response.output.map(({ id }) => id)];
     assert.equal(new Set(ids).size, 1001);
     for (const id of ids) assert.match(id, /^[A-Za-z0-9_-]{1,64}$/);

@@ -7,6 +7,7 @@ import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
 import type { AssistantPart, ChatReply, ChatRequest, Turn } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { createAnthropicAdapter } from '../../../src/providers/anthropic/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 
 export const adapter = createAnthropicAdapter('anthropic');
 
@@ -66,7 +67,7 @@ export function options(json: string): JsonObject {
 export function payloadText(fields: Partial<ChatRequest>, isStream = false): string {
   const encoded = adapter.encodeChat(request(fields), isStream);
   assert.ok(!(encoded instanceof Failure), encoded instanceof Failure ? encoded.message : '');
-  return encoded.body?.toString() ?? '';
+  return sentText(encoded);
 }
 
 type Payload = { readonly [key: string]: unknown; readonly messages: readonly { role: string; content: readonly unknown[] }[] };

@@ -5,6 +5,7 @@ import type { JsonOutObject } from '../../../src/base/json/value.ts';
 import { replyToolCalls } from '../../../src/core/chat.ts';
 import type { AssistantPart, ChatReply, Turn } from '../../../src/core/chat.ts';
 import { encodeState } from '../../../src/core/provider-state.ts';
+import { sentText } from '../../sent-text.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
 import { adapter, assistant, body, call, failureOf, fixture, payload, payloadText, replyOf, request, result, text, user } from './fixtures.ts';
 
@@ -75,8 +76,8 @@ describe('a reply sent back', () => {
     ];
     const encoded = adapter.encodeChat(request({ turns: nextTurns(replyOf(adapter.decodeChat(body(odd.join(','))))) }), false);
     assert.ok('body' in encoded);
-    assert.ok(encoded.body?.includes('"caller":{},"toolset_name":"set"'));
-    assert.ok(encoded.body?.includes('"score":1.0'));
+    assert.ok(sentText(encoded).includes('"caller":{},"toolset_name":"set"'));
+    assert.ok(sentText(encoded).includes('"score":1.0'));
   });
 
   test('without its state is still a turn', () => {

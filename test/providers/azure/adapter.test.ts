@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AZURE_ROW, FOUNDRY_ROW } from '../../../src/providers/azure/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 import { encode, payload, requestOf } from '../../loops/codecs.ts';
 
 const models = new Map([['prod', 'gpt-5.6-luna'], ['old', 'gpt-4o'], ['claude', 'claude-3-7-sonnet']]);
@@ -13,16 +14,16 @@ const tools = [{ name: 'look', description: undefined, parameters: undefined, st
 test('a deployment is asked by the rules of the model that the operator names, under its own name', () => {
   const prod = encode(azure, requestOf({ model: 'prod', tools, thinking: { enabled: true, effort: 'high' } }));
   assert.equal(prod.path, '/responses');
-  assert.equal((JSON.parse(prod.body ?? '') as { model: string }).model, 'prod');
+  assert.equal((JSON.parse(sentText(prod)) as { model: string }).model, 'prod');
   const old = encode(azure, requestOf({ model: 'old', tools, thinking: { enabled: true, effort: 'high' } }));
   assert.equal(old.path, '/chat/completions');
-  assert.equal((JSON.parse(old.body ?? '') as { reasoning_effort?: string }).reasoning_effort, undefined);
+  assert.equal((JSON.parse(sentText(old)) as { reasoning_effort?: string }).reasoning_effort, undefined);
 });
 
 test('a deployment of which nothing is said has Chat Completions, and the fields that all of Azure takes', () => {
   const call = encode(azure, requestOf({ model: 'mine', system: 'Be brief.', tools, user: 'u', maxTokens: 9, cache: { key: 'k', ttl: 'long' } }));
   assert.equal(call.path, '/chat/completions');
-  const body = JSON.parse(call.body ?? '') as Record<string, unknown>;
+  const body = JSON.parse(sentText(call)) as Record<string, unknown>;
   assert.deepEqual([body['user'], body['safety_identifier'], body['max_completion_tokens'], body['prompt_cache_options']], ['u', undefined, 9, undefined]);
   assert.deepEqual((body['messages'] as readonly { role: string }[])[0]?.role, 'system');
 });

@@ -7,6 +7,7 @@ import { EventFrames } from '../../../src/base/aws/event-frames.ts';
 import type { Delta } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { BEDROCK_ROW, CLAUDE_AWS_ROW } from '../../../src/providers/bedrock/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 import { corpusAbsent, readRecording, recordings } from '../../corpus.ts';
 import { readVectors, vectorsAbsent } from '../../vectors.ts';
 import { assistant, payload, requestOf, result, call as toolCall, text, user } from '../../loops/codecs.ts';
@@ -35,7 +36,7 @@ test('InvokeModel has the version in its body, and neither model nor stream', ()
   assert.equal(body['anthropic_version'], 'bedrock-2023-05-31');
   const streamed = adapter.encodeChat(requestOf({ model: PROFILE }), true);
   assert.ok(!(streamed instanceof Failure));
-  assert.doesNotMatch(streamed.body ?? '', /"stream"/);
+  assert.doesNotMatch(sentText(streamed), /"stream"/);
 });
 
 test('a profile stands for the model that the operator names, and otherwise for the newest Claude', () => {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { REQUEST_FEATURES } from '../../../src/core/adapter.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { GEMINI_ROW, createGeminiAdapter } from '../../../src/providers/gemini/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 import { adapter, randomFrom, refused, requestOf } from './fixtures.ts';
 
 function pathOf(model: string, isStream = false): string {
@@ -31,7 +32,7 @@ test('a chat call is a POST of JSON without a key', () => {
   assert.equal(call.method, 'POST');
   assert.equal(call.path, '/models/gemini-3.8-flash:generateContent');
   assert.deepEqual(call.headers, { 'content-type': 'application/json' });
-  assert.equal(call.body?.toString(), '{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}');
+  assert.equal(sentText(call), '{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}');
 });
 
 test('a streamed call asks for SSE and sends the same bytes', () => {

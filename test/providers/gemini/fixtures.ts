@@ -7,6 +7,7 @@ import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
 import type { AssistantPart, AssistantTurn, ChatReply, ChatRequest, Delta, ToolCallPart, Turn } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { createGeminiAdapter } from '../../../src/providers/gemini/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 
 export const adapter = createGeminiAdapter('gemini');
 
@@ -59,7 +60,7 @@ export function payloadText(request: ChatRequest): string {
   const encoded = adapter.encodeChat(request, false);
   if (encoded instanceof Failure) throw new Error(encoded.message);
   assert.ok(encoded.body !== undefined);
-  return encoded.body.toString();
+  return sentText(encoded);
 }
 
 export type Payload = {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Turn } from '../../../src/core/chat.ts';
 import { encodeState } from '../../../src/core/provider-state.ts';
+import { sentText } from '../../sent-text.ts';
 import { adapter, assistant, body, call, payload, payloadText, refused, reply, requestOf, result, text, user } from './fixtures.ts';
 
 const DUMMY = 'skip_thought_signature_validator';
@@ -139,7 +140,7 @@ test('a state never lets more than carried parts into the payload, however it is
         false,
       );
       if (!('body' in encoded)) continue;
-      const { contents, ...beside } = JSON.parse(String(encoded.body)) as { contents: { parts: object[] }[] };
+      const { contents, ...beside } = JSON.parse(sentText(encoded)) as { contents: { parts: object[] }[] };
       assert.deepEqual(beside, {});
       for (const part of contents[1]?.parts ?? []) {
         assert.deepEqual(Object.keys(part).filter((key) => !['text', 'thoughtSignature', 'executableCode'].includes(key)), []);

@@ -10,6 +10,7 @@ import { Failure } from '../../../src/core/failure.ts';
 import type { FailureKind } from '../../../src/core/failure.ts';
 import { HOST_ROWS, compatRow } from '../../../src/providers/hosts.ts';
 import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 import { corpusAbsent, readRecording, recordings } from '../../corpus.ts';
 import type { Recording } from '../../corpus.ts';
 import { decodeChunks, endOf, sseFrom } from '../../decode-stream.ts';
@@ -271,7 +272,7 @@ test('every recorded whole reply can be replayed to the host that gave it', { sk
       false,
     );
     assert.ok(!(call instanceof Failure), recording.file);
-    const message = list(json(String(call.body))['messages'])[1];
+    const message = list(json(sentText(call))['messages'])[1];
     assert.equal(String(message?.['content'] ?? ''), replyText(reply), recording.file);
   }
 });

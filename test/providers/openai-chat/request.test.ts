@@ -4,6 +4,7 @@ import { RawJson } from '../../../src/base/json/value.ts';
 import type { Thinking, Turn } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { encodeState } from '../../../src/core/provider-state.ts';
+import { sentText } from '../../sent-text.ts';
 import { WEATHER, adapterOf, assistant, bodyText, call, messagesOf, options, payload, requestOf, result, text, user } from './setup.ts';
 
 const openai = adapterOf('openai');
@@ -45,7 +46,7 @@ test('a stream asks for usage', () => {
   const encoded = openai.encodeChat(requestOf(), true);
   assert.ok(!(encoded instanceof Failure));
   assert.equal(encoded.headers['accept'], 'text/event-stream');
-  assert.equal(String(encoded.body), '{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}');
+  assert.equal(sentText(encoded), '{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true}}');
 });
 
 test('Mistral is sent no stream_options', () => {

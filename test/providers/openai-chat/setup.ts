@@ -9,6 +9,7 @@ import type { AssistantPart, ChatReply, ChatRequest, ToolCallPart, Turn } from '
 import { Failure } from '../../../src/core/failure.ts';
 import { HOST_ROWS, compatRow } from '../../../src/providers/hosts.ts';
 import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 
 /** The adapter of a row, registered under the row's own name; OpenAI's for Chat Completions alone. */
 export function adapterOf(name: string): Adapter {
@@ -44,7 +45,7 @@ export function options(json: string): JsonObject {
 export function bodyText(adapter: Adapter, request: ChatRequest, isStream = false): string {
   const encoded = adapter.encodeChat(request, isStream);
   if (encoded instanceof Failure) throw new Error(encoded.message);
-  return String(encoded.body);
+  return sentText(encoded);
 }
 
 export function payload(adapter: Adapter, request: ChatRequest, isStream = false): Record<string, unknown> {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Delta } from '../../../src/core/chat.ts';
 import { VERTEX_ROW } from '../../../src/providers/vertex/adapter.ts';
+import { sentText } from '../../sent-text.ts';
 import { encode, payload, requestOf } from '../../loops/codecs.ts';
 
 const adapter = VERTEX_ROW.createAdapter('vertex', { openAiApi: 'auto', project: { id: 'p1', location: 'europe-west4' } });
@@ -25,7 +26,7 @@ test('Claude is asked with the version in the body, without model and without a 
   assert.ok('path' in call);
   assert.match(call.path, /:streamRawPredict$/);
   assert.deepEqual(call.headers, { 'content-type': 'application/json' });
-  const body = JSON.parse(call.body ?? '') as Record<string, unknown>;
+  const body = JSON.parse(sentText(call)) as Record<string, unknown>;
   assert.deepEqual([body['anthropic_version'], body['model'], body['stream'], body['cache_control']], ['vertex-2023-10-16', undefined, true, undefined]);
   assert.equal(payload(adapter, requestOf({ model: 'claude-opus-4-8' }))['stream'], undefined);
 });
