@@ -95,7 +95,7 @@ function jsonKey(key: string): string {
 // hot: per request. 1.6 µs for the line of an exchange; 3.6 µs with JSON.stringify for each key and value.
 function renderJsonLine(time: string, level: LogLevel, message: string, fields: LogFields, charsMax: number): string {
   let line = `{"time":"${time}","level":"${level}","message":${renderString(message, charsMax)}`;
-  for (const key in fields) {
+  for (const key of Object.keys(fields)) {
     const value = fields[key];
     if (value !== undefined) line += jsonKey(key) + renderValue(value, charsMax);
   }

@@ -553,6 +553,16 @@ for (const [value, text] of rendered) {
   test(`renderJson writes ${text}`, () => assert.equal(renderJson(value), text));
 }
 
+test('what a program adds to all objects is not written', () => {
+  const everybody = Object.prototype as unknown as Record<string, unknown>;
+  everybody['added'] = 'to all';
+  try {
+    assert.equal(renderJson({ a: { b: 1 } }), '{"a":{"b":1}}');
+  } finally {
+    delete everybody['added'];
+  }
+});
+
 test('renderJson throws on a number that JSON cannot carry', () => {
   for (const value of [NaN, Infinity, -Infinity]) assert.throws(() => renderJson({ a: [value] }), RangeError);
 });
