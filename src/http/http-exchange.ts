@@ -241,12 +241,13 @@ export function writable(text: string | Buffer): string | Buffer {
 
 /**
  * Head and body of a short text leave as one string, where `end(body)` would have node:http write a list: 2 % of a chat.
- * A host's middleware that holds back answers waits for their end, and may add headers then.
+ * A host's middleware that holds back answers waits for their end, and may add headers then; one with a write of its own
+ * gets short answers as it gets long ones.
  */
 function sendWhole(response: ServerResponse, body: string | Buffer): void {
   const { socket } = response;
-  const isHeldBack = response.end !== ServerResponse.prototype.end;
-  if (isHeldBack || socket === null || typeof body !== 'string' || body === '' || body.length > LONG_CHARS) {
+  const isPatched = response.end !== ServerResponse.prototype.end || response.write !== ServerResponse.prototype.write;
+  if (isPatched || socket === null || typeof body !== 'string' || body === '' || body.length > LONG_CHARS) {
     response.end(writable(body));
     return;
   }

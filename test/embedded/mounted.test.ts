@@ -335,6 +335,18 @@ test('an answer that middleware holds back before it begins is not cut off', asy
   assert.equal((await post(`${url}/v1/nothing`)).status, 404);
 });
 
+test("a whole answer ends a response whose write is a host's own, and does not write to it", async (t) => {
+  const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
+  const written: unknown[] = [];
+  const url = await serve(t, (request, response) => {
+    response.write = (chunk: unknown) => written.push(chunk) > 0;
+    gateway.handler(request, response);
+  });
+  assert.match((await post(`${url}/v1/chat`)).text, /"text":"Good\."/);
+  assert.equal((await post(`${url}/v1/nothing`)).status, 404);
+  assert.deepEqual(written, []);
+});
+
 test('a response whose every write throws ends its own connection, and its place is given back', async (t) => {
   const upstream = await startUpstream(t, (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
