@@ -278,6 +278,8 @@ class Parser<V> {
   #string(): string | undefined {
     const text = this.#text;
     const start = this.#at + 1;
+    // Its plain beginning is not looked at again in each step.
+    if (this.#halfRead?.start === start) return this.#escapedString(start, start);
     const nearEnd = start + SHORT_CHARS;
     let at = start;
     for (; at < nearEnd; at += 1) {
