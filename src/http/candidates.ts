@@ -172,9 +172,12 @@ function encodeRelayed(
   return { method: 'POST', path, headers, body: relayed.body };
 }
 
+/** Of a path: `tools` of `tools[0].name`. */
+const FIRST_NAME = /^[^.[]*/;
+
 function countIgnored({ dialect }: Exchange, { metrics }: ServerParts, { ignored }: LeftOut): void {
   for (const path of ignored) {
-    const [name = ''] = path.split(/[.[]/, 1);
+    const name = FIRST_NAME.exec(path)?.[0] ?? '';
     metrics.ignoredField(dialect.name, dialect.fieldNames.has(name) ? name : 'other');
   }
 }

@@ -41,7 +41,10 @@ export function showFailed(exchange: Exchange, { route }: Ask, failure: Failure)
   }
 }
 
+/** What nearly every name is made of. */
+const PLAIN = /^[\w.[\]/:@+-]*$/;
+
 /** Text that a header can carry, with everything else escaped as in a URL. */
 export function headerText(text: string): string {
-  return text.replace(/[^\w.[\]/:@+-]/gu, encodeURIComponent);
+  return PLAIN.test(text) ? text : text.replace(/[^\w.[\]/:@+-]/gu, encodeURIComponent);
 }
