@@ -135,7 +135,8 @@ const NAMES = new Map<string, string>();
 /** Far more than there are. What others name stands in a Map, and whatever else came would not fill this. */
 const NAMES_MAX = 1000;
 
-function renderName(name: string): string {
+/** A member's name, which is one of this source's, with the colon behind it. */
+export function renderName(name: string): string {
   let text = NAMES.get(name);
   if (text === undefined) {
     text = renderKey(name);
