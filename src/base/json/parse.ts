@@ -5,9 +5,13 @@
  * what travels on; where only plain fields are read there is `parseLenient` (lenient.ts).
  */
 
+import { backslashesBefore, endOfEscapes, parsedString, valueUpTo } from './escapes.ts';
+import type { HalfRead } from './escapes.ts';
+import { EXACT, PLAIN } from './make.ts';
+import type { Make, Value } from './make.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, DOT, MINUS, OPEN_BRACE, OPEN_BRACKET, PLUS, QUOTE } from './syntax.ts';
 import { ESCAPED_CHARS, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
-import { JsonArray, JsonNumber, JsonObject, JsonProblem } from './value.ts';
+import { JsonProblem } from './value.ts';
 import type { JsonValue } from './value.ts';
 
 /** Deepest nesting accepted. Recursion of what reads the values follows it, so it also bounds the stack. */
@@ -104,37 +108,6 @@ class ProblemThrown {
   }
 }
 
-/** What a parser makes of what it reads: strings, booleans and null are themselves. */
-type Make<V> = {
-  number(text: string): V;
-  array(items: readonly Value<V>[], source: string, start: number, end: number): V;
-  object(entries: ReadonlyMap<string, Value<V>>, duplicateKey: string | undefined, source: string, start: number, end: number): V;
-};
-
-type Value<V> = V | string | boolean | null;
-
-const EXACT: Make<JsonNumber | JsonArray | JsonObject> = {
-  number: (text) => new JsonNumber(text),
-  array: (items, source, start, end) => new JsonArray(items, source, start, end),
-  object: (entries, duplicateKey, source, start, end) => new JsonObject(entries, duplicateKey, source, start, end),
-};
-
-const PLAIN: Make<unknown> = {
-  number: Number,
-  array: (items) => items,
-  object: objectOf,
-};
-
-/** `Object.fromEntries`, which takes 70 ms for 450,000 members where this takes 25 (make bench ONLY=turns). */
-function objectOf(entries: ReadonlyMap<string, unknown>): unknown {
-  const object: Record<string, unknown> = {};
-  for (const [key, value] of entries) {
-    if (key === '__proto__') Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-    else object[key] = value;
-  }
-  return object;
-}
-
 /** An object or array whose end has not come yet. */
 type Open<V> = {
   readonly parent: Open<V> | undefined;
@@ -147,9 +120,6 @@ type Open<V> = {
   readonly entries: Map<string, Value<V>>;
   duplicateKey: string | undefined;
 };
-
-/** A string as far as it was read: up to where, not within an escape, and what it says up to there; undefined where that is no JSON. */
-type HalfRead = { readonly start: number; readonly at: number; readonly value: string | undefined };
 
 /** Parses a text step by step. What is open is a list rather than a recursion, so that a step can end behind any value. */
 // hot: per request
@@ -417,40 +387,6 @@ class Parser<V> {
 function opened<V>(opening: number, parent: Open<V> | undefined, key: string, depth: number, start: number): Open<V> {
   if (opening === OPEN_BRACKET) return { parent, key, depth, start, items: [], entries: NO_ENTRIES, duplicateKey: undefined };
   return { parent, key, depth, start, items: undefined, entries: new Map(), duplicateKey: undefined };
-}
-
-/** What a string says up to there, of which half may have been read before; undefined where that is no JSON. */
-function valueUpTo(text: string, start: number, end: number, half: HalfRead | undefined): string | undefined {
-  const { at, value } = half ?? { at: start, value: '' };
-  if (value === undefined) return undefined;
-  const rest = parsedString(`"${text.slice(at, end)}"`);
-  return rest === undefined ? undefined : value + rest;
-}
-
-function parsedString(literal: string): string | undefined {
-  try {
-    return JSON.parse(literal) as string;
-  } catch {
-    return undefined;
-  }
-}
-
-const UNICODE_ESCAPE_CHARS = 6;
-
-/** Where a string may be cut that was read from there up to `at`, neither of which is right behind an odd backslash: before an escape like \u0041 that goes on beyond. */
-function endOfEscapes(text: string, at: number, from: number): number {
-  for (let escape = at - 2; escape > at - UNICODE_ESCAPE_CHARS; escape -= 1) {
-    if (text.startsWith('\\u', escape) && backslashesBefore(text, escape, from) % 2 === 0) return escape;
-  }
-  return at;
-}
-
-/** How many backslashes stand before a character, as many as are told apart at most; before `from` none does. */
-function backslashesBefore(text: string, at: number, from: number): number {
-  const first = Math.max(from, at - ESCAPED_CHARS);
-  let before = at;
-  while (before > first && text.charCodeAt(before - 1) === BACKSLASH) before -= 1;
-  return at - before;
 }
 
 /** Of a key that came twice the last value counts. */
