@@ -124,6 +124,8 @@ export type RelayRules = {
   readonly caller: string;
   /** Whether what is stored at the provider may be referred to. */
   readonly allowsStored: boolean;
+  /** Whether it goes to the dialect's maker, and not to a cloud that may have other makers' models. */
+  readonly isMaker: boolean;
 };
 
 export type RelayedBody = {
