@@ -65,6 +65,8 @@ export type FailureFields = {
   readonly isTooLong?: boolean;
   /** What the account may spend or use is used up, for longer than a rate's minute. */
   readonly isQuota?: boolean;
+  /** The provider says that it has more to do than it can, by a word: a status may say so, too, and inside a 200 there is none. */
+  readonly isOverloaded?: boolean;
   /** What the provider does not have is something that the request refers to, rather than the model. */
   readonly isReference?: boolean;
 };
@@ -88,6 +90,7 @@ export class Failure {
   readonly isAtProxy: boolean;
   readonly isTooLong: boolean;
   readonly isQuota: boolean;
+  readonly isOverloaded: boolean;
   readonly isReference: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
@@ -107,6 +110,7 @@ export class Failure {
     this.isAtProxy = fields.isAtProxy ?? false;
     this.isTooLong = fields.isTooLong ?? false;
     this.isQuota = fields.isQuota ?? false;
+    this.isOverloaded = fields.isOverloaded ?? false;
     this.isReference = fields.isReference ?? false;
   }
 
@@ -142,6 +146,7 @@ export type UpstreamReport = {
   readonly retriesMax?: number | undefined;
   readonly isTooLong?: boolean;
   readonly isQuota?: boolean;
+  readonly isOverloaded?: boolean;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -182,6 +187,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
+      isOverloaded: report.isOverloaded ?? false,
       isReference: report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? ''),
     },
   );

@@ -142,6 +142,17 @@ test('a request that continues a thread is answered 404 as its SDK expects, wher
   assert.match(several.sandbox.calls.at(-1)?.body ?? '', /"thread":\{"type":"create"\}/);
 });
 
+test('a provider that is overloaded is told as such, by its status or by a word inside a 200', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const provider of PROVIDERS) {
+    for (const isStream of [false, true]) {
+      const response = await gateway.post(PATH, { model: `${provider}/fake-overloaded`, max_tokens: 9, messages: HI, stream: isStream });
+      const { error } = (await response.json()) as Event;
+      assert.deepEqual([response.status, error?.type], [502, 'overloaded_error'], `${provider} ${isStream}`);
+    }
+  }
+});
+
 test('a message that holds nothing but what the gateway carried for another provider is not relayed', async (t) => {
   const gateway = await startGateway(t, NO_RETRIES);
   const carried = { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'gateway:empty=gemini.gemini.e30' }] };

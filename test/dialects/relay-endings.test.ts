@@ -72,6 +72,13 @@ test('what a provider says behind the end of its answer is not passed on', async
   assert.ok(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'), text);
 });
 
+test('an overload in the middle of an answer is told by its name', async (t) => {
+  const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"prose-canary"}}\n\n';
+  const gateway = await startAnswering(t, streamed(namedEvents(MESSAGE.slice(0, 3)) + error));
+  const text = await brokenText(await gateway.post('/v1/messages', MESSAGES));
+  assert.match(text, /\n\nevent: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"anthropic failed on its side [^"]*"\},"request_id":"[^"]*"\}\n\n$/);
+});
+
 test('the events of a host that leaves their names out have them, since clients skip nameless ones', async (t) => {
   const gateway = await startAnswering(t, streamed(MESSAGE.map((data) => `data: ${data}\n\n`).join('')));
   const text = await (await gateway.post('/v1/messages', MESSAGES)).text();
