@@ -248,6 +248,13 @@ test('the arguments of all calls hold no more values together than a body may', 
   assert.equal(refusal, 'bad_request: messages[1].tool_calls[1].function.arguments: the calls hold more than 100000 values');
 });
 
+test('a text without a word beside a picture is left out and named', () => {
+  const picture = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } };
+  const messages = [{ role: 'user', content: [{ type: 'text', text: '' }, picture] }];
+  assert.deepEqual(requestOf({ messages }).turns[0]?.parts, [{ type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } }]);
+  assert.deepEqual(ignoredOf({ messages }), ['messages[0].content[0]']);
+});
+
 test('a Chat Completions request that makes no sense is a bad_request that names the place', () => {
   const call = (called: unknown): object => ({ messages: [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: called }] }] });
   const cases: readonly (readonly [object, string])[] = [
@@ -260,6 +267,8 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ messages: [{ content: 'x' }] }, 'messages[0].role: required (one of system, developer, user, assistant, tool)'],
     [{ messages: [{ role: 'user', content: '' }] }, 'messages[0].content: must not be empty'],
     [{ messages: [{ role: 'user', content: [] }] }, 'messages[0].content: must not be empty'],
+    [{ messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }, 'messages[0].content: must not be empty'],
+    [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, 'messages[0].content[0].text: required'],
     [{ messages: [{ role: 'user' }] }, 'messages[0].content: expected a string or an array of parts'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://example.org/a.png' }] }] }, 'messages[0].content[0].image_url: expected an object, got a string'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].image_url: required'],
