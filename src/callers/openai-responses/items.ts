@@ -38,7 +38,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
 }
 
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
-  const type = item.string('type') ?? (item.has('role') ? 'message' : item.requiredString('type'));
+  const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === 'function_call') draft.takePart(readCall(item, draft.budget), item.path);
   else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', ignored)}`);
@@ -48,6 +48,11 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
     throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
   } else throw unsupported(item.at('type'), 'items of this type are not taken');
   ignored.addUnreadOfItem(item);
+}
+
+/** A reference may leave its type out. */
+function isNamedAlone(item: Fields): boolean {
+  return item.has('id') && !item.has('call_id');
 }
 
 function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): void {

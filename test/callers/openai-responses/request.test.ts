@@ -272,11 +272,14 @@ test('the arguments of all calls hold no more values together than a body may', 
   assert.equal(refusalOf({ input: [user('Hi'), ...calls] }), 'bad_request: input[2].arguments: the calls hold more than 100000 values');
 });
 
-test('a reference to an item is refused with what to do instead', () => {
-  assert.equal(
-    refusalOf({ input: [user('Hi'), { type: 'item_reference', id: 'rs_1' }] }),
-    'bad_request: input[1]: refers to an item that is not stored here: set `store: false`, so that items are sent themselves',
-  );
+test('a reference to an item is refused with what to do instead, whether it says its type or not', () => {
+  for (const reference of [{ type: 'item_reference', id: 'rs_1' }, { type: null, id: 'rs_1' }, { id: 'rs_1' }]) {
+    assert.equal(
+      refusalOf({ input: [user('Hi'), reference] }),
+      'bad_request: input[1]: refers to an item that is not stored here: set `store: false`, so that items are sent themselves',
+    );
+  }
+  assert.equal(refusalOf({ input: [user('Hi'), { id: 'fc_1', call_id: 'c' }] }), 'bad_request: input[1].type: required');
 });
 
 test('tools that only their maker runs are left out and named while the model may choose', () => {
