@@ -69,6 +69,8 @@ export type FailureFields = {
   readonly isOverloaded?: boolean;
   /** What the provider does not have is something that the request refers to, rather than the model. */
   readonly isReference?: boolean;
+  /** The code by which the SDK of a format tells this failure from others, and mends it by itself. */
+  readonly errorCode?: string | undefined;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -92,6 +94,7 @@ export class Failure {
   readonly isQuota: boolean;
   readonly isOverloaded: boolean;
   readonly isReference: boolean;
+  readonly errorCode: string | undefined;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -112,6 +115,7 @@ export class Failure {
     this.isQuota = fields.isQuota ?? false;
     this.isOverloaded = fields.isOverloaded ?? false;
     this.isReference = fields.isReference ?? false;
+    this.errorCode = fields.errorCode;
   }
 
   /** The same failure but for what is given here. */
@@ -147,6 +151,8 @@ export type UpstreamReport = {
   readonly isTooLong?: boolean;
   readonly isQuota?: boolean;
   readonly isOverloaded?: boolean;
+  /** The code by which its own SDK tells this failure from others; goes on only when it looks like one. */
+  readonly errorCode?: string | undefined;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -168,16 +174,20 @@ const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
   unknown: 'gave no usable answer',
 };
 
+/** Of something `not_found` that is no model. */
+const REFERENCE_PHRASE = 'does not have what the request refers to';
+
 /** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
 export function upstreamFailure(report: UpstreamReport): Failure {
   const facts = [`HTTP ${report.status}`];
-  const { code = '', param = '' } = report;
+  const { code = '', param = '', errorCode = '' } = report;
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
   const hint = report.hint === undefined ? '' : `: ${report.hint}`;
+  const isReference = report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? '');
   return new Failure(
     report.kind,
-    `${report.provider} ${KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
+    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
     {
       upstreamStatus: report.status,
       detail: report.detail,
@@ -188,7 +198,8 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
       isOverloaded: report.isOverloaded ?? false,
-      isReference: report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? ''),
+      errorCode: MACHINE_WORD.test(errorCode) ? errorCode : undefined,
+      isReference,
     },
   );
 }

@@ -49,6 +49,7 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     status,
     kind,
     code: errorCode ?? type,
+    errorCode,
     param: /^([a-z_]+(?:\.[\w-]+)*): /.exec(message)?.[1],
     detail: message || report.prose,
     ...(isSpent ? { isRetried: false, isQuota: true } : {}),
