@@ -11,6 +11,8 @@ export type Candidate = {
   readonly model: string;
   /** What the operator says of it; undefined where no route was used. */
   readonly target: Target | undefined;
+  /** Whether it is sent the caller's own request, and the caller its own answer. */
+  readonly isRelayed: boolean;
   /** What it is sent; encoded when first asked for, the same from then on. Failures: unsupported, bad_request. */
   readonly call: () => UpstreamCall | Failure;
 };
@@ -31,5 +33,5 @@ export type Outcome<C extends Candidate, T> = { readonly candidate: C; readonly 
 
 /** The ask of one provider, which is sent this call. */
 export function askOne(provider: Provider, model: string, call: UpstreamCall): Ask {
-  return { route: undefined, candidates: [{ provider, model, target: undefined, call: () => call }], conversation: () => 0, loopProvider: undefined };
+  return { route: undefined, candidates: [{ provider, model, target: undefined, isRelayed: false, call: () => call }], conversation: () => 0, loopProvider: undefined };
 }

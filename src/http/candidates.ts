@@ -135,6 +135,7 @@ function createCandidate(
     provider,
     model,
     target,
+    isRelayed: relay !== undefined && path !== undefined,
     relay: path === undefined ? undefined : relay,
     left,
     prepare() {

@@ -103,6 +103,37 @@ test('a stream of several choices is complete only when all of them are', async 
   assert.equal(await (await whole.post('/v1/chat/completions', body)).text(), frames);
 });
 
+const FOR_CALLERS = [
+  { type: 'mcp_approval_request', id: 'mcpr_1', name: 'n', arguments: '{}', server_label: 's' },
+  { type: 'computer_call', id: 'cu_1', call_id: 'c', status: 'completed', action: { type: 'click', x: 1.0 } },
+  { type: 'shell_call', id: 'sh_1', call_id: 'c', status: 'completed', action: { commands: ['ls'] } },
+  { type: 'apply_patch_call', id: 'ap_1', call_id: 'c', status: 'completed', operation: { type: 'delete_file', path: 'a' } },
+];
+
+test('an item that only a caller of Responses can answer is passed on to one, whole and streamed, and to nobody else', async (t) => {
+  for (const item of FOR_CALLERS) {
+    const answer = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', output: [item], usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } };
+    const whole = JSON.stringify(answer);
+    const events = namedEvents([
+      JSON.stringify({ type: 'response.created', sequence_number: 0, response: { ...answer, status: 'in_progress', output: [] } }),
+      JSON.stringify({ type: 'response.output_item.added', sequence_number: 1, output_index: 0, item }),
+      JSON.stringify({ type: 'response.output_item.done', sequence_number: 2, output_index: 0, item }),
+      JSON.stringify({ type: 'response.completed', sequence_number: 3, response: answer }),
+    ]);
+    const gateway = await startAnswering(t, (response) => {
+      if (response.req.headers.accept === 'text/event-stream') streamed(events)(response);
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+    });
+    for (const [isStream, expected] of [[false, whole], [true, events]] as const) {
+      const response = await gateway.post('/v1/responses', { ...RESPONSES, stream: isStream });
+      assert.deepEqual([response.status, await response.text()], [200, expected], item.type);
+    }
+    const translated = await gateway.post('/v1/messages', { ...MESSAGES, model: 'openai/m', stream: false });
+    assert.equal(translated.status, 400);
+    assert.match(await translated.text(), /can be answered only in its own API/);
+  }
+});
+
 test('events before the answer itself are held up to a limit', async (t) => {
   const event = `event: response.web_search_call.searching\ndata: {"type":"response.web_search_call.searching","padding":"${'x'.repeat(1024 * 1024)}"}\n\n`;
   const gateway = await startAnswering(t, (response) => {
