@@ -134,9 +134,9 @@ export function createGateway(
         async tryOnce(attempt) {
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
-          const { provider: { adapter }, isRelayed } = attempt.candidate;
+          const { provider: { adapter }, relay } = attempt.candidate;
           const parsed = raw.length >= LARGE ? await parseLarge(raw) : undefined;
-          const reply = adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed });
+          const reply = adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed: relay !== undefined });
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;

@@ -135,7 +135,6 @@ function createCandidate(
     provider,
     model,
     target,
-    isRelayed: relay !== undefined && path !== undefined,
     relay: path === undefined ? undefined : relay,
     left,
     prepare() {

@@ -31,9 +31,13 @@ export const CHAT_RELAY: DialectRelay = {
   encode,
   encodeReply: (raw) => new RawJson(raw),
   createFrames: (facts) => new CompletionChunks(facts),
+  bringsAnswer: (_event, data) => PIECE.test(data),
   sealsForAccount: false,
   relaysDeclined: false,
 };
+
+/** Pieces of calls and of what is spoken. The members cannot stand so in a text: its quotes are escaped. */
+const PIECE = /"tool_calls": ?\[ ?\{|"(?:audio|function_call)": ?\{/;
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
   const source = sourceOf(request);
