@@ -1,6 +1,8 @@
 /** What only transports over sockets of their own do: they keep connections, and know when one was kept too long. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -26,6 +28,28 @@ async function noSockets(transport: Transport): Promise<void> {
 /** Lets a transport put a socket back into its pool. */
 async function pooled(): Promise<void> {
   await new Promise(setImmediate);
+}
+
+/** Passes bytes on between a provider and its callers; `end` puts some of its own behind those of the provider. */
+async function startFront(t: TestContext, { protocol, port }: URL): Promise<{ readonly baseUrl: URL; end(bytes: string): void }> {
+  const callers = new Set<Socket>();
+  const server = net.createServer((caller) => {
+    const provider = net.connect(Number(port), '127.0.0.1');
+    for (const socket of [caller, provider]) socket.on('error', () => undefined).on('close', () => void [caller.destroy(), provider.destroy()]);
+    callers.add(caller);
+    caller.pipe(provider).pipe(caller);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    for (const caller of callers) caller.destroy();
+    server.close();
+  });
+  const { port: own } = server.address() as net.AddressInfo;
+  return {
+    baseUrl: new URL(`${protocol}//127.0.0.1:${own}`),
+    end: (bytes) => callers.forEach((caller) => caller.end(bytes)),
+  };
 }
 
 for (const [name, createTransport] of SOCKET_TRANSPORTS) {
@@ -322,6 +346,16 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       assert.equal(failure.message, 'the TLS certificate of acme was rejected (ERR_TLS_CERT_ALTNAME_INVALID)');
     }
     assert.equal(server.requests.length, 0);
+  });
+
+  test(`${name}: a body that the connection alone ends is a failure where TLS broke before the end`, async (t) => {
+    const server = await startRawServer(t, { onRequest: (socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nhalf'), certificate: CERTIFICATE });
+    const front = await startFront(t, server.baseUrl);
+    const { transport } = openTransport(t);
+    const response = responseFrom(await transport.send(providerAt(front.baseUrl), postCall(), new Scope(), LIMITS));
+    const body = response.readBody(BODY_BYTES_MAX);
+    front.end('no TLS');
+    assert.match(failureFrom(await body).message, /^acme answered 200, but its body did not arrive whole \(ERR_SSL_/);
   });
 
   describe(`${name}: sockets`, () => {
