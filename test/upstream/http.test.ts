@@ -348,6 +348,14 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     assert.equal(server.requests.length, 0);
   });
 
+  test(`${name}: a provider that wants a certificate of its callers is a failure that says so, and is not tried again`, async (t) => {
+    const server = await startRawServer(t, { certificate: CERTIFICATE, wantsCertificate: true });
+    const { transport } = openTransport(t);
+    const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+    assert.equal(failure.message, 'acme wants a TLS certificate of the gateway, which has none (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)');
+    assert.equal(failure.isRetried, false);
+  });
+
   test(`${name}: a body that the connection alone ends is a failure where TLS broke before the end`, async (t) => {
     const server = await startRawServer(t, { onRequest: (socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nhalf'), certificate: CERTIFICATE });
     const front = await startFront(t, server.baseUrl);
