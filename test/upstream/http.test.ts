@@ -6,6 +6,8 @@ import net from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
@@ -449,6 +451,24 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       await noSockets(transport);
       await server.closed(server.connections());
       assert.equal(server.openSockets(), 0);
+    });
+
+    test('keep nothing alive of the call that they were opened for', async (t) => {
+      setFlagsFromString('--expose-gc');
+      const collect = runInNewContext('gc') as () => void;
+      const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}')) });
+      const { transport } = openTransport(t);
+      const sent = await (async () => {
+        const call = postCall();
+        await bodyText(await transport.send(providerAt(server.baseUrl), call, new Scope(), LIMITS));
+        return new WeakRef(call);
+      })();
+      for (let look = 0; look < 20 && sent.deref() !== undefined; look += 1) {
+        await pooled();
+        collect();
+      }
+      assert.equal(sent.deref(), undefined);
+      assert.equal(transport.openSockets?.(), 1);
     });
 
     test('keep no listener of a call that is over', async (t) => {
