@@ -122,6 +122,7 @@ export function createGateway(
     if (response instanceof Failure) return response;
     const body = await response.readBody(REPLY_BYTES_MAX);
     if (body instanceof Failure) return body;
+    if (body.length === 0) return malformedReply(provider.name, response.status, 'its body is empty');
     const text = body.length >= LARGE ? await largeUtf8Text(body, nextTurn) : utf8Text(body);
     return text ?? malformedReply(provider.name, response.status, 'its body is not UTF-8');
   }

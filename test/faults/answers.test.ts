@@ -75,6 +75,18 @@ test('a whole body where a stream was asked for is said to be one, however large
   }
 });
 
+test('an answer without a body is said to be empty, with the status that it had', async (t) => {
+  const upstream = await startUpstream(t, (response, _request, body) => {
+    response.writeHead(Number(/status (\d+)/.exec(body)?.[1]));
+    response.end();
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0' });
+  for (const status of [200, 204]) {
+    const { body } = await gateway.chat({ provider: 'gemini', model: 'm', messages: [user(`status ${status}`)] });
+    assert.deepEqual(body, { kind: 'server', error: `gemini answered ${status}, but its body is empty` });
+  }
+});
+
 test('bytes that are no UTF-8 are 502 server in a whole body, and replaced in a stream', async (t) => {
   const upstream = await startUpstream(t, (response, _request, body) => {
     const isStream = body.includes('"stream":true');
