@@ -60,12 +60,14 @@ function translate(fields: Fields, model: string): Translation {
   const { system, turns } = readMessages(fields, ignored, places);
   const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
   const maxCompletionTokens = fields.count('max_completion_tokens');
+  const maxTokens = fields.count('max_tokens');
+  if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
   const request: ChatRequest = {
     provider: undefined,
     model,
     system,
     turns,
-    maxTokens: (maxCompletionTokens ?? fields.count('max_tokens')) || undefined,
+    maxTokens: (maxCompletionTokens ?? maxTokens) || undefined,
     temperature: fields.finiteNumber('temperature'),
     topP: fields.finiteNumber('top_p'),
     stop: readStop(fields),

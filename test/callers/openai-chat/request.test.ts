@@ -70,7 +70,7 @@ test('a Chat Completions request is translated for the model that it is given, a
   for (const model of ['m', 'n']) {
     const translation = decoded.translate(model);
     assert.ok(!(translation instanceof Failure));
-    assert.deepEqual([translation.request, translation.ignored], [{ ...HI, model, maxTokens: 5 }, ['stream_options.include_obfuscation']]);
+    assert.deepEqual([translation.request, translation.ignored], [{ ...HI, model, maxTokens: 5 }, ['max_tokens', 'stream_options.include_obfuscation']]);
   }
 });
 
@@ -158,10 +158,11 @@ test('what is wrong with a chat is told by the places of this format', () => {
   assert.equal(said('temperature: no'), 'temperature: no');
 });
 
-test('max_completion_tokens goes before max_tokens', () => {
+test('max_completion_tokens goes before max_tokens, which is named where it asks for something else', () => {
   assert.equal(requestOf({ max_completion_tokens: 5, max_tokens: 9 }).maxTokens, 5);
   assert.equal(requestOf({ max_completion_tokens: null, max_tokens: 9 }).maxTokens, 9);
-  assert.deepEqual(ignoredOf({ max_completion_tokens: 5, max_tokens: 9 }), []);
+  assert.deepEqual(ignoredOf({ max_completion_tokens: 5, max_tokens: 9 }), ['max_tokens']);
+  assert.deepEqual(ignoredOf({ max_completion_tokens: 5, max_tokens: 5 }), []);
 });
 
 test('stop is a text, a list or nothing', () => {
