@@ -149,6 +149,11 @@ export type UpstreamReport = {
 /** What requests name of what was stored at a provider: items of OpenAI's Responses, files, prompts, containers. */
 const REFERENCE = /\b(?:items?|files?|responses?|conversations?|prompts?|containers?|vector stores?|skills?|cached ?contents?)\b/i;
 const MODEL = /\b(?:models?|deployment)\b/i;
+/** A place such as `tools[0].model` or `messages.2.content`: the request's model stands in none. */
+const IN_A_LIST = /[.[]\d/;
+/** What Google refuses as if it were about the account: files and caches that are not there, are not its own, or are not ready. */
+const STORED = /\b(?:files?|cached ?contents?)\b/i;
+const NOT_TO_BE_HAD = /\bnot (?:found|exist|in an active state)\b/i;
 
 const MACHINE_WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
@@ -182,9 +187,16 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
-      isReference: report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? ''),
+      isReference: isReference(report),
     },
   );
+}
+
+/** Whether what the provider does not have, or does not let be used, is the request's own choice: other requests do without. */
+function isReference({ kind, param = '', detail = '' }: UpstreamReport): boolean {
+  if (kind === 'auth') return STORED.test(detail) && NOT_TO_BE_HAD.test(detail);
+  if (kind !== 'not_found') return false;
+  return IN_A_LIST.test(param) || (REFERENCE.test(detail) && !MODEL.test(detail));
 }
 
 /**

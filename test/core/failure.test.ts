@@ -98,6 +98,28 @@ test("upstreamFailure keeps the provider's prose out of the sentence", () => {
   assert.equal(failure.detail, 'your prompt was …');
 });
 
+const references: readonly (readonly [what: string, isReference: boolean, kind: FailureKind, status: number, detail: string, param?: string])[] = [
+  ['an unknown model', false, 'not_found', 404, 'The model `file-model` does not exist or you do not have access to it.'],
+  ['an unknown model by its parameter', false, 'not_found', 404, 'unknown', 'model'],
+  ['a file', true, 'not_found', 404, 'No such File object: file-1'],
+  ["a tool's model", true, 'not_found', 404, 'The model `x` does not exist.', 'tools[0].model'],
+  ["a message's file", true, 'not_found', 404, 'model.pdf: no such thing', 'messages.0.content.1.source.file_id'],
+  ["another's file", true, 'auth', 403, 'You do not have permission to access the File model-x or it may not exist.'],
+  ["another's cache", true, 'auth', 403, 'CachedContent not found (or permission denied)'],
+  ["another's cache on Vertex", true, 'auth', 403, "Permission 'aiplatform.cachedContents.get' denied on resource '//aiplatform.googleapis.com/projects/p/cachedContents/1' (or it may not exist)."],
+  ['a file that is being read', true, 'auth', 400, 'The File abc is not in an ACTIVE state and usage is not allowed.'],
+  ["another's model on Vertex", false, 'auth', 403, "Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/p/publishers/google/models/m' (or it may not exist)."],
+  ['a key without a right', false, 'auth', 403, 'You have insufficient permissions for this operation. Missing scopes: api.responses.write'],
+  ['a bad key', false, 'auth', 401, 'API key not found. Please pass a valid API key.'],
+  ['a server that lost its files', false, 'server', 500, 'file not found'],
+];
+
+test('upstreamFailure tells what a request refers to from its model, and from the account', () => {
+  for (const [what, isReference, kind, status, detail, param] of references) {
+    assert.equal(upstreamFailure({ provider: 'p', status, kind, detail, param }).isReference, isReference, what);
+  }
+});
+
 test('upstreamFailure takes over the wait and the rule for retries', () => {
   const failure = upstreamFailure({ provider: 'p', status: 429, kind: 'rate_limit', retryAfterMs: 1500, isRetried: false });
   assert.equal(failure.retryAfterMs, 1500);

@@ -176,8 +176,8 @@ function kindOf(status: number, complaint: Complaint): FailureKind {
 }
 
 function kindOf400(message: string, code: string): FailureKind {
-  // xAI answers 400 for a key that it does not know.
-  if (/(?:incorrect|invalid) api key/i.test(message)) return 'auth';
+  // xAI answers 400 for a key that it does not know. Further on it may be a caller's own words: hosts repeat fields that they do not know.
+  if (/^(?:incorrect|invalid) api key/i.test(message)) return 'auth';
   if (isToolsWithReasoning(message)) return 'unsupported';
   if (code.startsWith('unsupported_')) return 'bad_request';
   return /(?:does|do) not support|not supported/i.test(message) ? 'unsupported' : 'bad_request';

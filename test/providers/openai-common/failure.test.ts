@@ -24,6 +24,8 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [400, error({ code: 'json_validate_failed', failed_generation: '{' }), 'server', true],
   [400, { code: 'invalid-argument', error: 'Incorrect API key provided: ab***' }, 'auth', false],
   [400, { code: 'invalid-argument', error: 'Bad stop' }, 'bad_request', false],
+  // A field of the caller's own, repeated.
+  [400, error({ message: 'Unrecognized request argument supplied: invalid api key' }), 'bad_request', false],
   [401, error({ code: 'invalid_api_key' }), 'auth', false],
   [401, { detail: 'Invalid API Key' }, 'auth', false],
   [402, error({}), 'auth', false],
