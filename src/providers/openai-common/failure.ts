@@ -170,6 +170,8 @@ function kindOf(status: number, complaint: Complaint): FailureKind {
   const actual = status === 200 ? statusInside(code, type) : status;
   if (actual === FLEX_CAPACITY_STATUS) return 'rate_limit';
   if (actual === 400) return kindOf400(message, code);
+  // OpenRouter: of the hosts of this model none takes the request's tools, images or schema.
+  if (actual === 404 && /^no endpoints found that /i.test(message)) return 'unsupported';
   // Together answers 403 when input and max_tokens pass the context.
   if (actual === 403 && /context length|max_(?:new_)?tokens/i.test(message)) return 'bad_request';
   return kindFromStatus(actual);
