@@ -142,6 +142,8 @@ export type UpstreamReport = {
   readonly retriesMax?: number | undefined;
   readonly isTooLong?: boolean;
   readonly isQuota?: boolean;
+  /** A not_found is known to be about what the request refers to; unless it is true, parameter and prose decide. */
+  readonly isReference?: boolean;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -151,9 +153,6 @@ const REFERENCE = /\b(?:items?|files?|responses?|conversations?|prompts?|contain
 const MODEL = /\b(?:models?|deployment)\b/i;
 /** A place such as `tools[0].model` or `messages.2.content`: the request's model stands in none. */
 const IN_A_LIST = /[.[]\d/;
-/** What Google refuses as if it were about the account: files and caches that are not there, are not its own, or are not ready. */
-const STORED = /\b(?:files?|cached ?contents?)\b/i;
-const NOT_TO_BE_HAD = /\bnot (?:found|exist|in an active state)\b/i;
 
 const MACHINE_WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
@@ -168,6 +167,8 @@ const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
   unknown: 'gave no usable answer',
 };
 
+const REFERENCE_PHRASE = 'does not have what the request refers to';
+
 /** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
 export function upstreamFailure(report: UpstreamReport): Failure {
   const facts = [`HTTP ${report.status}`];
@@ -175,9 +176,10 @@ export function upstreamFailure(report: UpstreamReport): Failure {
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
   const hint = report.hint === undefined ? '' : `: ${report.hint}`;
+  const refersInVain = isReference(report);
   return new Failure(
     report.kind,
-    `${report.provider} ${KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
+    `${report.provider} ${refersInVain ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
     {
       upstreamStatus: report.status,
       detail: report.detail,
@@ -187,15 +189,14 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
-      isReference: isReference(report),
+      isReference: refersInVain,
     },
   );
 }
 
-/** Whether what the provider does not have, or does not let be used, is the request's own choice: other requests do without. */
-function isReference({ kind, param = '', detail = '' }: UpstreamReport): boolean {
-  if (kind === 'auth') return STORED.test(detail) && NOT_TO_BE_HAD.test(detail);
-  if (kind !== 'not_found') return false;
+/** Whether what the provider does not have is the request's own choice: other requests do without. */
+function isReference({ kind, isReference: isSaid = false, param = '', detail = '' }: UpstreamReport): boolean {
+  if (kind !== 'not_found' || isSaid) return isSaid;
   return IN_A_LIST.test(param) || (REFERENCE.test(detail) && !MODEL.test(detail));
 }
 

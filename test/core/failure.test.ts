@@ -104,20 +104,17 @@ const references: readonly (readonly [what: string, isReference: boolean, kind: 
   ['a file', true, 'not_found', 404, 'No such File object: file-1'],
   ["a tool's model", true, 'not_found', 404, 'The model `x` does not exist.', 'tools[0].model'],
   ["a message's file", true, 'not_found', 404, 'model.pdf: no such thing', 'messages.0.content.1.source.file_id'],
-  ["another's file", true, 'auth', 403, 'You do not have permission to access the File model-x or it may not exist.'],
-  ["another's cache", true, 'auth', 403, 'CachedContent not found (or permission denied)'],
-  ["another's cache on Vertex", true, 'auth', 403, "Permission 'aiplatform.cachedContents.get' denied on resource '//aiplatform.googleapis.com/projects/p/cachedContents/1' (or it may not exist)."],
-  ['a file that is being read', true, 'auth', 400, 'The File abc is not in an ACTIVE state and usage is not allowed.'],
-  ["another's model on Vertex", false, 'auth', 403, "Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/p/publishers/google/models/m' (or it may not exist)."],
   ['a key without a right', false, 'auth', 403, 'You have insufficient permissions for this operation. Missing scopes: api.responses.write'],
-  ['a bad key', false, 'auth', 401, 'API key not found. Please pass a valid API key.'],
   ['a server that lost its files', false, 'server', 500, 'file not found'],
 ];
 
-test('upstreamFailure tells what a request refers to from its model, and from the account', () => {
+test('upstreamFailure tells what a request refers to from its model', () => {
   for (const [what, isReference, kind, status, detail, param] of references) {
-    assert.equal(upstreamFailure({ provider: 'p', status, kind, detail, param }).isReference, isReference, what);
+    const failure = upstreamFailure({ provider: 'p', status, kind, detail, param });
+    assert.equal(failure.isReference, isReference, what);
+    assert.equal(failure.message.startsWith('p does not have what the request refers to (HTTP 404'), isReference, what);
   }
+  assert.equal(upstreamFailure({ provider: 'p', status: 403, kind: 'not_found', detail: 'the model', isReference: true }).isReference, true);
 });
 
 test('upstreamFailure takes over the wait and the rule for retries', () => {
