@@ -67,6 +67,8 @@ export type FailureFields = {
   readonly isQuota?: boolean;
   /** What the provider does not have is something that the request refers to, rather than the model. */
   readonly isReference?: boolean;
+  /** The model did not manage what this request asks of it, which says nothing of how the provider does. */
+  readonly isUnmet?: boolean;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -89,6 +91,7 @@ export class Failure {
   readonly isTooLong: boolean;
   readonly isQuota: boolean;
   readonly isReference: boolean;
+  readonly isUnmet: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -108,6 +111,7 @@ export class Failure {
     this.isTooLong = fields.isTooLong ?? false;
     this.isQuota = fields.isQuota ?? false;
     this.isReference = fields.isReference ?? false;
+    this.isUnmet = fields.isUnmet ?? false;
   }
 
   /** The same failure but for what is given here. */
@@ -144,6 +148,7 @@ export type UpstreamReport = {
   readonly isQuota?: boolean;
   /** A not_found is known to be about what the request refers to; unless it is true, parameter and prose decide. */
   readonly isReference?: boolean;
+  readonly isUnmet?: boolean;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -190,6 +195,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
       isReference: refersInVain,
+      isUnmet: report.isUnmet ?? false,
     },
   );
 }

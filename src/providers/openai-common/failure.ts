@@ -13,6 +13,8 @@ import type { Failure, FailureKind } from '../../core/failure.ts';
 
 /** The model did not manage to match the schema. It may at the second try, and hardly at a third. */
 const UNMATCHED_SCHEMA = 'json_validate_failed';
+/** Or wrote a malformed call. */
+const UNMET_CODES: ReadonlySet<string> = new Set([UNMATCHED_SCHEMA, 'tool_use_failed']);
 
 /** Codes that say more than the status beside them. */
 const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
@@ -147,6 +149,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
     ...(isQuota || isBeyondRate ? { isRetried: false } : {}),
     isQuota,
     isTooLong: isBeyondRate || (kind === 'bad_request' && isTooLong(status, complaint)),
+    isUnmet: UNMET_CODES.has(code ?? ''),
     retriesMax: code === UNMATCHED_SCHEMA ? 1 : undefined,
     ...(hint === undefined ? {} : { hint }),
   });

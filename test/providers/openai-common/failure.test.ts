@@ -67,6 +67,11 @@ test('a failure has the kind and the retry of its code, else of its status', () 
   }
 });
 
+test('an answer that the model did not manage is known from a provider that fails', () => {
+  for (const code of ['tool_use_failed', 'json_validate_failed']) assert.equal(failureOf(400, error({ code })).isUnmet, true, code);
+  for (const code of ['slow_down', 'model_not_found']) assert.equal(failureOf(500, error({ code })).isUnmet, false, code);
+});
+
 test('the sentence names status, code and parameter, the prose is detail', () => {
   const failure = failureOf(400, error({ code: 'context_length_exceeded', param: 'messages' }));
   assert.equal(failure.message, 'openai refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)');
