@@ -172,6 +172,7 @@ const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
   unknown: 'gave no usable answer',
 };
 
+/** Of something `not_found` that is no model. */
 const REFERENCE_PHRASE = 'does not have what the request refers to';
 
 /** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
@@ -181,10 +182,10 @@ export function upstreamFailure(report: UpstreamReport): Failure {
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
   const hint = report.hint === undefined ? '' : `: ${report.hint}`;
-  const refersInVain = isReference(report);
+  const isReference = refersInVain(report);
   return new Failure(
     report.kind,
-    `${report.provider} ${refersInVain ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
+    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
     {
       upstreamStatus: report.status,
       detail: report.detail,
@@ -194,14 +195,14 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
-      isReference: refersInVain,
+      isReference,
       isUnmet: report.isUnmet ?? false,
     },
   );
 }
 
 /** Whether what the provider does not have is the request's own choice: other requests do without. */
-function isReference({ kind, isReference: isSaid = false, param = '', detail = '' }: UpstreamReport): boolean {
+function refersInVain({ kind, isReference: isSaid = false, param = '', detail = '' }: UpstreamReport): boolean {
   if (kind !== 'not_found' || isSaid) return isSaid;
   return IN_A_LIST.test(param) || (REFERENCE.test(detail) && !MODEL.test(detail));
 }
