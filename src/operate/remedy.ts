@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../config/settings.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../providers/index.ts';
-import { CERTIFICATE_CODE } from '../upstream/transport-failure.ts';
+import { CERTIFICATE_CODE, CERTIFICATE_WANTED_CODE } from '../upstream/transport-failure.ts';
 
 /** What is checked of a provider, in this order. */
 export type CheckName = 'source' | 'name' | 'proxy' | 'connect' | 'tls' | 'key' | 'chat' | 'json' | 'clock';
@@ -108,6 +108,7 @@ function proxyRemedy({ kind, code = '', limit }: Failure, { proxyVariable, host 
 }
 
 function tlsRemedy({ code = '' }: Failure, { baseUrlVariable, host }: Origin): string {
+  if (code === CERTIFICATE_WANTED_CODE) return `${baseUrlVariable}: name a host that asks its callers for no certificate, such as a proxy of yours that has one.`;
   if (TLS_CODE.test(code)) return `${baseUrlVariable}: check the port, and https against http: what answers does not speak TLS.`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') return `${baseUrlVariable}: name a host that the certificate is for, which ${host} is not.`;
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return 'The certificate has to be renewed where it is served, unless the clock of this machine is wrong.';

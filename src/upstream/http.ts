@@ -29,7 +29,7 @@ export function createHttpTransport(settings: TransportSettings = {}): Transport
 
 /** One call on its way until its response headers are in. */
 // hot: per request
-class Attempt implements TunnelOwner {
+class Attempt {
   readonly #provider: Destination;
   readonly #key: ProviderKey | undefined;
   readonly #call: OutboundCall;
@@ -38,7 +38,8 @@ class Attempt implements TunnelOwner {
   readonly #settings: TransportSettings;
   readonly #resolve: (result: UpstreamResponse | Failure) => void;
   #request: http.ClientRequest | undefined;
-  tunnel: TunnelOwner['tunnel'];
+  /** An object of its own: a kept socket holds on to it, and an attempt may hold megabytes. */
+  readonly #owner: TunnelOwner = { tunnel: undefined };
   #isSettled = false;
   /** What the socket had received before this request. */
   #bytesReadBefore = 0;
@@ -112,7 +113,7 @@ class Attempt implements TunnelOwner {
       path: forwardProxy === undefined ? path : baseUrl.origin + path,
       headers,
       maxHeaderSize: RESPONSE_HEAD_BYTES_MAX,
-      tunnelOwner: this,
+      tunnelOwner: this.#owner,
     };
     return http.request(options);
   }
@@ -176,7 +177,7 @@ class Attempt implements TunnelOwner {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#watch.release();
-    this.tunnel?.destroy();
+    this.#owner.tunnel?.destroy();
     this.#request?.destroy();
     this.#resolve(failure);
   }

@@ -41,6 +41,9 @@ export function endedFailure(reason: ScopeEnd): Failure {
 /** Codes of a certificate that was not accepted (nodejs.org/api/tls.html, "X509 certificate error codes"). */
 export const CERTIFICATE_CODE = /CERT|CRL|^UNABLE_TO_|^INVALID_(CA|PURPOSE)$|^PATH_LENGTH_EXCEEDED$|^HOSTNAME_MISMATCH$/;
 
+/** A certificate that the other end wants to see (RFC 8446, section 6.2). Before TLS 1.3 there is no alert of its own for that. */
+export const CERTIFICATE_WANTED_CODE = 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED';
+
 /** Codes of a response that is not HTTP, or has too large a head: llhttp's, and those of undici. */
 const PARSER_CODE = /^HPE_|^UND_ERR_(HEADERS_OVERFLOW|RES_)/;
 
@@ -81,6 +84,9 @@ export function connectionFailure(provider: string, error: unknown): Failure {
   const limit = LIMIT_PHRASES.get(code);
   if (limit !== undefined) return new Failure('server', `${provider} answered, but ${limit}, which is the gateway's limit (${code})`, { isOwn: true, code });
   if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`, { code });
+  if (code === CERTIFICATE_WANTED_CODE) {
+    return new Failure('unknown', `${provider} wants a TLS certificate of the gateway, which has none (${code})`, { isRetried: false, code });
+  }
   if (CERTIFICATE_CODE.test(code)) {
     return new Failure('unknown', `the TLS certificate of ${provider} was rejected (${code})`, { isRetried: false, code });
   }
@@ -150,7 +156,8 @@ export function encodingFailure(provider: string, status: number, headers: Upstr
 export function codeFrom(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = (error as { readonly code?: unknown }).code;
-  if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return code;
+  // A slash, because OpenSSL has reasons such as SSL/TLS_ALERT_HANDSHAKE_FAILURE.
+  if (typeof code === 'string' && /^[A-Z][A-Z0-9_/]{1,63}$/.test(code)) return code;
   // The fetch of Node 26 leaves the parser's code out.
   if (error.name === 'HTTPParserError') return 'HPE_UNKNOWN';
   return codeFrom(error.cause);

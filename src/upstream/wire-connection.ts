@@ -58,7 +58,8 @@ export class WireConnection {
     this.#isKept = isKept;
     this.#home = home;
     socket.on('error', (error) => (this.#error = error));
-    socket.on('end', () => this.#close(undefined));
+    // TLS that broke is told first, and then an end like any other.
+    socket.on('end', () => this.#close(this.#error));
     socket.on('close', () => this.#close(this.#error ?? new ConnectionError('ECONNRESET')));
   }
 

@@ -85,7 +85,8 @@ export class WirePool implements ConnectionHome {
   }
 
   #connect(tunnel: Duplex | undefined, isKept: boolean, opening: Opening): { destroy(): void } {
-    let isOpen = false;
+    // The connection outlives the call it was made for, which may hold megabytes.
+    let waiting: Opening | undefined = opening;
     const read = (bytes: Buffer): void => connection.read(bytes);
     const socket = this.#isTls ? this.#connectTls(tunnel, read) : net.connect(this.#target(read));
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
@@ -96,11 +97,13 @@ export class WirePool implements ConnectionHome {
     socket.on('error', (thrown) => (error = thrown));
     socket.on('close', () => {
       this.#openCount -= 1;
-      if (!isOpen) opening.onRefused(error ?? new ConnectionError('ECONNRESET'));
+      waiting?.onRefused(error ?? new ConnectionError('ECONNRESET'));
+      waiting = undefined;
     });
     socket.on(this.#isTls ? 'secureConnect' : 'connect', () => {
-      isOpen = true;
-      opening.onOpened(connection);
+      const opened = waiting;
+      waiting = undefined;
+      opened?.onOpened(connection);
     });
     // What a tunnel brings was read by it.
     if (tunnel === undefined) socket.resume();

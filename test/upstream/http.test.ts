@@ -1,9 +1,13 @@
 /** What only transports over sockets of their own do: they keep connections, and know when one was kept too long. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
@@ -26,6 +30,28 @@ async function noSockets(transport: Transport): Promise<void> {
 /** Lets a transport put a socket back into its pool. */
 async function pooled(): Promise<void> {
   await new Promise(setImmediate);
+}
+
+/** Passes bytes on between a provider and its callers; `end` puts some of its own behind those of the provider. */
+async function startFront(t: TestContext, { protocol, port }: URL): Promise<{ readonly baseUrl: URL; end(bytes: string): void }> {
+  const callers = new Set<Socket>();
+  const server = net.createServer((caller) => {
+    const provider = net.connect(Number(port), '127.0.0.1');
+    for (const socket of [caller, provider]) socket.on('error', () => undefined).on('close', () => void [caller.destroy(), provider.destroy()]);
+    callers.add(caller);
+    caller.pipe(provider).pipe(caller);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    for (const caller of callers) caller.destroy();
+    server.close();
+  });
+  const { port: own } = server.address() as net.AddressInfo;
+  return {
+    baseUrl: new URL(`${protocol}//127.0.0.1:${own}`),
+    end: (bytes) => callers.forEach((caller) => caller.end(bytes)),
+  };
 }
 
 for (const [name, createTransport] of SOCKET_TRANSPORTS) {
@@ -324,6 +350,24 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     assert.equal(server.requests.length, 0);
   });
 
+  test(`${name}: a provider that wants a certificate of its callers is a failure that says so, and is not tried again`, async (t) => {
+    const server = await startRawServer(t, { certificate: CERTIFICATE, wantsCertificate: true });
+    const { transport } = openTransport(t);
+    const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+    assert.equal(failure.message, 'acme wants a TLS certificate of the gateway, which has none (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)');
+    assert.equal(failure.isRetried, false);
+  });
+
+  test(`${name}: a body that the connection alone ends is a failure where TLS broke before the end`, async (t) => {
+    const server = await startRawServer(t, { onRequest: (socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nhalf'), certificate: CERTIFICATE });
+    const front = await startFront(t, server.baseUrl);
+    const { transport } = openTransport(t);
+    const response = responseFrom(await transport.send(providerAt(front.baseUrl), postCall(), new Scope(), LIMITS));
+    const body = response.readBody(BODY_BYTES_MAX);
+    front.end('no TLS');
+    assert.match(failureFrom(await body).message, /^acme answered 200, but its body did not arrive whole \(ERR_SSL_/);
+  });
+
   describe(`${name}: sockets`, () => {
     test('are kept and used again, the most recent one first', async (t) => {
       const server = await startRawServer(t, { onRequest: (socket, { body }) => void socket.write(okResponse(body)) });
@@ -407,6 +451,24 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       await noSockets(transport);
       await server.closed(server.connections());
       assert.equal(server.openSockets(), 0);
+    });
+
+    test('keep nothing alive of the call that they were opened for', async (t) => {
+      setFlagsFromString('--expose-gc');
+      const collect = runInNewContext('gc') as () => void;
+      const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}')) });
+      const { transport } = openTransport(t);
+      const sent = await (async () => {
+        const call = postCall();
+        await bodyText(await transport.send(providerAt(server.baseUrl), call, new Scope(), LIMITS));
+        return new WeakRef(call);
+      })();
+      for (let look = 0; look < 20 && sent.deref() !== undefined; look += 1) {
+        await pooled();
+        collect();
+      }
+      assert.equal(sent.deref(), undefined);
+      assert.equal(transport.openSockets?.(), 1);
     });
 
     test('keep no listener of a call that is over', async (t) => {

@@ -37,6 +37,8 @@ export type RawHandlers = {
   readonly onConnection?: (socket: net.Socket) => void;
   /** Key and certificate in PEM: speaks TLS. */
   readonly certificate?: { readonly key: string; readonly cert: string };
+  /** With TLS: whether its callers must have a certificate. */
+  readonly wantsCertificate?: boolean;
 };
 
 /** Listens on a free port of the loopback; closes with the test. */
@@ -79,11 +81,11 @@ export async function startRawServer(t: TestContext, handlers: RawHandlers): Pro
       }
     });
   };
-  const { certificate } = handlers;
+  const { certificate, wantsCertificate = false } = handlers;
   const server =
     certificate === undefined
       ? net.createServer({ noDelay: true }, accept)
-      : tls.createServer({ key: certificate.key, cert: certificate.cert }, accept).on('tlsClientError', () => undefined);
+      : tls.createServer({ key: certificate.key, cert: certificate.cert, requestCert: wantsCertificate }, accept).on('tlsClientError', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
