@@ -253,12 +253,12 @@ export const SECRET: SettingType<Secret> = {
   shown: 'never',
 };
 
-/** Entries between commas, at least one; what they say is not looked at. */
+/** Entries between commas or, as files have them, on lines of their own; at least one. What they say is not looked at. */
 export const SECRET_LIST: SettingType<readonly string[]> = {
   name: 'secret',
   expects: 'label:token, more of them separated by commas',
   parse: (text) => {
-    const entries = text.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+    const entries = text.split(/[,\n]/).map((entry) => entry.trim()).filter((entry) => entry !== '');
     return entries.length > 0 ? entries : undefined;
   },
   shown: 'never',

@@ -67,7 +67,8 @@ export type RoutingFile = {
 
 /** The file that the setting `name` names; undefined when it cannot be read, or is no JSON object: then that is a problem. */
 export function readRoutingFile(source: Source, name: string, path: string): RoutingFile | undefined {
-  const text = source.readFile(name, path);
+  // Some editors write a byte order mark before what they save.
+  const text = source.readFile(name, path)?.replace(/^\uFEFF/, '');
   return text === undefined ? undefined : decodeText(source, text, { prefix: `${name}: `, root: undefined }, PROVIDER_FIELDS);
 }
 

@@ -50,7 +50,7 @@ export const SETTINGS = [
   { variable: 'GATEWAY_AUTH_TOKEN', field: 'authToken', type: SECRET, default: undefined, absence: 'required',
     meaning: 'The token of callers, labelled `default`. May be absent when `GATEWAY_AUTH_TOKENS` is set.' },
   { variable: 'GATEWAY_AUTH_TOKENS', field: 'authTokens', type: SECRET_LIST, default: undefined,
-    meaning: 'More tokens: `label:token,label:token`. Labels show in logs and metrics, tokens never.' },
+    meaning: 'More tokens: `label:token,label:token`, or one a line. Labels show in logs and metrics, tokens never.' },
   { variable: 'GATEWAY_DEFAULT_PROVIDER', field: 'defaultProvider', type: PROVIDER_NAME, default: undefined, absence: 'first by name',
     meaning: 'Serves the requests that name no provider; in the format of another maker only where it speaks that or the maker is not configured.' },
   { variable: 'GATEWAY_COMPAT_BASE_URL', field: 'providers', type: BASE_URL, default: undefined,

@@ -71,6 +71,8 @@ export type FailureFields = {
   readonly isReference?: boolean;
   /** The code by which the SDK of a format tells this failure from others, and mends it by itself. */
   readonly errorCode?: string | undefined;
+  /** The model did not manage what this request asks of it, which says nothing of how the provider does. */
+  readonly isUnmet?: boolean;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -95,6 +97,7 @@ export class Failure {
   readonly isOverloaded: boolean;
   readonly isReference: boolean;
   readonly errorCode: string | undefined;
+  readonly isUnmet: boolean;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -116,6 +119,7 @@ export class Failure {
     this.isOverloaded = fields.isOverloaded ?? false;
     this.isReference = fields.isReference ?? false;
     this.errorCode = fields.errorCode;
+    this.isUnmet = fields.isUnmet ?? false;
   }
 
   /** The same failure but for what is given here. */
@@ -153,6 +157,9 @@ export type UpstreamReport = {
   readonly isOverloaded?: boolean;
   /** The code by which its own SDK tells this failure from others; goes on only when it looks like one. */
   readonly errorCode?: string | undefined;
+  /** A not_found is known to be about what the request refers to; unless it is true, parameter and prose decide. */
+  readonly isReference?: boolean;
+  readonly isUnmet?: boolean;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -160,6 +167,8 @@ export type UpstreamReport = {
 /** What requests name of what was stored at a provider: items of OpenAI's Responses, files, prompts, containers. */
 const REFERENCE = /\b(?:items?|files?|responses?|conversations?|prompts?|containers?|vector stores?|skills?|cached ?contents?)\b/i;
 const MODEL = /\b(?:models?|deployment)\b/i;
+/** A place such as `tools[0].model` or `messages.2.content`: the request's model stands in none. */
+const IN_A_LIST = /[.[]\d/;
 
 const MACHINE_WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
@@ -184,7 +193,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
   const hint = report.hint === undefined ? '' : `: ${report.hint}`;
-  const isReference = report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? '');
+  const isReference = refersInVain(report);
   return new Failure(
     report.kind,
     `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
@@ -200,8 +209,15 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       isOverloaded: report.isOverloaded ?? false,
       errorCode: MACHINE_WORD.test(errorCode) ? errorCode : undefined,
       isReference,
+      isUnmet: report.isUnmet ?? false,
     },
   );
+}
+
+/** Whether what the provider does not have is the request's own choice: other requests do without. */
+function refersInVain({ kind, isReference: isSaid = false, param = '', detail = '' }: UpstreamReport): boolean {
+  if (kind !== 'not_found' || isSaid) return isSaid;
+  return IN_A_LIST.test(param) || (REFERENCE.test(detail) && !MODEL.test(detail));
 }
 
 /**

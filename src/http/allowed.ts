@@ -51,7 +51,10 @@ function modelsOfPatch(options: JsonObject | undefined): readonly Named[] {
     ...(entries.has('model') ? [entries.get('model') ?? null] : []),
     ...(models instanceof JsonArray ? models.items : entries.has('models') ? [models ?? null] : []),
   ];
-  for (const [key, value] of entries) if (!SAID.has(key)) addNamed(key, value, names);
+  for (const [key, value] of entries) {
+    if (LEAVES_CHOICE.has(key)) names.push(value);
+    else if (!SAID.has(key)) addNamed(key, value, names);
+  }
   return names.map((name) => ({ field: 'provider_options', name }));
 }
 
@@ -60,17 +63,20 @@ function modelsOfBody({ entries }: JsonObject): readonly Named[] {
   return [...entries].flatMap(([field, value]) => {
     if (field === 'model' || SAID.has(field)) return [];
     const names: JsonValue[] = [];
-    addNamed(field, value, names);
+    if (LEAVES_CHOICE.has(field)) names.push(value);
+    else addNamed(field, value, names);
     return names.map((name) => ({ field, name }));
   });
 }
 
+/** By what these say the provider itself chooses a model, of all that it has: it fills the place of a model's name (OpenRouter). */
+const LEAVES_CHOICE: ReadonlySet<string> = new Set(['preset', 'route']);
 /** What is said to the model, and notes: their members are the caller's own. */
 const SAID: ReadonlySet<string> = new Set(['client_metadata', 'contents', 'input', 'instructions', 'messages', 'metadata', 'prediction', 'prompt', 'system']);
 /** Members of schemas and tools that hold examples of values, or a schema whose own members are none of a request. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'input_examples', 'input_schema', 'schema']);
-/** The members that name models: by a text, or a list of texts. */
-const NAMES_MODELS = /(?:^|_)(?:models?|fallbacks)$/;
+/** The members that name models: by a text, or a list of texts. Vertex's routing has `modelName`. */
+const NAMES_MODELS = /(?:^|_)(?:models?|model_?[nN]ame|fallbacks)$/;
 
 /** Adds what a member names, at whatever depth. Of a key that comes twice, the provider may read the other value. */
 function addNamed(key: string, value: JsonValue, names: JsonValue[]): void {

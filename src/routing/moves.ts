@@ -14,7 +14,7 @@ export type Move = {
 };
 
 /** The outcomes that differ in what follows. */
-export type OutcomeName = 'success' | 'server' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'forbidden' | 'not_found' | 'reference' | 'too_long' | 'unsupported' | 'final' | 'overtaken' | 'ended';
+export type OutcomeName = 'success' | 'server' | 'unmet' | 'unknown' | 'rate_limit' | 'quota' | 'auth' | 'forbidden' | 'not_found' | 'reference' | 'too_long' | 'unsupported' | 'final' | 'overtaken' | 'ended';
 
 const NEUTRAL = { health: 'neutral', key: undefined } as const;
 
@@ -22,6 +22,8 @@ export const MOVES: Readonly<Record<OutcomeName, Move>> = {
   success: { nextKey: false, nextTarget: false, health: 'success', key: 'good' },
   /** 5xx, an error inside a 200, what makes no sense, a stream cut before its first event. Other keys meet the same. */
   server: { nextKey: false, nextTarget: true, health: 'failure', key: undefined },
+  /** The model did not manage what this request asks of it: others may ask for less. */
+  unmet: { nextKey: false, nextTarget: true, ...NEUTRAL },
   /** Refused, reset, no such host, a time limit. */
   unknown: { nextKey: false, nextTarget: true, health: 'failure', key: undefined },
   rate_limit: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rate_limit' },
@@ -59,6 +61,7 @@ export function outcomeOf(failure: Failure): OutcomeName {
   if (failure.isTooLong) return 'too_long';
   if (failure.isQuota) return 'quota';
   if (failure.isReference) return 'reference';
+  if (failure.isUnmet) return 'unmet';
   if (failure.isOwn) return 'final';
   // The way to the provider failed, which no key of the provider's mends.
   if (failure.isAtProxy) return 'unknown';

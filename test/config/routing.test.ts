@@ -317,6 +317,13 @@ test('lists are looked at as far as they may go', () => {
   assert.deepEqual(complaints(loadFile({ routes, callers: { batch: { allow } } }).problems), ['callers.batch.allow: expected at most 1000 entries, got 60000']);
 });
 
+test('a byte order mark at the start of the file is skipped', () => {
+  const { config, problems } = loadFile(`\uFEFF${JSON.stringify(routeOf(target()))}`);
+  assert.deepEqual(problems, []);
+  assert.deepEqual([...(config?.routing.routes.keys() ?? [])], ['smart']);
+  assert.deepEqual(complaints(loadFile('\uFEFF{').problems), ['is not JSON: unexpected end of the text (line 1, column 2)']);
+});
+
 test('the file stands alone: what it replaces may not be set beside it', () => {
   const variables = { GATEWAY_ROUTES: 'a=openai/m', GATEWAY_CALLER_LIMITS: 'batch:rpm=1', GATEWAY_MODEL_PREFIXES: 'true' };
   const problems = Object.keys(variables).map((name) => `${name}: is set together with GATEWAY_ROUTING_FILE; keep one`);

@@ -457,6 +457,14 @@ test('GATEWAY_AUTH_TOKENS adds callers; a token may contain colons', () => {
   deepEqual(callersOf(config), [['default', TOKEN], ['ci', 'token:of:the:ci:job'], ['ops.team-1_a', 'token-of-operations']]);
 });
 
+test('GATEWAY_AUTH_TOKENS may have one entry a line, as its file does', () => {
+  const lines = '\uFEFFci:token-of-the-ci-job\r\n\r\nops : token-of-operations,\r\nweb:token-of-the-web\r\n';
+  const { config, problems } = load({ GATEWAY_AUTH_TOKENS_FILE: '/tokens', ZETA_API_KEY: KEY }, { '/tokens': lines });
+  deepEqual(problems, []);
+  ok(config);
+  deepEqual(callersOf(config), [['ci', 'token-of-the-ci-job'], ['ops', 'token-of-operations'], ['web', 'token-of-the-web']]);
+});
+
 test('GATEWAY_AUTH_TOKENS alone is enough, and may then use the label default', () => {
   const { config, problems } = load({ GATEWAY_AUTH_TOKENS: `default:${TOKEN}`, ZETA_API_KEY: KEY });
   deepEqual(problems, []);

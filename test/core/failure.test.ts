@@ -19,7 +19,7 @@ for (const kind of Object.keys(kinds) as FailureKind[]) {
   test(`Failure ${kind} answers ${status} and is ${isRetried ? '' : 'not '}retried`, () => {
     assert.deepEqual({ ...new Failure(kind, 'sentence') }, {
       kind, message: 'sentence', status, isRetried, retriesMax: undefined, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined, isOwn: false, quotes: [],
-      code: undefined, isAtProxy: false, isTooLong: false, isQuota: false, isOverloaded: false, isReference: false, errorCode: undefined,
+      code: undefined, isAtProxy: false, isTooLong: false, isQuota: false, isOverloaded: false, isReference: false, isUnmet: false, errorCode: undefined,
     });
   });
 }
@@ -30,7 +30,7 @@ test('FAILURE_KINDS has a meaning for each kind and no other kind', () => {
 });
 
 test('Failure takes what its fields say over what its kind says', () => {
-  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true, isOverloaded: true, isReference: true, errorCode: 'lost' };
+  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true, isOverloaded: true, isReference: true, isUnmet: true, errorCode: 'lost' };
   assert.deepEqual({ ...new Failure('auth', 'sentence', fields) }, { kind: 'auth', message: 'sentence', ...fields });
 });
 
@@ -96,6 +96,25 @@ test("upstreamFailure keeps the provider's prose out of the sentence", () => {
   const failure = upstreamFailure({ provider: 'p', status: 500, kind: 'server', detail: 'your prompt was …' });
   assert.equal(failure.message, 'p failed on its side (HTTP 500)');
   assert.equal(failure.detail, 'your prompt was …');
+});
+
+const references: readonly (readonly [what: string, isReference: boolean, kind: FailureKind, status: number, detail: string, param?: string])[] = [
+  ['an unknown model', false, 'not_found', 404, 'The model `file-model` does not exist or you do not have access to it.'],
+  ['an unknown model by its parameter', false, 'not_found', 404, 'unknown', 'model'],
+  ['a file', true, 'not_found', 404, 'No such File object: file-1'],
+  ["a tool's model", true, 'not_found', 404, 'The model `x` does not exist.', 'tools[0].model'],
+  ["a message's file", true, 'not_found', 404, 'model.pdf: no such thing', 'messages.0.content.1.source.file_id'],
+  ['a key without a right', false, 'auth', 403, 'You have insufficient permissions for this operation. Missing scopes: api.responses.write'],
+  ['a server that lost its files', false, 'server', 500, 'file not found'],
+];
+
+test('upstreamFailure tells what a request refers to from its model', () => {
+  for (const [what, isReference, kind, status, detail, param] of references) {
+    const failure = upstreamFailure({ provider: 'p', status, kind, detail, param });
+    assert.equal(failure.isReference, isReference, what);
+    assert.equal(failure.message.startsWith('p does not have what the request refers to (HTTP 404'), isReference, what);
+  }
+  assert.equal(upstreamFailure({ provider: 'p', status: 403, kind: 'not_found', detail: 'the model', isReference: true }).isReference, true);
 });
 
 test('upstreamFailure takes over the wait and the rule for retries', () => {

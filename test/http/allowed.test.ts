@@ -81,6 +81,27 @@ test('a patch names models at any depth, not in words, notes or schemas, and twi
   for (const fine of [`{"tools":[${tool}]}`, '{"messages":[{"model":"x"}]}', '{"tools":[{"type":"advisor","model":"gpt-5.6-sol"}]}']) assert.equal(patched(fine), undefined, fine);
 });
 
+test('a word by which the provider chooses the model is held to the list as a model would be', () => {
+  for (const word of ['route', 'preset']) {
+    const said = (field: string) => `${field}: "fallback" is not available to this caller`;
+    const asked = `{"${word}":"fallback"}`;
+    assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], options: asked }), said('provider_options'));
+    assert.equal(told(BATCH, { route: 'bulk', targets: ['openai m'], options: asked }), said('provider_options'));
+    assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], body: asked }), said(word));
+    assert.match(told(BATCH, { targets: ['openai gpt-5.6-mini'], body: `{"${word}":{"model":"gpt-5.6-sol"}}` }) ?? '', new RegExp(`^${word}: `));
+    // Who may have all that the provider has may let it choose.
+    assert.equal(told(allowing('openai/*'), { targets: ['openai m'], options: asked, body: asked }), undefined);
+    // Deeper it is somebody's own word.
+    assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], body: `{"tools":[{"${word}":"fallback"}]}` }), undefined);
+  }
+});
+
+test('a model that a patch names for routing within the provider is held to the list', () => {
+  const options = '{"generationConfig":{"routingConfig":{"manualMode":{"modelName":"gpt-5"}}}}';
+  assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], options }), 'provider_options: "gpt-5" is not available to this caller');
+  assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], options: options.replace('gpt-5"', 'gpt-5.6-sol"') }), undefined);
+});
+
 test('a body that is relayed may name no other model either; of one that is translated only its own is sent', () => {
   const asks = (body: string, ...targets: readonly string[]): string | undefined => told(BATCH, { targets: targets.length === 0 ? ['openai gpt-5.6-mini'] : targets, body });
   assert.equal(asks('{"model":"openai/gpt-5.6-mini","messages":[{"role":"user","content":"x"}]}'), undefined);

@@ -383,6 +383,16 @@ test('a stored item or file that a target does not have is its caller\'s doing: 
   assert.deepEqual(subject.transitions, []);
 });
 
+test('a model that does not manage what is asked of it leaves its target in: the next is asked', async () => {
+  const subject = createSubject(createLoneClock(() => 0.5));
+  for (let asked = 0; asked < 20; asked += 1) {
+    const { result } = await outcomeOf({ a: failure('server', { isUnmet: true }) }, subject);
+    assert.equal(result, 'good');
+  }
+  assert.equal(subject.callsAt.get('a/m'), 20);
+  assert.deepEqual(subject.transitions, []);
+});
+
 test('the second round waits as a retry does, and begins with the first', async () => {
   const clock = createLoneClock(() => 0.5);
   const subject = createSubject(clock, { retriesMax: 3 });

@@ -80,8 +80,11 @@ const STATUSES_BY_TYPE: ReadonlyMap<string, number> = new Map([
   ['request_too_large', 413],
 ]);
 
-/** Sent as 400 `invalid_request_error`, though nothing a caller could change: the account's money is used up. */
-const OUT_OF_CREDIT = /credit balance is too low|reached your specified (?:\w+ )?API usage limits/i;
+/**
+ * Sent as 400 `invalid_request_error`, though nothing a caller could change: the account's money is used up. Only where a sentence
+ * begins so: one about a field that is not known begins with that field, whose name is the caller's.
+ */
+const OUT_OF_CREDIT = /^your credit balance is too low|^you have reached your specified (?:\w+ )?API usage limits/i;
 
 /** More than the model's context, as it is said beside `invalid_request_error`. */
 const TOO_LONG = /prompt is too long|exceed context limit/i;

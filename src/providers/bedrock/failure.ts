@@ -37,7 +37,7 @@ const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRe
 };
 
 /** Sent as a validation error. */
-const UNKNOWN_MODEL = /provided model identifier is invalid/i;
+const UNKNOWN_MODEL = /^the provided model identifier is invalid/i;
 const NEEDS_PROFILE = /inference profile/i;
 
 /** The failure for a reply whose status is not 2xx; undefined where it is none of Bedrock's own. */

@@ -53,9 +53,11 @@ type ErrorReport = {
 function failureFrom(provider: string, report: ErrorReport): Failure {
   const { error } = report;
   const details = listField(error, 'details');
-  const kind = kindFrom(report.errorStatus, error, details);
-  const isQuota = kind === 'rate_limit' && isDailyQuota(details);
   const message = textField(error, 'message');
+  const refused = kindFrom(report.errorStatus, error, details);
+  const isReference = refused === 'auth' && isAboutStored(message ?? '');
+  const kind = isReference ? 'not_found' : refused;
+  const isQuota = kind === 'rate_limit' && isDailyQuota(details);
   return upstreamFailure({
     provider,
     status: report.httpStatus,
@@ -67,6 +69,7 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     ...(kind === 'unknown' || isQuota ? { isRetried: false } : {}),
     isQuota,
     isOverloaded: report.errorStatus === 503,
+    isReference,
     isTooLong: kind === 'bad_request' && (report.errorStatus === 413 || TOO_LONG.test(message ?? '')),
   });
 }
@@ -79,6 +82,11 @@ function kindFrom(status: number, error: unknown, details: readonly unknown[]): 
   // Cancelled: nobody waits for an answer any more.
   if (status === 499) return 'unknown';
   return kindFromStatus(status);
+}
+
+/** What a request refers to is refused as if the account were: a file or cache that is not there, is another's, or is not ready. */
+function isAboutStored(message: string): boolean {
+  return /\b(?:files?|cached ?contents?)\b/i.test(message) && /\bnot (?:found|exist|in an active state)\b/i.test(message);
 }
 
 /** More than the model's context: `INVALID_ARGUMENT` with nothing else to tell it by. */

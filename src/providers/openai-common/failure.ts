@@ -13,6 +13,8 @@ import type { Failure, FailureKind } from '../../core/failure.ts';
 
 /** The model did not manage to match the schema. It may at the second try, and hardly at a third. */
 const UNMATCHED_SCHEMA = 'json_validate_failed';
+/** Or wrote a malformed call. */
+const UNMET_CODES: ReadonlySet<string> = new Set([UNMATCHED_SCHEMA, 'tool_use_failed']);
 
 /** Codes that say more than the status beside them. */
 const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
@@ -151,6 +153,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
     isQuota,
     isOverloaded: OVERLOADED_CODES.has(code ?? ''),
     isTooLong: isBeyondRate || (kind === 'bad_request' && isTooLong(status, complaint)),
+    isUnmet: UNMET_CODES.has(code ?? ''),
     retriesMax: code === UNMATCHED_SCHEMA ? 1 : undefined,
     ...(hint === undefined ? {} : { hint }),
   });
@@ -174,14 +177,16 @@ function kindOf(status: number, complaint: Complaint): FailureKind {
   const actual = status === 200 ? statusInside(code, type) : status;
   if (actual === FLEX_CAPACITY_STATUS) return 'rate_limit';
   if (actual === 400) return kindOf400(message, code);
+  // OpenRouter: of the hosts of this model none takes the request's tools, images or schema.
+  if (actual === 404 && /^no endpoints found that /i.test(message)) return 'unsupported';
   // Together answers 403 when input and max_tokens pass the context.
   if (actual === 403 && /context length|max_(?:new_)?tokens/i.test(message)) return 'bad_request';
   return kindFromStatus(actual);
 }
 
 function kindOf400(message: string, code: string): FailureKind {
-  // xAI answers 400 for a key that it does not know.
-  if (/(?:incorrect|invalid) api key/i.test(message)) return 'auth';
+  // xAI answers 400 for a key that it does not know. Further on it may be a caller's own words: hosts repeat fields that they do not know.
+  if (/^(?:incorrect|invalid) api key/i.test(message)) return 'auth';
   if (isToolsWithReasoning(message)) return 'unsupported';
   if (code.startsWith('unsupported_')) return 'bad_request';
   return /(?:does|do) not support|not supported/i.test(message) ? 'unsupported' : 'bad_request';

@@ -14,6 +14,8 @@ describe('decodeFailure', () => {
     ['an account without credit', 400, error('invalid_request_error', 'Your credit balance is too low to access the API.'), 'auth', false],
     ['a spending limit of the customer', 400, error('invalid_request_error', 'You have reached your specified API usage limits.'), 'auth', false],
     ['a spending limit of a workspace', 400, error('invalid_request_error', 'You have reached your specified workspace API usage limits.'), 'auth', false],
+    ["a field of the caller's own that says so", 400, error('invalid_request_error', 'your credit balance: credit balance is too low: Extra inputs are not permitted'), 'bad_request', false],
+    ["another that says so", 400, error('invalid_request_error', 'x.You have reached your specified API usage limits: Extra inputs are not permitted'), 'bad_request', false],
     ['an organisation on hold', 400, error('invalid_request_error', 'x', code('organization_on_hold')), 'auth', false],
     ['a bad key', 401, error('authentication_error'), 'auth', false],
     ['an unpaid bill', 402, error('billing_error'), 'auth', false],

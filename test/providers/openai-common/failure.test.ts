@@ -24,6 +24,8 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [400, error({ code: 'json_validate_failed', failed_generation: '{' }), 'server', true],
   [400, { code: 'invalid-argument', error: 'Incorrect API key provided: ab***' }, 'auth', false],
   [400, { code: 'invalid-argument', error: 'Bad stop' }, 'bad_request', false],
+  // A field of the caller's own, repeated.
+  [400, error({ message: 'Unrecognized request argument supplied: invalid api key' }), 'bad_request', false],
   [401, error({ code: 'invalid_api_key' }), 'auth', false],
   [401, { detail: 'Invalid API Key' }, 'auth', false],
   [402, error({}), 'auth', false],
@@ -33,6 +35,9 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [403, error({ message: 'inputs tokens + max_new_tokens must be <= 4097' }), 'bad_request', false],
   [404, error({ code: 'model_not_found' }), 'not_found', false],
   [404, { error: { code: 'DeploymentNotFound', message: 'x' } }, 'not_found', false],
+  [404, { error: { code: 404, message: 'No endpoints found for vendor/model.' } }, 'not_found', false],
+  [404, { error: { code: 404, message: 'No endpoints found that support tool use. Try disabling "f".' } }, 'unsupported', false],
+  [404, { error: { code: 404, message: 'No endpoints found that can handle the requested parameters.' } }, 'unsupported', false],
   [408, '', 'server', true],
   [409, '', 'server', true],
   [413, error({ code: 'rate_limit_exceeded', type: 'tokens' }), 'bad_request', false],
@@ -60,6 +65,11 @@ test('a failure has the kind and the retry of its code, else of its status', () 
     assert.equal(failure.isRetried, isRetried, JSON.stringify([status, body]));
     assert.equal(failure.upstreamStatus, status);
   }
+});
+
+test('an answer that the model did not manage is known from a provider that fails', () => {
+  for (const code of ['tool_use_failed', 'json_validate_failed']) assert.equal(failureOf(400, error({ code })).isUnmet, true, code);
+  for (const code of ['slow_down', 'model_not_found']) assert.equal(failureOf(500, error({ code })).isUnmet, false, code);
 });
 
 test('the sentence names status, code and parameter, the prose is detail', () => {
