@@ -4,6 +4,8 @@ import type { ErrorKind } from '../callers/native/wire.ts';
 
 /** A chat, stream or list that failed, as an HTTP caller would be told. */
 export class GatewayError extends Error {
+  /** Said where an error is printed; the class itself has another name in the package. */
+  static override readonly name = 'GatewayError';
   override readonly name = 'GatewayError';
   readonly kind: ErrorKind;
   /** The HTTP status of such a failure. */
@@ -25,6 +27,7 @@ export class GatewayError extends Error {
 
 /** Options or an environment that cannot work: everything that is wrong, a line each, none of which holds a secret. */
 export class ConfigError extends Error {
+  static override readonly name = 'ConfigError';
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
 

@@ -122,6 +122,7 @@ export function createGateway(
     if (response instanceof Failure) return response;
     const body = await response.readBody(REPLY_BYTES_MAX);
     if (body instanceof Failure) return body;
+    if (body.length === 0) return malformedReply(provider.name, response.status, 'its body is empty');
     const text = body.length >= LARGE ? await largeUtf8Text(body, nextTurn) : utf8Text(body);
     return text ?? malformedReply(provider.name, response.status, 'its body is not UTF-8');
   }
@@ -253,8 +254,9 @@ function isJson(response: UpstreamResponse): boolean {
 /** A stream was asked for and a JSON body came: an error inside a 200, or a host that cannot stream. */
 async function readErrorInsteadOfStream(provider: Provider, response: UpstreamResponse): Promise<Failure> {
   const body = await readFailureBody(response);
-  if (body instanceof Failure) return body;
-  const reply = provider.adapter.decodeChat(body);
+  // More than is read of an error is no error.
+  if (body instanceof Failure && !body.isOwn) return body;
+  const reply = body instanceof Failure ? undefined : provider.adapter.decodeChat(body);
   if (reply instanceof Failure) return reply;
   return malformedReply(provider.name, response.status, 'it sent one whole body where a stream was asked for');
 }

@@ -10,7 +10,7 @@
 import { nextTurn } from '../base/turn.ts';
 import { PIECES_PER_TURN } from '../base/pacer.ts';
 import type { UpstreamHeaders } from '../core/adapter.ts';
-import type { Failure } from '../core/failure.ts';
+import { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
@@ -38,15 +38,19 @@ class FetchTransport implements Transport {
     const aborter = new AbortController();
     const watch = new AttemptWatch(provider.name, scope, limits);
     let stopped: Failure | undefined;
-    watch.onStop = (failure) => {
-      stopped ??= failure;
-      aborter.abort();
-    };
+    // A function that does not honour the signal is waited for no longer either.
+    const stop = new Promise<Failure>((resolve) => {
+      watch.onStop = (failure) => {
+        stopped ??= failure;
+        aborter.abort();
+        resolve(failure);
+      };
+    });
     watch.startWait();
     watch.startAttemptLimit();
     try {
       const fetchFunction = this.#fetch;
-      const response = await fetchFunction(provider.baseUrl.origin + outboundPath(provider, call), {
+      const answer = fetchFunction(provider.baseUrl.origin + outboundPath(provider, call), {
         method: call.method,
         headers,
         body: call.body ?? null,
@@ -54,7 +58,9 @@ class FetchTransport implements Transport {
         redirect: 'manual',
         signal: aborter.signal,
       });
-      if (stopped === undefined) {
+      const response = await Promise.race([answer, stop]);
+      if (response instanceof Failure) stopped ??= response;
+      else if (stopped === undefined) {
         watch.endWait();
         return new FetchResponse(provider.name, response, watch, aborter);
       }
@@ -94,6 +100,7 @@ class FetchResponse implements UpstreamResponse {
   readonly #response: Response;
   readonly #watch: AttemptWatch;
   readonly #aborter: AbortController;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #isDone = false;
   /** Why it ended before its end; undefined when it ended well or was discarded. */
   #failure: Failure | undefined;
@@ -117,6 +124,7 @@ class FetchResponse implements UpstreamResponse {
     if (refusal !== undefined) this.#finish(refusal);
     if (!this.#isDone) this.#watch.startWait();
     const reader = this.#isDone ? undefined : this.#response.body?.getReader();
+    this.#reader = reader;
     try {
       for (let pieces = 1; reader !== undefined && !this.#isDone; pieces += 1) {
         // Chunks that have come are handed out without a turn of the event loop between them.
@@ -197,5 +205,9 @@ class FetchResponse implements UpstreamResponse {
     this.#failure = failure;
     this.#watch.release();
     this.#aborter.abort();
+    // Ends what waits for a body that is not the signal's to end, such as one that was made up.
+    this.#reader?.cancel().catch(ignore);
   }
 }
+
+function ignore(): void {}

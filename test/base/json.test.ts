@@ -483,6 +483,21 @@ test('limitPassed tells one level too many, in text that is no JSON too', () => 
   assert.equal(limitPassed(`"${'['.repeat(200)}\\"[[["`), undefined);
 });
 
+test('limitPassed tells a number that parseReplied refuses for its length, and no other', () => {
+  const tooLong = 'its JSON has a number of more than 4096 characters';
+  const rest = JSON_NUMBER_CHARS_MAX - 3;
+  for (const start of ['111', '-11', '1.1', '1e1', '1E-', '1e+']) {
+    const longest = `{"a":[${start}${'1'.repeat(rest)}]}`;
+    assert.ok(!(parseReplied(longest) instanceof JsonProblem), start);
+    assert.equal(limitPassed(longest), undefined, start);
+    const longer = `{"a":[${start}${'1'.repeat(rest + 1)}]}`;
+    assert.ok(parseReplied(longer) instanceof JsonProblem, start);
+    assert.equal(limitPassed(longer), tooLong, start);
+    assert.equal(limitPassed(longer.slice(0, -2)), tooLong, start);
+  }
+  assert.equal(limitPassed(JSON.stringify(['1'.repeat(JSON_NUMBER_CHARS_MAX + 1)])), undefined);
+});
+
 test('limitPassed comes to the end of a text that ends within an escape, however long it is', () => {
   for (let length = 1; length < 600; length += 1) {
     const text = `[{"a\\"${'\\'.repeat(length)}`;

@@ -106,6 +106,15 @@ test('the variables of the page are a configuration with nothing odd about it', 
   assert.deepEqual([loaded.warnings, loaded.unknownVariables], [[], []]);
 });
 
+test('what the first page exports is a configuration beside the token and the key that it began with', () => {
+  const block = blocksOf(readPage('README.md')).find(({ language, text }) => language === 'console' && text.includes('GATEWAY_ROUTES'));
+  const variables = [...(block?.text.matchAll(/([A-Z_]+)=(?:'([^']*)'|(\S+))/g) ?? [])].map(([, name = '', quoted, plain = '']) => [name, quoted ?? plain]);
+  assert.equal(variables.length, 5);
+  const { GATEWAY_AUTH_TOKEN, ANTHROPIC_API_KEY } = ENVIRONMENT;
+  const { problems, warnings } = loadConfig({ GATEWAY_AUTH_TOKEN, ANTHROPIC_API_KEY, ...Object.fromEntries(variables) }, PROVIDER_ROWS, compatRow, () => '');
+  assert.deepEqual([problems, warnings], [[], []]);
+});
+
 test('the smallest file is a route', () => {
   const file = { routes: { fast: { targets: [target('anthropic', 'claude-haiku-5-5'), target('gemini', 'gemini-3.5-flash')] } } };
   const { routing } = configOf(loadFile(file));

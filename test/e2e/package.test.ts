@@ -124,6 +124,22 @@ console.log(JSON.stringify(await Promise.all([round(), inWorker, round(bundle), 
   assert.deepEqual(outputOf('together.mjs'), [GOOD, GOOD, GOOD, { ...GOOD, version: '99.0.0' }]);
 });
 
+test('errors of the package say what they are wherever they are printed', () => {
+  writeFileSync(
+    join(PROGRAM, 'errors.mjs'),
+    `import { inspect } from 'node:util';
+import { createGateway, GatewayError } from '${NAME}';
+let refused;
+try { createGateway({}); } catch (error) { refused = error; }
+const failed = new GatewayError('Too late.', { kind: 'unknown', status: 504, requestId: 'r1' });
+console.log(JSON.stringify([refused, failed].map((error) => [inspect(error).split('\\n')[0], String(error).split('\\n')[0], error.constructor.name])));`,
+  );
+  assert.deepEqual(outputOf('errors.mjs'), [
+    ['ConfigError: providers: required; e.g. { anthropic: { key } }', 'ConfigError: providers: required; e.g. { anthropic: { key } }', 'ConfigError'],
+    ['GatewayError: Too late.', 'GatewayError: Too late.', 'GatewayError'],
+  ]);
+});
+
 const PLAIN_PROGRAM = `import { ConfigError, createGateway, GatewayError, optionsFrom } from '${NAME}';
 import type { ChatEvent, ChatReply, ChatRequest, Message, Part, Tool, Usage } from '${NAME}';
 const gateway = createGateway({ ...optionsFrom({}), providers: { mine: { like: 'compat', baseUrl: 'https://x' } }, requestTimeout: '30s', maxRetries: 2, dialects: [] });

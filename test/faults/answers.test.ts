@@ -59,6 +59,34 @@ test('a whole body that is no answer is 502 server, whatever it is', async (t) =
   for (const index of BODIES.keys()) assertAll(await askAll(gateway, `body ${index}`), 502, 'server');
 });
 
+test('a whole body where a stream was asked for is said to be one, however large it is', async (t) => {
+  let asked = 0;
+  const upstream = await startUpstream(t, (response, _request, body) => {
+    asked += 1;
+    const text = 'x'.repeat(Number(/of (\d+)/.exec(body)?.[1]));
+    answerJson(response, 200, JSON.stringify({ choices: [{ message: { role: 'assistant', content: text }, finish_reason: 'stop' }] }));
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '1', GATEWAY_RETRY_BASE_DELAY: '0ms' });
+  for (const chars of [10, 100_000, 1_000_000]) {
+    asked = 0;
+    const response = await gateway.post('/v1/chat/stream', { provider: 'openai', model: 'm', messages: [user(`of ${chars}`)] });
+    const error = 'openai answered 200, but it sent one whole body where a stream was asked for';
+    assert.deepEqual([response.status, await response.json(), asked], [502, { kind: 'server', error }, 2], `${chars}`);
+  }
+});
+
+test('an answer without a body is said to be empty, with the status that it had', async (t) => {
+  const upstream = await startUpstream(t, (response, _request, body) => {
+    response.writeHead(Number(/status (\d+)/.exec(body)?.[1]));
+    response.end();
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0' });
+  for (const status of [200, 204]) {
+    const { body } = await gateway.chat({ provider: 'gemini', model: 'm', messages: [user(`status ${status}`)] });
+    assert.deepEqual(body, { kind: 'server', error: `gemini answered ${status}, but its body is empty` });
+  }
+});
+
 test('bytes that are no UTF-8 are 502 server in a whole body, and replaced in a stream', async (t) => {
   const upstream = await startUpstream(t, (response, _request, body) => {
     const isStream = body.includes('"stream":true');

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
 import { BODY_BYTES_MAX, LIMITS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom } from './attempts.ts';
@@ -62,6 +63,25 @@ describe('fetch: a function that an embedder brings', () => {
     scope.end('caller-gone');
     gate.open();
     assert.equal(failureFrom(await sending).message, 'the caller hung up');
+  });
+
+  test('is waited for no longer than the call, though it does not honour the signal', async () => {
+    const scope = new Scope();
+    const sent = createFetchTransport(() => new Promise(() => undefined)).send(PROVIDER, postCall(), scope, LIMITS);
+    scope.end('caller-gone');
+    assert.equal(failureFrom(await sent).message, 'the caller hung up');
+  });
+
+  test('may answer with a body of its own, which is waited for no longer either', async () => {
+    let cancelled = 0;
+    const body = new ReadableStream({ cancel: () => void (cancelled += 1) });
+    const scope = new Scope();
+    const response = responseFrom(await createFetchTransport(async () => new Response(body)).send(PROVIDER, postCall(), scope, LIMITS));
+    const read = response.readBody(BODY_BYTES_MAX);
+    scope.end('caller-gone');
+    const failure = await read;
+    assert.ok(failure instanceof Failure);
+    assert.deepEqual([failure.message, cancelled], ['the caller hung up', 1]);
   });
 
   test('leaves the sockets to itself', () => {

@@ -1,17 +1,17 @@
 /** JSON of providers where only plain fields are read: `JSON.parse` behind a look at the limits. */
 
-import { JSON_DEPTH_MAX, JSON_REPLIED_VALUES_MAX, parseLargePlain } from './parse.ts';
+import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, parseLargePlain } from './parse.ts';
 import type { JsonBudget, JsonPace } from './parse.ts';
-import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './syntax.ts';
-import { ESCAPED_CHARS, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, DOT, MINUS, OPEN_BRACE, OPEN_BRACKET, PLUS, QUOTE, SMALL_E } from './syntax.ts';
+import { ESCAPED_CHARS, isDigit, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
 import { JsonProblem } from './value.ts';
 
 /** Below this length even the worst nesting costs `JSON.parse` under 10 ms, so no look-ahead is needed. */
 const LENIENT_UNCHECKED_LENGTH = 64 * 1024;
 
 /**
- * Parses text from a provider with the platform's parser. Undefined when it is not JSON, or beyond the limits on depth and
- * values: `JSON.parse` would hold the event loop for seconds (16 MB of `[`, 32 MiB of `{},`).
+ * Parses text from a provider with the platform's parser. Undefined when it is not JSON, or beyond the limits on depth,
+ * values and numbers: `JSON.parse` would hold the event loop for seconds (16 MB of `[`, 32 MiB of `{},`).
  */
 export function parseLenient(text: string): unknown {
   return text.length > LENIENT_UNCHECKED_LENGTH && limitPassed(text) !== undefined ? undefined : parsed(text);
@@ -52,6 +52,10 @@ export function limitPassed(text: string, budget?: JsonBudget): string | undefin
       if (depth > JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth -= 1;
+    } else if (code === MINUS || isDigit(code)) {
+      const end = numberEnd(text, at + 1);
+      if (end - at > JSON_NUMBER_CHARS_MAX) return `its JSON has a number of more than ${JSON_NUMBER_CHARS_MAX} characters`;
+      at = end - 1;
     } else if (isSpace(code) && isSpace(text.charCodeAt(at + SHORT_CHARS))) {
       SPACE.lastIndex = at;
       SPACE.test(text);
@@ -60,6 +64,16 @@ export function limitPassed(text: string, budget?: JsonBudget): string | undefin
     if (values > JSON_REPLIED_VALUES_MAX) return `its JSON has more than ${JSON_REPLIED_VALUES_MAX} values`;
   }
   return undefined;
+}
+
+/** Where what may belong to a number ends. */
+function numberEnd(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (!isDigit(code) && code !== DOT && code !== PLUS && code !== MINUS && (code | 0x20) !== SMALL_E) return at;
+    at += 1;
+  }
 }
 
 /** What a string holds up to its end or an escape, whatever is wrong with it. */

@@ -10,7 +10,7 @@ import type { HalfRead } from './escapes.ts';
 import { EXACT, PLAIN } from './make.ts';
 import type { Make, Value } from './make.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, DOT, MINUS, OPEN_BRACE, OPEN_BRACKET, PLUS, QUOTE } from './syntax.ts';
-import { ESCAPED_CHARS, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
+import { ESCAPED_CHARS, isDigit, isSpace, SHORT_CHARS, SMALL_E, SPACE } from './syntax.ts';
 import { JsonProblem } from './value.ts';
 import type { JsonValue } from './value.ts';
 
@@ -324,7 +324,7 @@ class Parser<V> {
     else at = this.#digits(at);
     if (text.charCodeAt(at) === DOT) at = this.#digits(at + 1);
     const code = text.charCodeAt(at);
-    if (code === 0x65 || code === 0x45) {
+    if ((code | 0x20) === SMALL_E) {
       at += 1;
       const sign = text.charCodeAt(at);
       if (sign === PLUS || sign === MINUS) at += 1;
@@ -395,8 +395,4 @@ function addMember<V>(open: Open<V>, key: string, value: Value<V>): void {
   const size = entries.size;
   entries.set(key, value);
   if (entries.size === size) open.duplicateKey ??= key;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
 }

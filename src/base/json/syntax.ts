@@ -11,6 +11,11 @@ export const CLOSE_BRACKET = 0x5d;
 export const MINUS = 0x2d;
 export const PLUS = 0x2b;
 export const DOT = 0x2e;
+export const SMALL_E = 0x65;
+
+export function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
 
 export function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;

@@ -43,6 +43,7 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
   const joint = createAdapterByModel([
     { adapter: createAnthropicAdapter(name, claudeHost(`/v1/${place}`)), serves: isClaude, isIts: isMessage },
     { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
+    { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
     { adapter: geminiBelow(name, `/v1beta1/${place}/publishers/google`), serves: () => true, isIts: () => true },
   ]);
   return { ...joint, ...modelList(name) };
@@ -51,6 +52,22 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
 /** Its requests are the same, but nothing is counted by the same request. */
 function geminiBelow(name: string, prefix: string): Adapter {
   return below(prefix, createGeminiAdapter(name));
+}
+
+/** A tuned model has no publisher: it is at an endpoint of the project. */
+function tunedBelow(name: string, prefix: string): Adapter {
+  const gemini = createGeminiAdapter(name);
+  return {
+    ...gemini,
+    encodeChat(request, isStream) {
+      const call = gemini.encodeChat(request, isStream);
+      return 'path' in call ? { ...call, path: call.path.replace('/models/', `${prefix}/`) } : call;
+    },
+  };
+}
+
+function isTuned(model: string): boolean {
+  return /^endpoints\/[^/]+$/.test(model);
 }
 
 function claudeHost(prefix: string): MessagesHost {
@@ -68,7 +85,7 @@ function isClaude(model: string): boolean {
   return model.startsWith('claude-');
 }
 
-/** A tuned model has slashes too, but is Gemini's. */
+/** Names that Google's own models have slashes in. */
 function hasPublisher(model: string): boolean {
   return /^[\w.-]+\/[^/]+$/.test(model) && !/^(?:models|tunedModels|endpoints)\//.test(model);
 }

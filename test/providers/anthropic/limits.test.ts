@@ -54,6 +54,11 @@ describe('a call of the model', () => {
       isOwnFailure(decode(nested(120, 100_000)), /nested beyond 100 levels/);
     });
 
+    test(`with a number of 5,000 digits ${way} is a failure that names the limit`, () => {
+      isOwnFailure(decode(`{"a":${'1'.repeat(5000)}}`), /a number of more than 4096 characters/);
+      isOwnFailure(decode(`{"a":${'1'.repeat(5000)},"b":"${'b'.repeat(100_000)}"}`), /a number of more than 4096 characters/);
+    });
+
     test(`nested 90 deep ${way} arrives whole`, () => {
       const outcome = decode(nested(90));
       assert.ok(!(outcome instanceof Failure));

@@ -124,14 +124,16 @@ test('the legacy function_call is a call', () => {
   assert.deepEqual([part.name, part.arguments.text, isMadeCallId(part.id), reply.stopReason], ['f', '{"a":1}', true, 'tool_use']);
 });
 
-test('what has to be read as it was written and is nested too deep is a failure that names the limit, never left out', () => {
-  const deep = `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`;
-  for (const field of [`"content":${deep}`, `"reasoning_details":[{"type":"t","x":${deep}}],"content":"a"`, `"tool_calls":[{"function":{"name":"f","arguments":${deep}}}]`]) {
+for (const [what, value, limit] of [
+  ['is nested too deep', `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`, /nested beyond 100 levels, which is the gateway's limit/],
+  ['holds too long a number', `{"a":${'1'.repeat(5000)}}`, /a number of more than 4096 characters, which is the gateway's limit/],
+] as const) test(`what has to be read as it was written and ${what} is a failure that names the limit, never left out`, () => {
+  for (const field of [`"content":${value}`, `"reasoning_details":[{"type":"t","x":${value}}],"content":"a"`, `"tool_calls":[{"function":{"name":"f","arguments":${value}}}]`]) {
     const whole = adapterOf('openrouter').decodeChat(`{"choices":[{"message":{${field}},"finish_reason":"stop"}]}`);
     const frame = Buffer.from(`data: {"choices":[{"delta":{${field}},"finish_reason":"stop"}]}\n\n`);
     for (const outcome of [whole, endOf(decodeChunks(adapterOf('openrouter'), [frame]))]) {
       assert.ok(outcome instanceof Failure, field);
-      assert.match(outcome.message, /nested beyond 100 levels, which is the gateway's limit/);
+      assert.match(outcome.message, limit);
       assert.equal(outcome.isOwn, true);
     }
   }

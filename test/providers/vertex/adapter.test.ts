@@ -17,6 +17,8 @@ test('a model is asked in the format of its maker, below the path of project and
   assert.equal(pathOf('claude-opus-4-8'), `/v1${PLACE}/publishers/anthropic/models/claude-opus-4-8:rawPredict`);
   assert.equal(pathOf('claude-sonnet-4@20250514'), `/v1${PLACE}/publishers/anthropic/models/claude-sonnet-4@20250514:rawPredict`);
   assert.equal(pathOf('claude-x/../y;z'), `/v1${PLACE}/publishers/anthropic/models/claude-x%2F..%2Fy%3Bz:rawPredict`);
+  assert.equal(pathOf('endpoints/1234567890'), `/v1beta1${PLACE}/endpoints/1234567890:generateContent`);
+  assert.equal(pathOf('endpoints/x:y'), `/v1beta1${PLACE}/endpoints/x%3Ay:generateContent`);
   assert.equal(pathOf('xai/grok-4'), `/v1${PLACE}/endpoints/openapi/chat/completions`);
   assert.equal(encode(express, requestOf({ model: 'gemini-3-pro' })).path, '/v1/publishers/google/models/gemini-3-pro:generateContent');
 });
