@@ -8,7 +8,7 @@
 import { renderPath } from '../base/fields.ts';
 import type { Fields, Path } from '../base/fields.ts';
 import type { JsonValue } from '../base/json/value.ts';
-import { JsonNumber } from '../base/json/value.ts';
+import { JsonArray, JsonNumber, JsonObject } from '../base/json/value.ts';
 import { unreachable } from '../core/chat.ts';
 import { unsupported } from './body.ts';
 
@@ -71,6 +71,11 @@ export function applyTable(table: FieldTable, fields: Fields, ignored: Ignored):
 /** For rules: true for this very value. */
 export function isValue(expected: string | number | boolean): (value: JsonValue) => boolean {
   return (value) => (value instanceof JsonNumber ? value.value : value) === expected;
+}
+
+/** For rules: true for a list or an object that holds nothing. */
+export function isEmpty(value: JsonValue): boolean {
+  return value instanceof JsonArray ? value.items.length === 0 : value instanceof JsonObject && value.entries.size === 0;
 }
 
 /** The table as markdown, for the page about its dialect. */

@@ -116,6 +116,12 @@ export interface StreamDecoder {
   end(sink: DeltaSink): void;
 }
 
+/** What an answer is read for. */
+export type AnswerUse = {
+  /** Its caller speaks the provider's own API and is sent the answer itself: what a chat has no words for is no failure then. */
+  readonly isRelayed: boolean;
+};
+
 export type ModelsPage = {
   readonly models: readonly ModelInfo[];
   /** Pass to `encodeModels` for the next page; undefined = this was the last. */
@@ -141,8 +147,8 @@ export interface Adapter {
    * A whole 200 body, which `json` is parsed where somebody did that: null where it is no JSON, or beyond a limit. `exact` is the
    * same without loss, likewise. Failures: server (malformed), refusal (no content), or what an error inside a 200 says.
    */
-  decodeChat(body: string, json?: unknown, exact?: JsonValue | JsonProblem): ChatReply | Failure;
-  createStreamDecoder(): StreamDecoder;
+  decodeChat(body: string, json?: unknown, exact?: JsonValue | JsonProblem, use?: AnswerUse): ChatReply | Failure;
+  createStreamDecoder(use?: AnswerUse): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
   decodeModels(body: string): ModelsPage | Failure;
   /** Absent where the provider does not count. */

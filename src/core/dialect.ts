@@ -98,6 +98,11 @@ export interface DialectRelay {
   /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
   createFrames(facts: AnswerFacts): RelayedFrames;
+  /**
+   * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
+   * does, since until then another attempt may be made and nothing is passed on.
+   */
+  bringsAnswer(event: string, data: string): boolean;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;
   /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */
@@ -124,6 +129,8 @@ export type RelayRules = {
   readonly caller: string;
   /** Whether what is stored at the provider may be referred to. */
   readonly allowsStored: boolean;
+  /** Whether it goes to the dialect's maker, and not to a cloud that may have other makers' models. */
+  readonly isMaker: boolean;
 };
 
 export type RelayedBody = {

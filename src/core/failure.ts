@@ -65,8 +65,12 @@ export type FailureFields = {
   readonly isTooLong?: boolean;
   /** What the account may spend or use is used up, for longer than a rate's minute. */
   readonly isQuota?: boolean;
+  /** The provider says that it has more to do than it can, by a word: a status may say so, too, and inside a 200 there is none. */
+  readonly isOverloaded?: boolean;
   /** What the provider does not have is something that the request refers to, rather than the model. */
   readonly isReference?: boolean;
+  /** The code by which the SDK of a format tells this failure from others, and mends it by itself. */
+  readonly errorCode?: string | undefined;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -88,7 +92,9 @@ export class Failure {
   readonly isAtProxy: boolean;
   readonly isTooLong: boolean;
   readonly isQuota: boolean;
+  readonly isOverloaded: boolean;
   readonly isReference: boolean;
+  readonly errorCode: string | undefined;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -107,7 +113,9 @@ export class Failure {
     this.isAtProxy = fields.isAtProxy ?? false;
     this.isTooLong = fields.isTooLong ?? false;
     this.isQuota = fields.isQuota ?? false;
+    this.isOverloaded = fields.isOverloaded ?? false;
     this.isReference = fields.isReference ?? false;
+    this.errorCode = fields.errorCode;
   }
 
   /** The same failure but for what is given here. */
@@ -142,6 +150,9 @@ export type UpstreamReport = {
   readonly retriesMax?: number | undefined;
   readonly isTooLong?: boolean;
   readonly isQuota?: boolean;
+  readonly isOverloaded?: boolean;
+  /** The code by which its own SDK tells this failure from others; goes on only when it looks like one. */
+  readonly errorCode?: string | undefined;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -163,16 +174,20 @@ const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
   unknown: 'gave no usable answer',
 };
 
+/** Of something `not_found` that is no model. */
+const REFERENCE_PHRASE = 'does not have what the request refers to';
+
 /** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
 export function upstreamFailure(report: UpstreamReport): Failure {
   const facts = [`HTTP ${report.status}`];
-  const { code = '', param = '' } = report;
+  const { code = '', param = '', errorCode = '' } = report;
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
   const hint = report.hint === undefined ? '' : `: ${report.hint}`;
+  const isReference = report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? '');
   return new Failure(
     report.kind,
-    `${report.provider} ${KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
+    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
     {
       upstreamStatus: report.status,
       detail: report.detail,
@@ -182,7 +197,9 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
       isTooLong: report.isTooLong ?? false,
       isQuota: report.isQuota ?? false,
-      isReference: report.kind === 'not_found' && REFERENCE.test(report.detail ?? '') && !MODEL.test(report.detail ?? ''),
+      isOverloaded: report.isOverloaded ?? false,
+      errorCode: MACHINE_WORD.test(errorCode) ? errorCode : undefined,
+      isReference,
     },
   );
 }

@@ -1,6 +1,7 @@
 /** One request to the attempt loop: who may serve it, what each of them is sent, and what became of it. */
 
 import type { Provider, UpstreamCall } from '../core/adapter.ts';
+import type { DialectRelay } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Route, Target } from '../core/route.ts';
 
@@ -11,6 +12,8 @@ export type Candidate = {
   readonly model: string;
   /** What the operator says of it; undefined where no route was used. */
   readonly target: Target | undefined;
+  /** Where it is sent the caller's own request, and the caller its own answer. */
+  readonly relay: Pick<DialectRelay, 'bringsAnswer'> | undefined;
   /** What it is sent; encoded when first asked for, the same from then on. Failures: unsupported, bad_request. */
   readonly call: () => UpstreamCall | Failure;
 };
@@ -31,5 +34,5 @@ export type Outcome<C extends Candidate, T> = { readonly candidate: C; readonly 
 
 /** The ask of one provider, which is sent this call. */
 export function askOne(provider: Provider, model: string, call: UpstreamCall): Ask {
-  return { route: undefined, candidates: [{ provider, model, target: undefined, call: () => call }], conversation: () => 0, loopProvider: undefined };
+  return { route: undefined, candidates: [{ provider, model, target: undefined, relay: undefined, call: () => call }], conversation: () => 0, loopProvider: undefined };
 }

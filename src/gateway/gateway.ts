@@ -135,9 +135,9 @@ export function createGateway(
         async tryOnce(attempt) {
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
-          const { adapter } = attempt.candidate.provider;
+          const { provider: { adapter }, relay } = attempt.candidate;
           const parsed = raw.length >= LARGE ? await parseLarge(raw) : undefined;
-          const reply = adapter.decodeChat(raw, parsed?.json, parsed?.exact);
+          const reply = adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed: relay !== undefined });
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;
@@ -179,10 +179,10 @@ export function createGateway(
           if (isJson(response)) return readErrorInsteadOfStream(candidate.provider, response);
           if (attempt.entry !== undefined) {
             const gated = new GatedSink(sink, pushDelta, attempt.entry, () => begin(attempt));
-            return pipeStream(candidate.provider, response, gated.push, gated);
+            return pipeStream(candidate, response, gated.push, gated);
           }
           begin(attempt);
-          return pipeStream(candidate.provider, response, pushDelta, sink);
+          return pipeStream(candidate, response, pushDelta, sink);
         },
       });
       const { candidate, result } = outcome;

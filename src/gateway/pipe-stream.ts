@@ -19,16 +19,19 @@ export interface StreamSink<C extends Candidate = Candidate> {
   flush(): void | Promise<void>;
 }
 
+/** What a piece of an answer says to whoever does not read it. */
+const NOTHING_YET: Delta = { type: 'text', text: '' };
+
 /** Reads one response's frames to their end. Undefined = the stream was complete and `done` was pushed. */
 export async function pipeStream(
-  provider: Provider,
+  { provider, relay }: Pick<Candidate, 'provider' | 'relay'>,
   response: UpstreamResponse,
   push: (delta: Delta, servedModel: string | undefined) => void,
   sink: Pick<StreamSink, 'relay' | 'flush'>,
 ): Promise<undefined | Failure> {
-  const decoder = provider.adapter.createStreamDecoder();
+  const decoder = provider.adapter.createStreamDecoder({ isRelayed: relay !== undefined });
+  const takesEvents = sink.relay !== undefined;
   const state: { end: 'done' | Failure | undefined } = { end: undefined };
-  const isRelayed = sink.relay !== undefined;
   let isFirstFrame = true;
   /** Until then the sink holds what is relayed, since another attempt may be made. */
   let hasBegun = false;
@@ -51,7 +54,8 @@ export async function pipeStream(
     // What comes behind the end belongs to no answer: what a provider says of an error, for one.
     const wasOver = state.end !== undefined;
     if (!wasOver) decoder.frame(event, data, onDelta);
-    if (!isRelayed || wasOver || state.end instanceof Failure) return;
+    if (!takesEvents || wasOver || state.end instanceof Failure) return;
+    if (!hasBegun && relay?.bringsAnswer(event, data) === true) onDelta(NOTHING_YET);
     if (!hasBegun) {
       heldChars += event.length + data.length;
       if (heldChars > REPLY_CHARS_MAX) state.end = beyondLimit(provider.name, 200, `its stream has more than ${REPLY_CHARS_MAX} characters before its answer begins`);

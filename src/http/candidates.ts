@@ -142,7 +142,7 @@ function createCandidate(
     },
     call() {
       if (call !== undefined) return call;
-      call = relay === undefined || path === undefined ? encodeTranslated() : encodeRelayed(exchange, parts, relay, path, decoded, model, left);
+      call = relay === undefined || path === undefined ? encodeTranslated() : encodeRelayed(exchange, parts, relay, path, decoded, { provider, model }, left);
       if (!(call instanceof Failure)) countIgnored(exchange, parts, left);
       return call;
     },
@@ -156,12 +156,13 @@ function encodeRelayed(
   relay: DialectRelay,
   path: string,
   decoded: DecodedRequest,
-  model: string,
+  { provider, model }: Pick<Target, 'provider' | 'model'>,
   left: LeftOut,
 ): UpstreamCall | Failure {
   const { config } = parts;
   const isOneCaller = config.callers.length === 1 && parts.authenticate === undefined;
-  const relayed = relay.encode(decoded, model, { caller: exchange.caller, allowsStored: config.relaysStored || isOneCaller });
+  const rules = { caller: exchange.caller, allowsStored: config.relaysStored || isOneCaller, isMaker: provider.name === exchange.dialect.vendor };
+  const relayed = relay.encode(decoded, model, rules);
   if (relayed instanceof Failure) return relayed;
   left.ignored = relayed.ignored;
   const headers: Record<string, string> = { 'content-type': 'application/json', accept: decoded.isStream ? 'text/event-stream' : 'application/json' };

@@ -8,7 +8,7 @@ import type { Route } from '../core/route.ts';
 import type { Candidate } from '../gateway/ask.ts';
 
 /** Somebody who may serve, before anything was made of the request for it. */
-export type Target = Omit<Candidate, 'call'>;
+export type Target = Omit<Candidate, 'call' | 'relay'>;
 
 export type Choice = {
   /** Undefined where the request names its provider, or leaves it to the default. */

@@ -19,7 +19,7 @@ for (const kind of Object.keys(kinds) as FailureKind[]) {
   test(`Failure ${kind} answers ${status} and is ${isRetried ? '' : 'not '}retried`, () => {
     assert.deepEqual({ ...new Failure(kind, 'sentence') }, {
       kind, message: 'sentence', status, isRetried, retriesMax: undefined, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined, isOwn: false, quotes: [],
-      code: undefined, isAtProxy: false, isTooLong: false, isQuota: false, isReference: false,
+      code: undefined, isAtProxy: false, isTooLong: false, isQuota: false, isOverloaded: false, isReference: false, errorCode: undefined,
     });
   });
 }
@@ -30,7 +30,7 @@ test('FAILURE_KINDS has a meaning for each kind and no other kind', () => {
 });
 
 test('Failure takes what its fields say over what its kind says', () => {
-  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true, isReference: true };
+  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true, isOverloaded: true, isReference: true, errorCode: 'lost' };
   assert.deepEqual({ ...new Failure('auth', 'sentence', fields) }, { kind: 'auth', message: 'sentence', ...fields });
 });
 
@@ -136,6 +136,8 @@ test('what a provider does not have is the model, unless it speaks of something 
     "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", 'No such File object: file-1', 'File not found: file_1', "Previous response with id 'resp_1' not found.",
     "Prompt with id 'pmpt_1' not found.",
   ]) assert.equal(isReference(detail), true, detail);
+  const gone = upstreamFailure({ provider: 'openai', status: 404, kind: 'not_found', detail: 'No such File object: file-1' });
+  assert.equal(gone.message, 'openai does not have what the request refers to (HTTP 404)');
   for (const detail of [
     'The model `gpt-9` does not exist or you do not have access to it.', 'model: claude-9', 'models/gemini-9 is not found for API version v1beta', '404 page not found', undefined,
     'The API deployment for this resource does not exist.',

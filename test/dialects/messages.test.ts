@@ -142,6 +142,29 @@ test('a request that continues a thread is answered 404 as its SDK expects, wher
   assert.match(several.sandbox.calls.at(-1)?.body ?? '', /"thread":\{"type":"create"\}/);
 });
 
+test('the code by which its SDK knows what to do about a failure goes on, of a thread that the provider lost, say', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  const thread = { type: 'continue', previous_message_id: 'msg_1' };
+  for (const isStream of [false, true]) {
+    const body = { model: 'anthropic/fake-chat', max_tokens: 10, messages: HI, thread, stream: isStream };
+    const response = await gateway.post(PATH, body, { 'anthropic-beta': 'message-threads-2026-08-12' });
+    const { error } = (await response.json()) as { error: { type: string; message: string; details: unknown } };
+    assert.deepEqual([response.status, error.type, error.details], [404, 'not_found_error', { error_code: 'thread_not_found' }]);
+    assert.match(error.message, /^anthropic does not have what the request refers to \(HTTP 404, code thread_not_found/);
+  }
+});
+
+test('a provider that is overloaded is told as such, by its status or by a word inside a 200', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  for (const provider of PROVIDERS) {
+    for (const isStream of [false, true]) {
+      const response = await gateway.post(PATH, { model: `${provider}/fake-overloaded`, max_tokens: 9, messages: HI, stream: isStream });
+      const { error } = (await response.json()) as Event;
+      assert.deepEqual([response.status, error?.type], [502, 'overloaded_error'], `${provider} ${isStream}`);
+    }
+  }
+});
+
 test('a message that holds nothing but what the gateway carried for another provider is not relayed', async (t) => {
   const gateway = await startGateway(t, NO_RETRIES);
   const carried = { role: 'assistant', content: [{ type: 'redacted_thinking', data: 'gateway:empty=gemini.gemini.e30' }] };

@@ -1,4 +1,4 @@
-/** How relayed answers end, whatever the provider does at their ends: told apart by what callers and operators see. */
+/** How relayed answers begin and end, whatever the provider does there: told apart by what callers and operators see. */
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
@@ -72,6 +72,13 @@ test('what a provider says behind the end of its answer is not passed on', async
   assert.ok(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'), text);
 });
 
+test('an overload in the middle of an answer is told by its name', async (t) => {
+  const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"prose-canary"}}\n\n';
+  const gateway = await startAnswering(t, streamed(namedEvents(MESSAGE.slice(0, 3)) + error));
+  const text = await brokenText(await gateway.post('/v1/messages', MESSAGES));
+  assert.match(text, /\n\nevent: error\ndata: \{"type":"error","error":\{"type":"overloaded_error","message":"anthropic failed on its side [^"]*"\},"request_id":"[^"]*"\}\n\n$/);
+});
+
 test('the events of a host that leaves their names out have them, since clients skip nameless ones', async (t) => {
   const gateway = await startAnswering(t, streamed(MESSAGE.map((data) => `data: ${data}\n\n`).join('')));
   const text = await (await gateway.post('/v1/messages', MESSAGES)).text();
@@ -95,6 +102,97 @@ test('a stream of several choices is complete only when all of them are', async 
   const whole = await startAnswering(t, streamed(frames));
   assert.equal(await (await whole.post('/v1/chat/completions', body)).text(), frames);
 });
+
+const FOR_CALLERS = [
+  { type: 'mcp_approval_request', id: 'mcpr_1', name: 'n', arguments: '{}', server_label: 's' },
+  { type: 'computer_call', id: 'cu_1', call_id: 'c', status: 'completed', action: { type: 'click', x: 1.0 } },
+  { type: 'shell_call', id: 'sh_1', call_id: 'c', status: 'completed', action: { commands: ['ls'] } },
+  { type: 'apply_patch_call', id: 'ap_1', call_id: 'c', status: 'completed', operation: { type: 'delete_file', path: 'a' } },
+];
+
+test('an item that only a caller of Responses can answer is passed on to one, whole and streamed, and to nobody else', async (t) => {
+  for (const item of FOR_CALLERS) {
+    const answer = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'm', output: [item], usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } };
+    const whole = JSON.stringify(answer);
+    const events = namedEvents([
+      JSON.stringify({ type: 'response.created', sequence_number: 0, response: { ...answer, status: 'in_progress', output: [] } }),
+      JSON.stringify({ type: 'response.output_item.added', sequence_number: 1, output_index: 0, item }),
+      JSON.stringify({ type: 'response.output_item.done', sequence_number: 2, output_index: 0, item }),
+      JSON.stringify({ type: 'response.completed', sequence_number: 3, response: answer }),
+    ]);
+    const gateway = await startAnswering(t, (response) => {
+      if (response.req.headers.accept === 'text/event-stream') streamed(events)(response);
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+    });
+    for (const [isStream, expected] of [[false, whole], [true, events]] as const) {
+      const response = await gateway.post('/v1/responses', { ...RESPONSES, stream: isStream });
+      assert.deepEqual([response.status, await response.text()], [200, expected], item.type);
+    }
+    const translated = await gateway.post('/v1/messages', { ...MESSAGES, model: 'openai/m', stream: false });
+    assert.equal(translated.status, 400);
+    assert.match(await translated.text(), /can be answered only in its own API/);
+  }
+});
+
+const RESPONSE = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } };
+const CUSTOM_CALL = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'patch', input: 'begin end' };
+
+/** Streams up to a first piece of what is no text, and from there to their end. */
+const PIECES: Readonly<Record<string, { readonly path: string; readonly body: object; readonly first: string; readonly rest: string }>> = {
+  'a call of Messages': {
+    path: '/v1/messages',
+    body: { ...MESSAGES, model: 'anthropic/m' },
+    first: namedEvents([
+      (MESSAGE[0] ?? '').replace('"model":"m"', '"model":"anthropic/m"'),
+      '{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}',
+      '{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\\"a\\":"}}',
+    ]),
+    rest: namedEvents(['{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"1}"}}', ...MESSAGE.slice(3)]),
+  },
+  'a call of Chat Completions': {
+    path: '/v1/chat/completions',
+    body: CHAT,
+    first: chunk({ role: 'assistant', content: null, tool_calls: [{ index: 0, id: 't', type: 'function', function: { name: 'f', arguments: '' } }] }),
+    rest: chunk({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] }) + chunk({}, 'tool_calls') + DONE,
+  },
+  'what is spoken': {
+    path: '/v1/chat/completions',
+    body: { ...CHAT, modalities: ['text', 'audio'] },
+    first: chunk({ role: 'assistant', content: null, audio: { id: 'a', data: 'AAAA' } }),
+    rest: chunk({ audio: { data: 'BBBB' } }) + STOP + DONE,
+  },
+  'a call of Responses': {
+    path: '/v1/responses',
+    body: RESPONSES,
+    first: namedEvents([
+      JSON.stringify({ type: 'response.created', sequence_number: 0, response: { ...RESPONSE, status: 'in_progress', output: [] } }),
+      JSON.stringify({ type: 'response.output_item.added', sequence_number: 1, output_index: 0, item: { ...CUSTOM_CALL, input: '' } }),
+      JSON.stringify({ type: 'response.custom_tool_call_input.delta', sequence_number: 2, output_index: 0, item_id: 'ctc_1', delta: 'begin' }),
+    ]),
+    rest: namedEvents([
+      JSON.stringify({ type: 'response.output_item.done', sequence_number: 3, output_index: 0, item: CUSTOM_CALL }),
+      JSON.stringify({ type: 'response.completed', sequence_number: 4, response: { ...RESPONSE, status: 'completed', output: [CUSTOM_CALL] } }),
+    ]),
+  },
+};
+
+for (const [what, { path, body, first, rest }] of Object.entries(PIECES)) {
+  test(`${what} is passed on piece by piece, also where an answer begins with it`, async (t) => {
+    let goOn = (): void => assert.fail('nobody was asked');
+    const gateway = await startAnswering(t, (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(first);
+      goOn = () => void response.end(rest);
+    });
+    const response = await gateway.post(path, body);
+    let text = '';
+    for await (const bytes of response.body as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(bytes).toString();
+      // The rest is sent once the beginning was seen.
+      if (text === first) goOn();
+    }
+    assert.equal(text, first + rest);
+  });
+}
 
 test('events before the answer itself are held up to a limit', async (t) => {
   const event = `event: response.web_search_call.searching\ndata: {"type":"response.web_search_call.searching","padding":"${'x'.repeat(1024 * 1024)}"}\n\n`;

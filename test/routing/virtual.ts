@@ -158,14 +158,14 @@ export function askRoute(route: Route, providers: ReadonlyMap<string, Provider>,
   const [first, ...others] = route.targets.map((target): Candidate => {
     const provider = providers.get(target.provider);
     if (provider === undefined) throw new Error(`no provider ${target.provider}`);
-    return { provider, model: target.model, target, call: () => CALL };
+    return { provider, model: target.model, target, relay: undefined, call: () => CALL };
   });
   if (first === undefined) throw new Error('a route has targets');
   return { route, candidates: [first, ...others], conversation: () => 0, loopProvider: undefined, ...fields };
 }
 
 export function askPlain(provider: Provider, model = 'm', conversation = 0): Ask {
-  return { route: undefined, candidates: [{ provider, model, target: undefined, call: () => CALL }], conversation: () => conversation, loopProvider: undefined };
+  return { route: undefined, candidates: [{ provider, model, target: undefined, relay: undefined, call: () => CALL }], conversation: () => conversation, loopProvider: undefined };
 }
 
 /** A provider's answer to an attempt; `good` stands for whatever it serves. */

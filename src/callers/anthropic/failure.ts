@@ -2,7 +2,6 @@
 
 import type { JsonOutObject } from '../../base/json/value.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
-import { threadDetails } from './thread.ts';
 
 const TYPES: Readonly<Record<FailureKind, string>> = {
   auth: 'api_error',
@@ -23,15 +22,17 @@ const TYPES_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [503, 'overloaded_error'],
 ]);
 
-/** What providers answer that have more to do than they can. */
+/** The statuses of providers that have more to do than they can. */
 const OVERLOADED: ReadonlySet<number> = new Set([503, 529]);
 
 /** The body of a failed answer, and the data of a stream's event that says that it failed. */
 export function failureBody(failure: Failure, requestId: string): JsonOutObject & { readonly type: 'error' } {
-  return { type: 'error', error: { type: typeOf(failure), message: failure.message, details: threadDetails(failure) }, request_id: requestId };
+  const { message, errorCode } = failure;
+  const details = errorCode === undefined ? undefined : { error_code: errorCode };
+  return { type: 'error', error: { type: typeOf(failure), message, details }, request_id: requestId };
 }
 
-function typeOf({ kind, status, upstreamStatus }: Failure): string {
-  if (OVERLOADED.has(upstreamStatus) && TYPES[kind] === 'api_error') return 'overloaded_error';
+function typeOf({ kind, status, upstreamStatus, isOverloaded }: Failure): string {
+  if ((isOverloaded || OVERLOADED.has(upstreamStatus)) && TYPES[kind] === 'api_error') return 'overloaded_error';
   return TYPES_BY_STATUS.get(status) ?? TYPES[kind];
 }

@@ -3,9 +3,7 @@
  * translated.
  */
 
-import { JsonArray } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
-import { isValue } from '../field-table.ts';
+import { isEmpty, isValue } from '../field-table.ts';
 import type { FieldTable } from '../field-table.ts';
 
 export const MESSAGES_FIELDS = {
@@ -39,10 +37,6 @@ export const MESSAGES_FIELDS = {
   anthropic_version: { is: 'tolerated', as: 'the format is the same in all versions' },
   top_k: { is: 'refused', as: 'how many tokens are drawn from cannot be asked for' },
   container: { is: 'refused', as: "it belongs to the maker's own tools" },
-  mcp_servers: { is: 'refused', as: "they belong to the maker's own tools", unless: isEmptyList },
+  mcp_servers: { is: 'refused', as: "they belong to the maker's own tools", unless: isEmpty },
   inference_geo: { is: 'refused', as: 'where the model runs cannot be promised', unless: isValue('global') },
 } as const satisfies FieldTable;
-
-function isEmptyList(value: JsonValue): boolean {
-  return value instanceof JsonArray && value.items.length === 0;
-}

@@ -58,6 +58,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
 
 function readSystemMessage(message: Fields, turns: Turn[], system: string[], ignored: Ignored): void {
   const text = readText(message, 'content', PARAGRAPH, ignored);
+  if (text === '') return;
   if (turns.length === 0) system.push(text);
   else turns.push({ role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] });
 }
@@ -119,7 +120,7 @@ function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored, place
 /** What a user or a tool says. */
 function readContent(block: Fields, type: string, ignored: Ignored): ContentPart {
   if (type === 'text') return plainText(block.requiredText('text'));
-  if (type === 'image') return readImage(block);
+  if (type === 'image') return readImage(block, ignored);
   if (type === 'document') return readDocument(block, ignored);
   throw unsupported(block.at('type'), 'only text, image, document and, from a user, tool_result are taken');
 }
@@ -144,10 +145,15 @@ function readDocumentSource(source: Fields, type: string, name: string | undefin
   return { type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64 }, name };
 }
 
-function readImage(block: Fields): ImagePart {
+function readImage(block: Fields, ignored: Ignored): ImagePart {
   const source = block.object('source');
   if (source === undefined) throw block.problem('source', 'required');
-  const type = source.requiredString('type');
+  const decoded = readImageSource(block, source, source.requiredString('type'));
+  ignored.addUnread(source);
+  return decoded;
+}
+
+function readImageSource(block: Fields, source: Fields, type: string): ImagePart {
   if (type === 'base64') return inlineImage(source.requiredString('media_type'), source.requiredString('data'), block.at('source'));
   if (type === 'url') return imageFromUrl(source.requiredText('url'), source.at('url'));
   throw unsupported(source.at('type'), 'only base64 and url are taken');

@@ -32,9 +32,13 @@ export const MESSAGES_RELAY: DialectRelay = {
   encode,
   encodeReply: (raw, facts, exact = parseReplied(raw)) => echoed(exact, facts) ?? new RawJson(raw),
   createFrames: (facts) => new MessageEvents(facts),
+  bringsAnswer: (_event, data) => data.includes(PIECE),
   sealsForAccount: true,
   relaysDeclined: true,
 };
+
+/** A piece of a call; those of texts are told as they come. It cannot stand so in a text: its quotes are escaped. */
+const PIECE = '"input_json_delta"';
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
   const source = sourceOf(request);

@@ -7,20 +7,13 @@ import type { JsonObject } from '../../base/json/value.ts';
 import { Failure } from '../../core/failure.ts';
 import { memberOf } from '../relay.ts';
 
-const SENTENCE = 'thread: what it continues is not stored here: send the whole conversation';
-
 /** Whether a request says only what is new. One that begins a thread says everything. */
 export function continuesThread(source: JsonObject): boolean {
   const thread = source.entries.get('thread');
   return memberOf(thread, 'type') === 'continue' || typeof memberOf(thread, 'previous_message_id') === 'string';
 }
 
-/** The failure at which the maker's SDK sends the whole conversation instead. */
+/** The failure at which the maker's SDK, by its code, sends the whole conversation instead. */
 export function lostThread(): Failure {
-  return new Failure('not_found', SENTENCE);
-}
-
-/** By which its SDK tells that failure from others. */
-export function threadDetails(failure: Failure): { readonly error_code: string } | undefined {
-  return failure.message === SENTENCE ? { error_code: 'thread_not_found' } : undefined;
+  return new Failure('not_found', 'thread: what it continues is not stored here: send the whole conversation', { errorCode: 'thread_not_found' });
 }

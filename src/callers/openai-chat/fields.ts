@@ -5,7 +5,7 @@
 
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import { isValue } from '../field-table.ts';
+import { isEmpty, isValue } from '../field-table.ts';
 import type { FieldTable } from '../field-table.ts';
 
 export const CHAT_FIELDS = {
@@ -37,13 +37,13 @@ export const CHAT_FIELDS = {
   n: { is: 'refused', as: 'one answer a request', unless: isValue(1) },
   logprobs: { is: 'refused', as: 'probabilities are not in the answer', unless: isValue(false) },
   top_logprobs: { is: 'refused', as: 'probabilities are not in the answer', unless: isValue(0) },
-  logit_bias: { is: 'refused', as: 'tokens cannot be weighted' },
+  logit_bias: { is: 'refused', as: 'tokens cannot be weighted', unless: isEmpty },
   frequency_penalty: { is: 'refused', as: 'penalties cannot be asked for', unless: isValue(0) },
   presence_penalty: { is: 'refused', as: 'penalties cannot be asked for', unless: isValue(0) },
   modalities: { is: 'refused', as: 'the answer is text', unless: isTextAlone },
   audio: { is: 'refused', as: 'the answer is text' },
   web_search_options: { is: 'refused', as: "it is a tool of the maker's own" },
-  functions: { is: 'refused', as: 'use `tools`' },
+  functions: { is: 'refused', as: 'use `tools`', unless: isEmpty },
   function_call: { is: 'refused', as: 'use `tool_choice`' },
   moderation: { is: 'refused', as: "it is the maker's own" },
 } as const satisfies FieldTable;

@@ -2,8 +2,8 @@
  * Chat Completions passed on to a provider that speaks them as their maker does.
  *
  * Changed are only: the model's name where a prefix was cut off, the names of end users and caches, what the gateway
- * itself put into the history for another provider, and that a stream tells its usage, which is counted here whether the
- * caller wants to see it or not.
+ * itself put into the history for another provider, reasoning that another one disclosed, and that a stream tells its usage,
+ * which is counted here whether the caller wants to see it or not.
  */
 
 import { outFrom } from '../../base/json/merge.ts';
@@ -31,9 +31,13 @@ export const CHAT_RELAY: DialectRelay = {
   encode,
   encodeReply: (raw) => new RawJson(raw),
   createFrames: (facts) => new CompletionChunks(facts),
+  bringsAnswer: (_event, data) => PIECE.test(data),
   sealsForAccount: false,
   relaysDeclined: false,
 };
+
+/** Pieces of calls and of what is spoken. The members cannot stand so in a text: its quotes are escaped. */
+const PIECE = /"tool_calls": ?\[ ?\{|"(?:audio|function_call)": ?\{/;
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
   const source = sourceOf(request);
@@ -43,7 +47,7 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
   if (messages instanceof JsonArray) {
-    const cleaned = messages.items.map((message, index) => withoutOwnState(message, index, ignored));
+    const cleaned = messages.items.map((message, index) => withoutOthers(message, index, rules, ignored));
     if (ignored.paths.length > 0) changes.set('messages', cleaned);
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
@@ -55,17 +59,20 @@ function withUsage(options: JsonValue | undefined): JsonOut {
   return members.set('include_usage', true);
 }
 
-/** The message without what the gateway carried for another provider: on itself, or on its calls. */
-function withoutOwnState(message: JsonValue, index: number, ignored: Ignored): JsonOut {
+/** The message without what is another provider's: what the gateway carried for it, on the message or on its calls, and its reasoning. */
+function withoutOthers(message: JsonValue, index: number, rules: RelayRules, ignored: Ignored): JsonOut {
   if (!(message instanceof JsonObject)) return outFrom(message);
   const path = { parent: { parent: undefined, key: 'messages' }, key: index };
   const changes: Changes = new Map();
-  if (holdsOwnState(message)) {
-    ignored.add({ parent: path, key: 'extra_content' });
-    changes.set('extra_content', undefined);
-  }
+  const takeOut = (name: string): void => {
+    ignored.add({ parent: path, key: name });
+    changes.set(name, undefined);
+  };
   const calls = message.entries.get('tool_calls');
-  if (calls instanceof JsonArray && calls.items.some(holdsOwnState)) {
+  const isOfCalls = calls instanceof JsonArray && calls.items.some(holdsOwnState);
+  if (message.entries.has(REASONING) && (rules.isMaker || isOfCalls || holdsOwnState(message))) takeOut(REASONING);
+  if (holdsOwnState(message)) takeOut('extra_content');
+  if (isOfCalls) {
     const cleaned = calls.items.map((call, at): JsonOut => {
       if (!(call instanceof JsonObject) || !holdsOwnState(call)) return outFrom(call);
       ignored.add({ parent: { parent: { parent: path, key: 'tool_calls' }, key: at }, key: 'extra_content' });
@@ -75,6 +82,9 @@ function withoutOwnState(message: JsonValue, index: number, ignored: Ignored): J
   }
   return withMembers(message, changes);
 }
+
+/** Where the gateway discloses reasoning, as many hosts do. The maker itself has no such member, and refuses it. */
+const REASONING = 'reasoning_content';
 
 function holdsOwnState(value: JsonValue): boolean {
   const signature = memberOf(memberOf(memberOf(value, 'extra_content'), 'google'), 'thought_signature');

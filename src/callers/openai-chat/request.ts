@@ -24,7 +24,7 @@ import { documentFromData } from '../document.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { readModel } from '../model.ts';
-import { laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+import { isSilent, laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
@@ -152,11 +152,15 @@ function readUserParts(message: Fields, ignored: Ignored, places: Places): reado
   const value = message.any('content');
   if (typeof value === 'string') return [places.put(plainText(message.requiredText('content')), message.at('content'))];
   if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of parts');
-  if (value.items.length === 0) throw message.problem('content', 'must not be empty');
-  return value.items.map((item, index) => {
+  const parts: ContentPart[] = [];
+  for (const [index, item] of value.items.entries()) {
     const path = { parent: message.at('content'), key: index };
-    return places.put(readUserPart(item, path, ignored), path);
-  });
+    const part = readUserPart(item, path, ignored);
+    if (isSilent(part)) ignored.add(path);
+    else parts.push(places.put(part, path));
+  }
+  if (parts.length === 0) throw message.problem('content', 'must not be empty');
+  return parts;
 }
 
 function readUserPart(item: JsonValue, path: Path, ignored: Ignored): ContentPart {
@@ -167,7 +171,7 @@ function readUserPart(item: JsonValue, path: Path, ignored: Ignored): ContentPar
 }
 
 function readContent(part: Fields, type: string, ignored: Ignored): ContentPart {
-  if (type === 'text') return plainText(part.requiredText('text'));
+  if (type === 'text') return plainText(part.requiredString('text'));
   if (type === 'image_url') return readImage(part, ignored);
   if (type === 'file') return readFile(part, ignored);
   throw unsupported(part.at('type'), 'only text, image_url and file are taken');

@@ -5,10 +5,15 @@ import { parseJson } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
 import { JsonObject } from '../../base/json/value.ts';
 import type { RawJson } from '../../base/json/value.ts';
-import type { TextPart, UserTurn } from '../../core/chat.ts';
+import type { ContentPart, TextPart, UserTurn } from '../../core/chat.ts';
 
 export function plainText(text: string): TextPart {
   return { type: 'text', text, state: undefined };
+}
+
+/** A text without a word, which apps send beside a picture that nobody said anything about. Providers refuse it. */
+export function isSilent(part: ContentPart): boolean {
+  return part.type === 'text' && part.text === '';
 }
 
 /** Instructions that come in the middle of a conversation, where a chat has no other place for them. */

@@ -19,7 +19,7 @@ import type { CarriedState } from '../carried-state.ts';
 import { documentFromData, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+import { isSilent, laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
@@ -38,7 +38,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
 }
 
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
-  const type = item.string('type') ?? (item.has('role') ? 'message' : item.requiredString('type'));
+  const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === 'function_call') draft.takePart(readCall(item, draft.budget), item.path);
   else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', ignored)}`);
@@ -50,6 +50,11 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
   ignored.addUnreadOfItem(item);
 }
 
+/** A reference may leave its type out. */
+function isNamedAlone(item: Fields): boolean {
+  return item.has('id') && !item.has('call_id');
+}
+
 function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const role = item.requiredOneOf('role', ['user', 'assistant', 'system', 'developer']);
   if (role === 'user') draft.takeUser(readUserParts(item, draft.places, ignored));
@@ -59,18 +64,21 @@ function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): 
 
 function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn['parts'] {
   if (typeof item.any('content') === 'string') return [places.put(plainText(item.requiredText('content')), item.at('content'))];
-  const parts = item.list('content', (part, path) => places.put(readContent(Fields.from(part, path), ignored), path), '; a string is taken, too');
+  const parts = item.list('content', (part, path) => readContent(Fields.from(part, path), ignored).map((said) => places.put(said, path)), '; a string is taken, too');
   if (parts === undefined) throw item.problem('content', 'required');
-  if (parts.length === 0) throw item.problem('content', 'must not be empty');
-  return parts;
+  const said = parts.flat();
+  if (said.length === 0) throw item.problem('content', 'must not be empty');
+  return said;
 }
 
-/** What a user or a tool says. */
-function readContent(part: Fields, ignored: Ignored): ContentPart {
+/** What a user or a tool says; nothing for a text without a word. */
+function readContent(part: Fields, ignored: Ignored): readonly ContentPart[] {
   const type = part.requiredString('type');
-  const decoded = type === 'input_text' ? plainText(part.requiredText('text')) : readMedia(part, type);
+  const decoded = type === 'input_text' ? plainText(part.requiredString('text')) : readMedia(part, type);
   ignored.addUnreadOfItem(part);
-  return decoded;
+  if (!isSilent(decoded)) return [decoded];
+  if (part.path !== undefined) ignored.add(part.path);
+  return [];
 }
 
 function readMedia(part: Fields, type: string): ContentPart {
@@ -130,7 +138,7 @@ function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = item.any('output');
   const isMedia = (part: JsonValue): boolean => part instanceof JsonObject && (part.entries.get('type') === 'input_image' || part.entries.get('type') === 'input_file');
   if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(item, 'output', ignored);
-  return value.items.map((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
+  return value.items.flatMap((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
 }
 
 /** What may be read of reasoning goes back in the states, if at all. */

@@ -5,9 +5,11 @@
  * the gateway itself put into the history for another provider.
  */
 
+import { parseLenient } from '../../base/json/lenient.ts';
 import { outFrom } from '../../base/json/merge.ts';
 import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
+import { stringField } from '../../base/loose.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { isCarriedText } from '../carried-state.ts';
@@ -28,9 +30,13 @@ export const RESPONSES_RELAY: DialectRelay = {
   encode,
   encodeReply: (raw) => new RawJson(raw),
   createFrames: (facts) => new ResponseEvents(facts),
+  bringsAnswer: (event, data) => PIECE.test(event === '' ? (stringField(parseLenient(data), 'type') ?? '') : event),
   sealsForAccount: true,
   relaysDeclined: false,
 };
+
+/** Pieces of calls, of code, of pictures; those of texts are told as they come. */
+const PIECE = /^(?!response\.(?:output_text|reasoning|refusal)).*\.(?:delta|partial_image)$/;
 
 function encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure {
   const source = sourceOf(request);

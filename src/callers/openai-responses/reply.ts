@@ -11,7 +11,8 @@ import { createHash } from 'node:crypto';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
-import { carryStates } from '../carried-state.ts';
+import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
+import type { CarriedState } from '../carried-state.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
 
 /** The body of a good answer. */
@@ -24,8 +25,8 @@ export function encodeResponse(reply: ChatReply, facts: AnswerFacts): JsonOutObj
 
 /** One item of an answer's output. */
 export type OutputItem =
-  /** `summary` is what may be read of it, empty = nothing; `sealed` what clients bring back. */
-  | { readonly type: 'reasoning'; readonly summary: string; readonly sealed: string | undefined }
+  /** `summary` is what may be read of it, empty = nothing; `sealed` what clients bring back, never empty. */
+  | { readonly type: 'reasoning'; readonly summary: string; readonly sealed: string }
   | { readonly type: 'message'; readonly text: string }
   | { readonly type: 'refusal'; readonly text: string }
   | { readonly type: 'function_call'; readonly call: ToolCallPart };
@@ -41,13 +42,18 @@ export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], t
     if (part.type === 'tool_call') items.push({ type: 'function_call', call: part });
     else if (part.text !== '' || wouldOwn(said[index + 1])) items.push({ type: 'message', text: part.text });
   }
-  if (summary !== '') items.push({ type: 'reasoning', summary, sealed: undefined });
+  if (summary !== '') items.push({ type: 'reasoning', summary, sealed: NOTHING_CARRIED });
   if (isWordlessRefusal(reply)) items.push({ type: 'refusal', text: REFUSAL });
   return items;
 }
 
-function sealedOwn(state: string | undefined): string | undefined {
-  return state === undefined ? undefined : carryStates([{ owner: 'own', state }]);
+function sealedOwn(state: string | undefined): string {
+  return sealedFrom(state === undefined ? [] : [{ owner: 'own', state }]);
+}
+
+/** Never empty, so that the item is known for the gateway's own wherever the history goes, where its id would mean nothing. */
+export function sealedFrom(states: readonly CarriedState[]): string {
+  return carryStates(states) ?? NOTHING_CARRIED;
 }
 
 /** Whether the state of a text that says nothing would be taken for that of the part behind it. */

@@ -15,10 +15,10 @@ import type { AssistantPart, ChatReply, Delta } from '../../core/chat.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { carryStates } from '../carried-state.ts';
+import { NOTHING_CARRIED } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { renderEvent } from '../relay.ts';
-import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds } from './reply.ts';
+import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, sealedFrom } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
 /** The item whose pieces are being passed on. */
@@ -133,7 +133,7 @@ export class ResponseEvents implements RelayedFrames {
       pieceMiddle: `,${place},"delta":`,
       text: '',
     };
-    return isMessage ? this.#addMessage(id, place, 'message') : this.#addReasoning(id) + this.#addSummary(place);
+    return isMessage ? this.#addMessage(id, place, 'message') : this.#addReasoning(id, NOTHING_CARRIED) + this.#addSummary(place);
   }
 
   #addMessage(id: string, place: string, type: 'message' | 'refusal'): string {
@@ -142,7 +142,7 @@ export class ResponseEvents implements RelayedFrames {
     return this.#itemEvent('added', renderJson(item)) + this.#event('response.content_part.added', `${place},"part":${part}`);
   }
 
-  #addReasoning(id: string, sealed?: string): string {
+  #addReasoning(id: string, sealed: string): string {
     return this.#itemEvent('added', renderJson(itemFrom({ type: 'reasoning', summary: '', sealed }, id)));
   }
 
@@ -172,7 +172,7 @@ export class ResponseEvents implements RelayedFrames {
     return (
       this.#event('response.reasoning_summary_text.done', `${place},${text}`) +
       this.#event('response.reasoning_summary_part.done', `${place},"part":{"type":"summary_text",${text}}`) +
-      this.#done({ type: 'reasoning', summary, sealed: undefined })
+      this.#done({ type: 'reasoning', summary, sealed: NOTHING_CARRIED })
     );
   }
 
@@ -244,6 +244,6 @@ export class ResponseEvents implements RelayedFrames {
 function itemsBehindPieces(reply: ChatReply): readonly OutputItem[] {
   const isTold = (part: AssistantPart): boolean => part.type === 'text' && part.text !== '';
   const states = reply.parts.filter(isTold).flatMap(({ state }) => (state === undefined ? [] : [{ owner: 'text', state } as const]));
-  const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: carryStates(states) }];
+  const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: sealedFrom(states) }];
   return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '')];
 }

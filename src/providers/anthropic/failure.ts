@@ -49,9 +49,11 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     status,
     kind,
     code: errorCode ?? type,
+    errorCode,
     param: /^([a-z_]+(?:\.[\w-]+)*): /.exec(message)?.[1],
     detail: message || report.prose,
     ...(isSpent ? { isRetried: false, isQuota: true } : {}),
+    isOverloaded: type === 'overloaded_error',
     isTooLong: kind === 'bad_request' && (type === 'request_too_large' || status === 413 || TOO_LONG.test(message)),
     ...(FOREIGN_THINKING.test(message) ? { hint: 'a provider_state belongs to another conversation or account' } : {}),
   });

@@ -67,6 +67,7 @@ function failureOf(provider: string, status: number, name: string, message: stri
     kind: isUnknownModel ? 'not_found' : kind,
     code: name,
     detail: message,
+    isOverloaded: key === 'ServiceUnavailable',
     ...(known?.isRetried === undefined ? {} : { isRetried: known.isRetried }),
     ...(kind === 'bad_request' && NEEDS_PROFILE.test(message ?? '') ? { hint: 'the model is served by an inference profile only, such as us.… or global.…' } : {}),
   });

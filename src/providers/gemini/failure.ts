@@ -38,6 +38,7 @@ const STATUS_OF_WORD: ReadonlyMap<string, number> = new Map([
   ['ALREADY_EXISTS', 409],
   ['ABORTED', 409],
   ['RESOURCE_EXHAUSTED', 429],
+  ['UNAVAILABLE', 503],
 ]);
 
 type ErrorReport = {
@@ -65,6 +66,7 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     retryAfterMs: retryDelayMs(details),
     ...(kind === 'unknown' || isQuota ? { isRetried: false } : {}),
     isQuota,
+    isOverloaded: report.errorStatus === 503,
     isTooLong: kind === 'bad_request' && (report.errorStatus === 413 || TOO_LONG.test(message ?? '')),
   });
 }

@@ -61,6 +61,9 @@ const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map([
 /** Groq's status for capacity that its flex tier has run out of. */
 const FLEX_CAPACITY_STATUS = 498;
 
+/** More work than there is room for: words, and the statuses that hosts write as a code inside a 200. */
+const OVERLOADED_CODES: ReadonlySet<string> = new Set(['server_is_overloaded', 'service_unavailable', '503', '529']);
+
 /** Longest piece of a body without a message that goes into the detail. */
 const DETAIL_CHARS_MAX = 2000;
 
@@ -146,6 +149,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
     detail: complaint.message,
     ...(isQuota || isBeyondRate ? { isRetried: false } : {}),
     isQuota,
+    isOverloaded: OVERLOADED_CODES.has(code ?? ''),
     isTooLong: isBeyondRate || (kind === 'bad_request' && isTooLong(status, complaint)),
     retriesMax: code === UNMATCHED_SCHEMA ? 1 : undefined,
     ...(hint === undefined ? {} : { hint }),

@@ -14,7 +14,7 @@ import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
-import type { DeltaSink } from '../../core/adapter.ts';
+import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
@@ -36,7 +36,7 @@ const INCOMPLETE_REASONS: ReadonlyMap<string, StopReason> = new Map([
 ]);
 
 /** A whole 200 body. Failures: server, refusal, unsupported, or what an error inside it says. */
-export function decodeResponse(provider: string, body: string, json = parseLenient(body), whole?: JsonValue | JsonProblem): ChatReply | Failure {
+export function decodeResponse(provider: string, body: string, json = parseLenient(body), whole?: JsonValue | JsonProblem, use?: AnswerUse): ChatReply | Failure {
   if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
@@ -45,7 +45,7 @@ export function decodeResponse(provider: string, body: string, json = parseLenie
   const status = textField(json, 'status') ?? 'completed';
   if (status === 'queued' || status === 'in_progress') return backgroundAnswer(provider, status);
   if (status !== 'completed' && status !== 'incomplete') return malformedReply(provider, 200, 'the answer is not complete');
-  const draft = new ResponseDraft(provider);
+  const draft = new ResponseDraft(provider, use);
   draft.takeHead(json);
   let exactItems: readonly JsonValue[] | Failure | undefined;
   for (const [index, item] of (output as readonly unknown[]).entries()) {
@@ -71,6 +71,7 @@ export type ThoughtForm = 'content' | 'summary';
 // hot: per token
 export class ResponseDraft {
   readonly #provider: string;
+  readonly #isRelayed: boolean;
   readonly #parts: AssistantPart[] = [];
   readonly #callIds = new Set<string>();
   /** Of all calls together: a complete response may bring them all at once. */
@@ -99,8 +100,9 @@ export class ResponseDraft {
   model: string | undefined;
   #usage: Usage | undefined;
 
-  constructor(provider: string) {
+  constructor(provider: string, use?: AnswerUse) {
     this.#provider = provider;
+    this.#isRelayed = use?.isRelayed === true;
   }
 
   /** The failure once more has come than is kept. A whole body is bounded by itself. */
@@ -178,7 +180,8 @@ export class ResponseDraft {
 
   /**
    * Takes an item that is done; of what was streamed of it nothing is passed on again. Failures: server, for a call that
-   * makes no sense or JSON beyond the limits; unsupported, for an item that only a caller of the API itself can answer.
+   * makes no sense or JSON beyond the limits; unsupported, for an item that only a caller of the API itself can answer, unless it
+   * is passed on to one.
    */
   takeItem(index: number, item: unknown, exact: ExactItem, sink: DeltaSink): Failure | undefined {
     this.#chars += ITEM_CHARS;
@@ -186,7 +189,7 @@ export class ResponseDraft {
     if (type === 'message') return this.#takeMessage(index, item, sink);
     if (type === 'function_call' || type === CUSTOM_CALL) return this.#takeCall(type, item, exact, sink);
     if (type === 'reasoning') return this.#takeReasoning(index, item, sink);
-    if (isForCaller(type, item)) return callForCaller(this.#provider, type);
+    if (!this.#isRelayed && isForCaller(type, item)) return callForCaller(this.#provider, type);
     return type === '' ? undefined : this.#takeOpaque(exact());
   }
 

@@ -10,7 +10,7 @@ import { parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget } from '../../base/json/parse.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
-import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
+import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from '../openai-common/failure.ts';
@@ -32,9 +32,9 @@ export class ResponsesStream implements StreamDecoder {
   readonly #heldBudget = createReplyBudget();
   #isOver = false;
 
-  constructor(provider: string) {
+  constructor(provider: string, use?: AnswerUse) {
     this.#provider = provider;
-    this.#draft = new ResponseDraft(provider);
+    this.#draft = new ResponseDraft(provider, use);
   }
 
   get servedModel(): string | undefined {

@@ -10,7 +10,7 @@ import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, stringField, textEntry, textField } from '../../base/loose.ts';
 import { REQUEST_FEATURES } from '../../core/adapter.ts';
-import type { Adapter, DeltaSink, RequestFeature, StreamDecoder, Support, SupportTable } from '../../core/adapter.ts';
+import type { Adapter, AnswerUse, DeltaSink, RequestFeature, StreamDecoder, Support, SupportTable } from '../../core/adapter.ts';
 import type { ChatRequest, Turn } from '../../core/chat.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { asMeant } from '../../core/model-name.ts';
@@ -57,8 +57,8 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter, models?: 
     dialect: responses.dialect,
     support: jointSupport(chat.support, responses.support),
     encodeChat: (request, isStream) => (isForResponses(asMeant(request, models)) ? responses : chat).encodeChat(request, isStream),
-    decodeChat: (body, json = parseLenient(body), exact) => (isResponse(json) ? responses : chat).decodeChat(body, json ?? null, exact),
-    createStreamDecoder: () => new RoutedStream(chat, responses),
+    decodeChat: (body, json = parseLenient(body), exact, use) => (isResponse(json) ? responses : chat).decodeChat(body, json ?? null, exact, use),
+    createStreamDecoder: (use) => new RoutedStream(chat, responses, use),
     counting: responses.counting,
   };
 }
@@ -71,11 +71,13 @@ function isResponse(body: unknown): boolean {
 class RoutedStream implements StreamDecoder {
   readonly #chat: Adapter;
   readonly #responses: Adapter;
+  readonly #use: AnswerUse | undefined;
   #decoder: StreamDecoder | undefined;
 
-  constructor(chat: Adapter, responses: Adapter) {
+  constructor(chat: Adapter, responses: Adapter, use: AnswerUse | undefined) {
     this.#chat = chat;
     this.#responses = responses;
+    this.#use = use;
   }
 
   get servedModel(): string | undefined {
@@ -89,16 +91,16 @@ class RoutedStream implements StreamDecoder {
   }
 
   end(sink: DeltaSink): void {
-    this.#decoder ??= this.#chat.createStreamDecoder();
+    this.#decoder ??= this.#chat.createStreamDecoder(this.#use);
     this.#decoder.end(sink);
   }
 
   /** Undefined for a frame that says nothing, such as a keep-alive. A first event of Responses can be as long as the request, but has a name. */
   #decoderFor(event: string, data: string): StreamDecoder | undefined {
     if (isFiller(data)) return undefined;
-    if (event.startsWith('response.')) return this.#responses.createStreamDecoder();
+    if (event.startsWith('response.')) return this.#responses.createStreamDecoder(this.#use);
     const json = parseLenient(data);
-    if (!isObject(json) || Array.isArray(field(json, 'choices'))) return this.#chat.createStreamDecoder();
+    if (!isObject(json) || Array.isArray(field(json, 'choices'))) return this.#chat.createStreamDecoder(this.#use);
     const type = event === 'error' ? event : (textField(json, 'type') ?? event);
     // Errors of either API are read alike, and those of Responses may have no other mark than their type.
     const isTelling = type.startsWith('response.') || failureInside('', json, isErrorType(type, json)) !== undefined;

@@ -178,6 +178,16 @@ test('system messages before the first turn are system text, later ones are text
   ]);
 });
 
+test('a system message without a word says nothing, wherever it stands', () => {
+  const { request } = translate({ system: 'A', messages: [{ role: 'system', content: '' }, HI, { role: 'system', content: [{ type: 'text', text: '' }] }] });
+  deepEqual([request.system, request.turns], ['A', [{ role: 'user', parts: [text('Hi')] }]]);
+});
+
+test('what else the source of an image says is left out and named', () => {
+  const content = [{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png', width: 5 } }];
+  deepEqual(translate({ messages: [{ role: 'user', content }] }).ignored, ['messages[0].content[0].source.width']);
+});
+
 test('images come in base64 or by address', () => {
   const content = [
     { type: 'text', text: 'Look' },

@@ -203,6 +203,7 @@ test('a Chat Completions request names what it left out, as long as the answer i
     [{ parallel_tool_calls: true, n: 1, logprobs: false, top_logprobs: 0 }, ['n', 'logprobs', 'top_logprobs']],
     [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ response_format: { type: 'json_schema', json_schema: { name: 'n', description: 'd', schema: {} } } }, ['response_format.json_schema.description']],
+    [{ logit_bias: {}, functions: [] }, ['logit_bias', 'functions']],
     [{ frequency_penalty: 0, presence_penalty: 0.0 }, ['frequency_penalty', 'presence_penalty']],
     [{ response_format: { type: 'text' }, modalities: ['text'] }, ['modalities']],
     [{ tool_choice: { type: 'function', function: { name: 'n' }, x: 1 } }, ['tool_choice.x']],
@@ -216,7 +217,7 @@ test('a Chat Completions request is refused for what would change the answer, by
     [{ n: 2 }, 'n: one answer a request'],
     [{ logprobs: true }, 'logprobs: probabilities are not in the answer'],
     [{ top_logprobs: 2 }, 'top_logprobs: probabilities are not in the answer'],
-    [{ logit_bias: {} }, 'logit_bias: tokens cannot be weighted'],
+    [{ logit_bias: { 50256: -100 } }, 'logit_bias: tokens cannot be weighted'],
     [{ frequency_penalty: 0.1 }, 'frequency_penalty: penalties cannot be asked for'],
     [{ presence_penalty: -1 }, 'presence_penalty: penalties cannot be asked for'],
     [{ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }, 'messages[0].content[0].file.file_id: no files are stored here: send the file itself'],
@@ -227,7 +228,7 @@ test('a Chat Completions request is refused for what would change the answer, by
     [{ modalities: ['text', 'audio'] }, 'modalities: the answer is text'],
     [{ audio: {} }, 'audio: the answer is text'],
     [{ web_search_options: {} }, "web_search_options: it is a tool of the maker's own"],
-    [{ functions: [] }, 'functions: use `tools`'],
+    [{ functions: [{ name: 'f' }] }, 'functions: use `tools`'],
     [{ function_call: 'auto' }, 'function_call: use `tool_choice`'],
     [{ moderation: {} }, "moderation: it is the maker's own"],
     [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type: only tools of type function are taken'],
@@ -248,6 +249,13 @@ test('the arguments of all calls hold no more values together than a body may', 
   assert.equal(refusal, 'bad_request: messages[1].tool_calls[1].function.arguments: the calls hold more than 100000 values');
 });
 
+test('a text without a word beside a picture is left out and named', () => {
+  const picture = { type: 'image_url', image_url: { url: 'https://example.org/a.png' } };
+  const messages = [{ role: 'user', content: [{ type: 'text', text: '' }, picture] }];
+  assert.deepEqual(requestOf({ messages }).turns[0]?.parts, [{ type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } }]);
+  assert.deepEqual(ignoredOf({ messages }), ['messages[0].content[0]']);
+});
+
 test('a Chat Completions request that makes no sense is a bad_request that names the place', () => {
   const call = (called: unknown): object => ({ messages: [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: called }] }] });
   const cases: readonly (readonly [object, string])[] = [
@@ -260,6 +268,8 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ messages: [{ content: 'x' }] }, 'messages[0].role: required (one of system, developer, user, assistant, tool)'],
     [{ messages: [{ role: 'user', content: '' }] }, 'messages[0].content: must not be empty'],
     [{ messages: [{ role: 'user', content: [] }] }, 'messages[0].content: must not be empty'],
+    [{ messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }, 'messages[0].content: must not be empty'],
+    [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, 'messages[0].content[0].text: required'],
     [{ messages: [{ role: 'user' }] }, 'messages[0].content: expected a string or an array of parts'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://example.org/a.png' }] }] }, 'messages[0].content[0].image_url: expected an object, got a string'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].image_url: required'],

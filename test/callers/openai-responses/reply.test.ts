@@ -80,8 +80,8 @@ test('a refusal without a word is a completed answer with a refusal part', () =>
   ]);
 });
 
-test('thinking alone is a reasoning item without sealed content', () => {
-  assert.deepEqual(rendered({ thinking: 'Hm.' })['output'], [{ id: 'rs_r1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] }]);
+test('thinking alone is a reasoning item that is known for the gateway\'s own', () => {
+  assert.deepEqual(rendered({ thinking: 'Hm.' })['output'], [{ id: 'rs_r1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'gateway:' }]);
 });
 
 test('a text that says nothing is its reasoning alone, unless what follows would be taken for its owner', () => {

@@ -220,6 +220,16 @@ test('a Responses request is refused for what would change the answer, by its pa
   for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `unsupported: ${sentence}`);
 });
 
+test('a text without a word beside a picture is left out and named, from a user and from a tool', () => {
+  const parts = [{ type: 'input_text', text: '' }, { type: 'input_image', image_url: 'https://example.org/a.png' }];
+  const image = { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } };
+  const input = [user(parts), { type: 'function_call', call_id: 'c', name: 'f', arguments: '' }, { type: 'function_call_output', call_id: 'c', output: parts }];
+  const { turns } = requestOf({ input });
+  assert.deepEqual(turns[0]?.parts, [image]);
+  assert.deepEqual(turns[2]?.parts, [{ type: 'tool_result', toolCallId: 'c', content: [image], isError: false }]);
+  assert.deepEqual(ignoredOf({ input }), ['input[0].content[0]', 'input[2].output[0]']);
+});
+
 test('a Responses request that makes no sense is a bad_request that names the place', () => {
   const cases: readonly (readonly [object, string])[] = [
     [{ model: 1 }, 'model: expected a string, got a number'],
@@ -233,6 +243,7 @@ test('a Responses request that makes no sense is a bad_request that names the pl
     [{ input: [{ role: 'robot', content: 'x' }] }, 'input[0].role: must be one of user, assistant, system, developer'],
     [{ input: [user('')] }, 'input[0].content: must not be empty'],
     [{ input: [user([])] }, 'input[0].content: must not be empty'],
+    [{ input: [user([{ type: 'input_text', text: '' }])] }, 'input[0].content: must not be empty'],
     [{ input: [{ role: 'user' }] }, 'input[0].content: required'],
     [{ input: [user([{ type: 'input_text' }])] }, 'input[0].content[0].text: required'],
     [{ input: [user([{ type: 'input_image' }])] }, 'input[0].content[0].image_url: required'],
@@ -261,11 +272,14 @@ test('the arguments of all calls hold no more values together than a body may', 
   assert.equal(refusalOf({ input: [user('Hi'), ...calls] }), 'bad_request: input[2].arguments: the calls hold more than 100000 values');
 });
 
-test('a reference to an item is refused with what to do instead', () => {
-  assert.equal(
-    refusalOf({ input: [user('Hi'), { type: 'item_reference', id: 'rs_1' }] }),
-    'bad_request: input[1]: refers to an item that is not stored here: set `store: false`, so that items are sent themselves',
-  );
+test('a reference to an item is refused with what to do instead, whether it says its type or not', () => {
+  for (const reference of [{ type: 'item_reference', id: 'rs_1' }, { type: null, id: 'rs_1' }, { id: 'rs_1' }]) {
+    assert.equal(
+      refusalOf({ input: [user('Hi'), reference] }),
+      'bad_request: input[1]: refers to an item that is not stored here: set `store: false`, so that items are sent themselves',
+    );
+  }
+  assert.equal(refusalOf({ input: [user('Hi'), { id: 'fc_1', call_id: 'c' }] }), 'bad_request: input[1].type: required');
 });
 
 test('tools that only their maker runs are left out and named while the model may choose', () => {

@@ -47,7 +47,7 @@ test('a stream of thinking, text and a call has the events of the Responses form
     { type: 'tool_call', call: CALL },
     done({ model: 'served', thinking: 'Hm.', parts: [{ type: 'text', text: 'Hello', state: 'a.acme.AA' }, CALL], stopReason: 'tool_use', usage }),
   ];
-  const thought = { id: 'rs_r1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] };
+  const thought = { id: 'rs_r1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'gateway:' };
   const said = { id: 'msg_r1_1', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hello', annotations: [] }] };
   const ofText = { id: 'rs_r1_2', type: 'reasoning', summary: [], encrypted_content: 'gateway:text=a.acme.AA' };
   const ofCall = { id: 'rs_r1_3', type: 'reasoning', summary: [], encrypted_content: 'gateway:own=a.acme.BB' };

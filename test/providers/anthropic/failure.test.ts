@@ -49,6 +49,12 @@ describe('decodeFailure', () => {
     });
   }
 
+  test('tells the code by which its SDK knows a failure, where it is one', () => {
+    assert.equal(adapter.decodeFailure(404, error('not_found_error', 'x', code('thread_not_found'))).errorCode, 'thread_not_found');
+    assert.equal(adapter.decodeFailure(400, error('invalid_request_error', 'x', code('prose with a key'))).errorCode, undefined);
+    assert.equal(adapter.decodeFailure(400, error('invalid_request_error')).errorCode, undefined);
+  });
+
   test("says it in the gateway's own words, with code and parameter, the provider's for the operator only", () => {
     const failure = adapter.decodeFailure(400, error('invalid_request_error', 'messages.0.content.1.text: Field required'));
     assert.equal(
