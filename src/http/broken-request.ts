@@ -21,6 +21,7 @@ const ANSWERS: ReadonlyMap<string, readonly [status: number, message: string]> =
   ['HPE_HEADER_OVERFLOW', [431, "the request's head, or its trailers, are too large"]],
   ['HPE_CHUNK_EXTENSIONS_OVERFLOW', [413, 'the chunk extensions of the body are too large']],
   [TIMEOUT, [408, 'the request was not sent in time']],
+  ['HPE_INVALID_EOF_STATE', [400, 'the connection ended before the request was whole']],
 ]);
 
 /** The failure for what node:http reports of a connection; undefined when the connection itself broke. */

@@ -191,6 +191,18 @@ test('a request cut off by the end of its connection gives its place back', asyn
   }
 });
 
+test('a request that ends before it is whole is told so, and its log line says so', async (t) => {
+  const server = await startServer(t, {});
+  const sentence = 'the connection ended before the request was whole';
+  for (const half of [`${POST}Content-Length: 1000\r\n\r\n{`, `${POST}Transfer-Encoding: chunked\r\n\r\n5\r\n{`, POST]) {
+    const caller = new RawCaller(t, server.url).write(half);
+    caller.socket.end();
+    const [answer] = await caller.answered();
+    assert.deepEqual([answer?.status, JSON.parse(answer?.body ?? '')], [400, { kind: 'bad_request', error: sentence }]);
+  }
+  await until(() => server.logLines.filter((line) => line['error'] === sentence).length === 3);
+});
+
 test('a body that takes longer than the whole request may is told so', async (t) => {
   const server = await startServer(t, { environment: { GATEWAY_REQUEST_TIMEOUT: '50ms', GATEWAY_ATTEMPT_TIMEOUT: '50ms' } });
   const [answer] = await new RawCaller(t, server.url).write(`${POST}Content-Length: 100000\r\n\r\n{`).answered();
