@@ -96,8 +96,21 @@ export class WireConnection {
   release(): void {
     const { socket, parser } = this;
     this.#user = undefined;
-    const isClean = !parser.hasInput && socket.readableLength === 0 && socket.writableLength === 0 && !this.#isHeld;
-    if (this.#isClosed || !this.#isKept || !parser.head.isKept || !isClean || !this.#home.keep(this)) socket.destroy();
+    const isClean = !parser.hasInput && socket.readableLength === 0 && socket.writableLength === 0;
+    if (!this.#isKept || !parser.head.isKept || !isClean) {
+      socket.destroy();
+    } else if (this.#isHeld) {
+      // Whatever came while nothing was read comes now, in the turn between these two, before there is a next request.
+      this.resume();
+      setImmediate(() => setImmediate(() => this.#goHome()));
+    } else {
+      this.#goHome();
+    }
+  }
+
+  #goHome(): void {
+    const { socket } = this;
+    if (this.#isClosed || socket.destroyed || !this.#home.keep(this)) socket.destroy();
     else this.isReused = true;
   }
 

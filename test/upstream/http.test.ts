@@ -453,6 +453,24 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       assert.equal(server.openSockets(), 0);
     });
 
+    for (const [when, isBusy] of [['came in very many pieces', false], ['found its receiver busy until the end', true]] as const) {
+      test(`are kept after an answer that ${when}`, async (t) => {
+        const server = await startRawServer(t, { onRequest: (socket) => void socket.write(CHUNKED_HEAD + chunkOf('x'.repeat(170)).repeat(1000) + LAST_CHUNK) });
+        const { transport } = openTransport(t);
+        for (let call = 0; call < 3; call += 1) {
+          let bytes = 0;
+          const response = responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+          const failure = await response.readChunks((chunk) => {
+            bytes += chunk.length;
+            return isBusy && bytes % 1700 === 0 ? pooled() : undefined;
+          });
+          assert.deepEqual([failure, bytes], [undefined, 170_000]);
+          for (let turn = 0; turn < 5; turn += 1) await pooled();
+        }
+        assert.equal(server.connections(), 1);
+      });
+    }
+
     test('keep nothing alive of the call that they were opened for', async (t) => {
       setFlagsFromString('--expose-gc');
       const collect = runInNewContext('gc') as () => void;
