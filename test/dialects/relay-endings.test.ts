@@ -215,3 +215,59 @@ test('an answer that was declined is relayed whole, with what it cost and why', 
   const response = await gateway.post('/v1/messages', { ...MESSAGES, stream: false });
   assert.deepEqual([response.status, await response.text()], [200, refused]);
 });
+
+/** A call whose arguments the model did not write as a JSON object. */
+const BROKEN = '{"city": "Os';
+
+/** Whole answers and streams that end with such a call, by path. */
+const BROKEN_CALLS: Readonly<Record<string, { readonly body: object; readonly whole?: string; readonly stream: string }>> = {
+  '/v1/chat/completions': {
+    body: CHAT,
+    whole: JSON.stringify({
+      id: 'c1', object: 'chat.completion', model: 'm',
+      choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: BROKEN } }] }, finish_reason: 'tool_calls' }],
+    }),
+    stream: chunk({ role: 'assistant', content: null, tool_calls: [{ index: 0, id: 't', type: 'function', function: { name: 'f', arguments: BROKEN } }] }) + chunk({}, 'tool_calls') + DONE,
+  },
+  '/v1/responses': {
+    body: RESPONSES,
+    whole: JSON.stringify({ ...RESPONSE, status: 'completed', output: [{ type: 'function_call', id: 'fc_1', call_id: 't', name: 'f', arguments: BROKEN, status: 'completed' }] }),
+    // Without names of events, as some hosts send them.
+    stream: [
+      { type: 'response.created', sequence_number: 0, response: { ...RESPONSE, status: 'in_progress', output: [] } },
+      { type: 'response.output_item.done', sequence_number: 1, output_index: 0, item: { type: 'function_call', id: 'fc_1', call_id: 't', name: 'f', arguments: BROKEN, status: 'completed' } },
+      { type: 'response.completed', sequence_number: 2, response: { ...RESPONSE, status: 'completed', output: [] } },
+    ].map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''),
+  },
+  '/v1/messages': {
+    body: MESSAGES,
+    stream: namedEvents([
+      (MESSAGE[0] ?? '').replace('"model":"m"', '"model":"anthropic/m"'),
+      '{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}',
+      JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: BROKEN } }),
+      '{"type":"content_block_stop","index":0}',
+      '{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}',
+      '{"type":"message_stop"}',
+    ]),
+  },
+};
+
+for (const [path, { body, whole, stream }] of Object.entries(BROKEN_CALLS)) {
+  test(`arguments that are no JSON object are for the caller of ${path} to judge where they are relayed, and a failure where they are translated`, async (t) => {
+    let calls = 0;
+    const gateway = await startAnswering(t, (response) => {
+      calls += 1;
+      if (whole === undefined || response.req.headers.accept === 'text/event-stream') streamed(stream)(response);
+      else response.writeHead(200, { 'content-type': 'application/json' }).end(whole);
+    });
+    for (const [isStream, expected] of [[true, stream], [false, whole]] as const) {
+      if (expected === undefined) continue;
+      const response = await gateway.post(path, { ...body, stream: isStream });
+      assert.deepEqual([response.status, await response.text()], [200, expected], `stream: ${isStream}`);
+    }
+    assert.equal(calls, whole === undefined ? 1 : 2);
+    const { model } = body as { readonly model: string };
+    const translated = await gateway.post('/v1/chat/stream', { provider: model.split('/')[0], model: 'm', messages: [{ role: 'user', text: 'hi' }] });
+    assert.equal(translated.status, 502);
+  });
+}

@@ -42,7 +42,7 @@ export function createAnthropicAdapter(provider: string, host = MAKER): Adapter 
     support: SUPPORT,
     encodeChat: (request, isStream) => encodeChat(provider, host, request, isStream),
     decodeChat: (body, json, exact) => decodeReply(provider, body, json, exact),
-    createStreamDecoder: () => new AnthropicStream(provider),
+    createStreamDecoder: (use) => new AnthropicStream(provider, use),
     encodeModels,
     decodeModels: (body) => decodeModels(provider, body),
     counting: countPath === undefined

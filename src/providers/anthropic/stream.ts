@@ -7,12 +7,13 @@
  * Source: Anthropic Messages API, streaming.
  */
 
-import { parseLenient } from '../../base/json/lenient.ts';
+import { limitPassed, parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
+import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
-import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
+import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
@@ -46,6 +47,7 @@ type OpenBlock = {
  */
 export class AnthropicStream implements StreamDecoder {
   readonly #provider: string;
+  readonly #isRelayed: boolean;
   readonly #head = new ReplyHead();
   readonly #turn: TurnAssembly;
   #open: OpenBlock | undefined;
@@ -56,8 +58,9 @@ export class AnthropicStream implements StreamDecoder {
   readonly #budget = createReplyBudget();
   #isOver = false;
 
-  constructor(provider: string) {
+  constructor(provider: string, use?: AnswerUse) {
     this.#provider = provider;
+    this.#isRelayed = use?.isRelayed === true;
     this.#turn = new TurnAssembly(provider);
   }
 
@@ -215,12 +218,22 @@ export class AnthropicStream implements StreamDecoder {
     if (block === undefined) return undefined;
     if (block.type === 'text') return this.#releaseText(block, sink);
     if (isFragment(block)) return undefined;
-    const fields = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
+    const fields = block.type === 'thinking' ? thinkingFields(block) : (otherFields(block) ?? this.#relayedFields(block));
     if (this.#head.isCut && (fields === undefined || !isSealed(fields))) return undefined;
     if (fields === undefined) {
       return unreadableReply(this.#provider, block.inputText, 'the arguments of a tool call are not a JSON object');
     }
     return this.#turn.addBlock(fields, sink);
+  }
+
+  /**
+   * A call whose input is no JSON object: with `eager_input_streaming` the API does not look at it, and who asked for
+   * that reads it as a text.
+   */
+  #relayedFields({ start, inputText }: OpenBlock): BlockFields | undefined {
+    if (!this.#isRelayed || limitPassed(inputText) !== undefined) return undefined;
+    const input = parseReplied(renderJson({ input: inputText }));
+    return input instanceof JsonProblem ? undefined : new Map(start).set('input', input);
   }
 
   #releaseText(block: OpenBlock, sink: DeltaSink): Failure | undefined {

@@ -6,11 +6,13 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
+import { limitPassed } from '../../base/json/lenient.ts';
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
+import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, unreadableReply } from '../../core/failure.ts';
@@ -37,14 +39,16 @@ type CallDraft = {
 
 export class CallDrafts {
   readonly #provider: string;
+  readonly #isRelayed: boolean;
   readonly #calls: CallDraft[] = [];
   readonly #byIndex = new Map<number, CallDraft>();
   /** The first call with an id. */
   readonly #byId = new Map<string, CallDraft>();
   #keptChars = 0;
 
-  constructor(provider: string) {
+  constructor(provider: string, use?: AnswerUse) {
     this.#provider = provider;
+    this.#isRelayed = use?.isRelayed === true;
   }
 
   /** Characters kept so far. */
@@ -118,14 +122,15 @@ export class CallDrafts {
 
   /**
    * The calls, each whole and with an id of its own. `isCut` = the answer was cut for length: a call
-   * that this left without whole arguments is no call. Failure: server, for one that makes no sense.
+   * that this left without whole arguments is no call. Failure: server, for one that makes no sense; arguments that are no
+   * JSON object are a text to callers of the API itself, who read it themselves.
    */
   finish(isCut: boolean): readonly WholeCall[] | Failure {
     const whole: WholeCall[] = [];
     const ids = new Set<string>();
     const budget = createReplyBudget();
     for (const call of this.#calls) {
-      const args = wholeArguments(call, isCut, budget);
+      const args = wholeArguments(call, isCut, budget) ?? (isCut ? undefined : this.#relayedArguments(call, budget));
       if (args === undefined || call.name === '') {
         if (isCut) continue;
         if (call.name === '') return malformedReply(this.#provider, 200, 'a tool call has no name');
@@ -137,6 +142,10 @@ export class CallDrafts {
     }
     return whole;
   }
+
+  #relayedArguments({ arguments: text }: CallDraft, budget: JsonBudget): RawJson | undefined {
+    return this.#isRelayed && limitPassed(text, budget) === undefined ? inputText(text) : undefined;
+  }
 }
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
@@ -146,10 +155,15 @@ function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean
 }
 
 function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | undefined {
-  if (call.isCustom) return isCut ? undefined : new RawJson(renderJson({ input: call.arguments }));
+  if (call.isCustom) return isCut ? undefined : inputText(call.arguments);
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
   const parsed = parseReplied(text, budget);
   return parsed instanceof JsonObject ? parsed.raw : undefined;
+}
+
+/** A text, as the arguments that a chat has for it. */
+function inputText(text: string): RawJson {
+  return new RawJson(renderJson({ input: text }));
 }

@@ -9,7 +9,7 @@
 import { parseLenient } from '../../base/json/lenient.ts';
 import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
-import type { DeltaSink } from '../../core/adapter.ts';
+import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
@@ -37,11 +37,11 @@ const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resour
 const CHOICES_MAX = 128;
 
 /** A whole 200 body. Failures: server, refusal, or what an error inside it says. */
-export function decodeChatBody(provider: string, profile: HostProfile, body: string, json = parseLenient(body), exact?: JsonValue | JsonProblem): ChatReply | Failure {
+export function decodeChatBody(provider: string, profile: HostProfile, body: string, json = parseLenient(body), exact?: JsonValue | JsonProblem, use?: AnswerUse): ChatReply | Failure {
   if (!isObject(json)) return unreadableReply(provider, body, 'the body is not a JSON object');
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
-  const draft = new ReplyDraft(provider, profile);
+  const draft = new ReplyDraft(provider, profile, use);
   draft.take(json, body, 'message', () => {}, exact);
   const { problem } = draft;
   if (problem !== undefined) return problem;
@@ -73,10 +73,10 @@ export class ReplyDraft {
   #usage: Usage | undefined;
   #unreadable: Failure | undefined;
 
-  constructor(provider: string, profile: HostProfile) {
+  constructor(provider: string, profile: HostProfile, use?: AnswerUse) {
     this.#provider = provider;
     this.#profile = profile;
-    this.#calls = new CallDrafts(provider);
+    this.#calls = new CallDrafts(provider, use);
   }
 
   /** Whether a message, or a delta of one, has come. */

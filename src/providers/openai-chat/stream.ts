@@ -8,7 +8,7 @@
 
 import { parseLenient } from '../../base/json/lenient.ts';
 import { isObject } from '../../base/loose.ts';
-import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
+import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import type { ChatReply } from '../../core/chat.ts';
 import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
@@ -21,9 +21,9 @@ export class OpenAiStreamDecoder implements StreamDecoder {
   readonly #draft: ReplyDraft;
   #isEnded = false;
 
-  constructor(provider: string, profile: HostProfile) {
+  constructor(provider: string, profile: HostProfile, use?: AnswerUse) {
     this.#provider = provider;
-    this.#draft = new ReplyDraft(provider, profile);
+    this.#draft = new ReplyDraft(provider, profile, use);
   }
 
   get servedModel(): string | undefined {

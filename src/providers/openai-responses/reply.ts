@@ -244,7 +244,7 @@ export class ResponseDraft {
   #takeCall(type: string, item: unknown, exact: ExactItem, sink: DeltaSink): Failure | undefined {
     const name = textField(item, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a function call has no name');
-    const args = type === CUSTOM_CALL ? customArguments(item) : this.#functionArguments(item, exact);
+    const args = type === CUSTOM_CALL ? inputText(stringField(item, 'input') ?? '') : this.#functionArguments(item, exact);
     if (args instanceof Failure) return args;
     if (args === undefined || textField(item, 'status') === 'incomplete') {
       // Whether the answer was cut for length is said at its end.
@@ -259,14 +259,18 @@ export class ResponseDraft {
     return undefined;
   }
 
-  /** The arguments as they are written; undefined when they are no JSON object. Hosts leave them out for none, or send the object itself. */
+  /**
+   * The arguments as they are written; undefined when they are no JSON object, which is a text to callers of the API itself,
+   * who read it themselves. Hosts leave them out for none, or send the object itself.
+   */
   #functionArguments(item: unknown, exact: ExactItem): RawJson | undefined | Failure {
     const given = field(item, 'arguments') ?? '';
     const whole = typeof given === 'string' ? undefined : exact();
     if (whole instanceof Failure) return whole;
     const parsed = typeof given === 'string' ? parseReplied(given.trim() || '{}', this.#budget) : memberOf(whole, 'arguments');
     if (parsed instanceof JsonObject) return parsed.raw;
-    if (typeof given !== 'string' || limitPassed(given, this.#budget) === undefined) return undefined;
+    if (typeof given !== 'string') return undefined;
+    if (limitPassed(given, this.#budget) === undefined) return this.#isRelayed ? inputText(given) : undefined;
     return unreadableReply(this.#provider, given, 'a call has no arguments', this.#budget);
   }
 
@@ -285,7 +289,7 @@ export class ResponseDraft {
 
   /** The reply, once the response is complete or says why it is not. Failures: server for a broken call, refusal when nothing was said. */
   finish(response: unknown, isIncomplete: boolean): ChatReply | Failure {
-    if (this.#hasBrokenCall && !isIncomplete) {
+    if (this.#hasBrokenCall && !isIncomplete && !this.#isRelayed) {
       return malformedReply(this.#provider, 200, 'the arguments of a function call are not a JSON object');
     }
     const parts = this.#finishParts();
@@ -323,9 +327,9 @@ function isJsonAsked(response: unknown): boolean {
   return type === 'json_schema' || type === 'json_object';
 }
 
-/** The input of a tool that takes plain text, as the arguments that a chat has for it. */
-function customArguments(item: unknown): RawJson {
-  return new RawJson(renderJson({ input: stringField(item, 'input') ?? '' }));
+/** A text, as the arguments that a chat has for it. */
+function inputText(text: string): RawJson {
+  return new RawJson(renderJson({ input: text }));
 }
 
 /** What a chat has no words for, though the answer waits for it. */
