@@ -12,7 +12,7 @@ import { createJsonBudget } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import type { AssistantPart, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
+import type { AssistantPart, CacheHint, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
@@ -20,9 +20,10 @@ import { inlineDocument, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl, inlineImage } from '../image.ts';
 import type { Places } from '../places.ts';
+import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
 
-export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
+export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[]; readonly cache: CacheHint | undefined };
 
 /** Between the blocks of a system text, and between such texts. */
 const PARAGRAPH = '\n\n';
@@ -35,6 +36,8 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
   const turns: Turn[] = [];
   const budget = createJsonBudget();
   let spoken: SpokenTurn | undefined;
+  let cache: CacheHint | undefined;
+  const lastOfUser = messages.findLast((message) => message.any('role') === 'user');
   for (const message of messages) {
     const role = message.requiredOneOf('role', ['user', 'assistant', 'system']);
     if (role === 'assistant') {
@@ -46,14 +49,19 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
     } else {
       spoken?.finish();
       spoken = undefined;
-      if (role === 'user') readUserMessage(message, turns, ignored, places);
-      else readSystemMessage(message, turns, system, ignored);
+      if (role === 'user') {
+        const blocks = readUserMessage(message, turns, ignored, places);
+        if (message === lastOfUser) cache = cacheHint(blocks.at(-1));
+        for (const block of blocks) ignored.addUnread(block);
+      } else {
+        readSystemMessage(message, turns, system, ignored);
+      }
     }
     ignored.addUnread(message);
   }
   spoken?.finish();
   if (turns.length === 0) throw fields.problem('messages', 'must hold at least one message of a user');
-  return { system: system.join(PARAGRAPH) || undefined, turns };
+  return { system: system.join(PARAGRAPH) || undefined, turns, cache };
 }
 
 function readSystemMessage(message: Fields, turns: Turn[], system: string[], ignored: Ignored): void {
@@ -93,12 +101,12 @@ function readBlocks(fields: Fields, name: string, value: JsonValue | undefined):
   });
 }
 
-/** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. */
-function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored, places: Places): void {
+/** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. Its blocks. */
+function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored, places: Places): readonly Fields[] {
   const value = message.any('content');
   if (typeof value === 'string') {
     turns.push({ role: 'user', parts: [places.put(plainText(message.requiredText('content')), message.at('content'))] });
-    return;
+    return [];
   }
   const results: ToolResultPart[] = [];
   const parts: ContentPart[] = [];
@@ -111,10 +119,10 @@ function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored, place
     } else {
       parts.push(places.put(readContent(block, type, ignored), path));
     }
-    ignored.addUnread(block);
   }
   if (results.length > 0) turns.push({ role: 'tool', parts: results });
   if (parts.length > 0) turns.push({ role: 'user', parts });
+  return blocks.map(({ block }) => block);
 }
 
 /** What a user or a tool says. */

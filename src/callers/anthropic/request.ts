@@ -14,6 +14,7 @@ import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
 import { Places } from '../places.ts';
+import { cacheHint } from './cache.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
 import { continuesThread, lostThread } from './thread.ts';
@@ -37,7 +38,7 @@ export function decodeMessages(body: RequestBody): DecodedRequest | Failure {
 function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
-  const { system, turns } = readConversation(fields, ignored, places);
+  const { system, turns, cache } = readConversation(fields, ignored, places);
   const tools = readTools(fields, ignored);
   const toolChoice = readToolChoice(fields, tools, ignored);
   const config = readConfig(fields, ignored);
@@ -54,7 +55,7 @@ function translate(fields: Fields, model: string): Translation {
     toolChoice,
     thinking: readThinking(fields, config.effort, ignored),
     output: config.output ?? readFormat(fields, 'output_format', ignored),
-    cache: undefined,
+    cache: cacheHint(fields) ?? cache,
     user: undefined,
     providerOptions: undefined,
   };

@@ -3,6 +3,7 @@ import test from 'node:test';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { ANTHROPIC } from '../../../src/callers/anthropic/dialect.ts';
 import { MESSAGES_FIELDS } from '../../../src/callers/anthropic/fields.ts';
+import type { CacheHint } from '../../../src/core/chat.ts';
 import { checkConversation } from '../../../src/core/conversation.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { BUDGET_TOKENS } from '../../../src/providers/anthropic/model-rules.ts';
@@ -554,7 +555,7 @@ for (const [body, expected] of [
 }
 
 /** As Claude Code 2.1 sends its second round: the order of keys is its own. */
-test('what Claude Code sends in a tool loop is taken whole but for hints, which are named', () => {
+test('what Claude Code sends in a tool loop is taken whole but for hints that have no equal, which are named', () => {
   const ephemeral = { type: 'ephemeral' };
   const decoded = decode({
     model: 'acme/fake',
@@ -606,19 +607,35 @@ test('what Claude Code sends in a tool loop is taken whole but for hints, which 
     toolChoice: undefined,
     thinking: { enabled: true, effort: 'high' },
     output: undefined,
-    cache: undefined,
+    cache: { key: undefined, ttl: undefined },
     user: undefined,
     providerOptions: undefined,
   });
   deepEqual(translation.ignored, [
     'system[1].cache_control',
     'messages[0].content[1].cache_control',
-    'messages[3].content[0].cache_control',
     'metadata',
     'context_management',
   ]);
   equal(checkConversation(translation.request.turns), undefined);
 });
+
+const marked = (text: string, mark: unknown): object => ({ role: 'user', content: [{ type: 'text', text: 'A' }, { type: 'text', text, cache_control: mark }] });
+
+const CACHED: readonly (readonly [what: string, body: Readonly<Record<string, unknown>>, cache: CacheHint | undefined, ignored: readonly string[]])[] = [
+  ['on the request', { messages: [HI], cache_control: { type: 'ephemeral' } }, { key: undefined, ttl: undefined }, []],
+  ['at its end', { messages: [marked('B', { type: 'ephemeral', ttl: '1h' })] }, { key: undefined, ttl: 'long' }, []],
+  ['at its end, before what the system says', { messages: [marked('B', { type: 'ephemeral', ttl: '5m' }), { role: 'system', content: 'S' }] }, { key: undefined, ttl: undefined }, []],
+  ['in an earlier message', { messages: [marked('B', { type: 'ephemeral' }), { role: 'assistant', content: 'C' }, HI] }, undefined, ['messages[0].content[1].cache_control']],
+  ['of no kind that is known', { messages: [marked('B', {})], cache_control: { type: 'eternal' } }, undefined, ['messages[0].content[1].cache_control', 'cache_control']],
+];
+
+for (const [what, body, cache, ignored] of CACHED) {
+  test(`a mark for the cache ${what} asks for the whole conversation, or is named`, () => {
+    const translated = translate(body);
+    deepEqual([translated.request.cache, translated.ignored], [cache, ignored]);
+  });
+}
 
 test('what the SDKs and the AI SDK send by default is taken', () => {
   const system = [{ type: 'text', text: 'Be brief.' }];

@@ -1,0 +1,19 @@
+/**
+ * What a Messages request asks to be kept in a cache (Anthropic, prompt caching).
+ *
+ * A chat can ask for all of the conversation, which is what a mark on the request asks for, and one on the last block of its
+ * last user message, as agents set it each round. A mark elsewhere asks for less, and to write all of a prompt that is asked
+ * once costs more than to write nothing.
+ */
+
+import type { Fields } from '../../base/fields.ts';
+import { JsonObject } from '../../base/json/value.ts';
+import type { CacheHint } from '../../core/chat.ts';
+
+/** What the `cache_control` of a request, or of the block at its end, asks for. One that asks for nothing stays unread. */
+export function cacheHint(marked: Fields | undefined): CacheHint | undefined {
+  const mark = marked?.unread().find(([name]) => name === 'cache_control')?.[1];
+  if (!(mark instanceof JsonObject) || mark.entries.get('type') !== 'ephemeral') return undefined;
+  marked?.any('cache_control');
+  return { key: undefined, ttl: mark.entries.get('ttl') === '1h' ? 'long' : undefined };
+}
