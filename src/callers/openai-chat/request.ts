@@ -240,7 +240,7 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
     type: 'tool_call',
     id: call.requiredText('id'),
     name: called.requiredText('name'),
-    arguments: readArguments(called, budget),
+    arguments: readArguments(called, budget, ignored),
     state: carried.find(({ owner }) => owner === 'own')?.state,
   };
   // The place in a stream, which clients that put calls together from pieces leave in them.

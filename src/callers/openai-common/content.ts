@@ -3,9 +3,10 @@
 import type { Fields } from '../../base/fields.ts';
 import { parseJson } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { JsonObject } from '../../base/json/value.ts';
-import type { RawJson } from '../../base/json/value.ts';
+import { renderJson } from '../../base/json/render.ts';
+import { JsonObject, RawJson } from '../../base/json/value.ts';
 import type { ContentPart, TextPart, UserTurn } from '../../core/chat.ts';
+import type { Ignored } from '../field-table.ts';
 
 export function plainText(text: string): TextPart {
   return { type: 'text', text, state: undefined };
@@ -22,12 +23,16 @@ export function laterInstructions(text: string): UserTurn {
 }
 
 /**
- * The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. All of a request's calls
- * share the budget: each of thousands of texts could hold as many values as a whole body may.
+ * The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. What a model wrote is no
+ * JSON at times, and stands in the history with the result that told the model so: others are shown it in an object, under the
+ * name by which Anthropic shows it to its models (tool use, fine-grained streaming), and it is named. All of a request's
+ * calls share the budget: each of thousands of texts could hold as many values as a whole body may.
  */
-export function readArguments(called: Fields, budget: JsonBudget): RawJson {
-  const value = parseJson(called.string('arguments') || '{}', budget);
+export function readArguments(called: Fields, budget: JsonBudget, ignored: Ignored): RawJson {
+  const text = called.string('arguments') || '{}';
+  const value = parseJson(text, budget);
   if (budget.valuesLeft < 0) throw called.problem('arguments', `the calls hold more than ${budget.valuesMax} values`);
-  if (!(value instanceof JsonObject)) throw called.problem('arguments', 'must be the text of a JSON object');
-  return value.raw;
+  if (value instanceof JsonObject) return value.raw;
+  ignored.add(called.at('arguments'));
+  return new RawJson(renderJson({ INVALID_JSON: text }));
 }

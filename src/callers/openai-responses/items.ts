@@ -40,7 +40,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
-  else if (type === 'function_call') draft.takePart(readCall(item, draft.budget), item.path);
+  else if (type === 'function_call') draft.takePart(readCall(item, draft.budget, ignored), item.path);
   else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', ignored)}`);
   else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
@@ -118,9 +118,9 @@ function readTextPart(value: JsonValue, path: Path, ignored: Ignored): string {
   return text;
 }
 
-function readCall(item: Fields, budget: JsonBudget): AssistantPart {
+function readCall(item: Fields, budget: JsonBudget, ignored: Ignored): AssistantPart {
   const id = item.requiredText('call_id');
-  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item, budget), state: undefined };
+  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item, budget, ignored), state: undefined };
 }
 
 /** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */

@@ -277,7 +277,6 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id: required'],
     [call(undefined), 'messages[0].tool_calls[0].function: required'],
     [call({ arguments: '{}' }), 'messages[0].tool_calls[0].function.name: required'],
-    [call({ name: 'n', arguments: '{' }), 'messages[0].tool_calls[0].function.arguments: must be the text of a JSON object'],
     [{ max_tokens: 1.5 }, 'max_tokens: must be an integer from 0 to 9007199254740991'],
     [{ stop: [''] }, 'stop[0]: must not be empty'],
     [{ tools: [{ type: 'function' }] }, 'tools[0].function: required'],
@@ -328,6 +327,15 @@ test('texts and images of a user are parts of one turn', () => {
 
 const CALL = { id: 'c', type: 'function', function: { name: 'n', arguments: '{"n": 1.0}' } };
 const CALLED = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{"n": 1.0}' } };
+
+test('arguments that are no JSON object are shown as a text in one, and named', () => {
+  for (const text of ['{"city": "Os', '[]', '"x"', 'null', '['.repeat(200)]) {
+    const messages = [USER, { role: 'assistant', tool_calls: [{ ...CALL, function: { name: 'n', arguments: text } }] }, { role: 'tool', tool_call_id: 'c', content: 'no JSON' }];
+    const shown = { ...CALLED, arguments: { text: JSON.stringify({ INVALID_JSON: text }) } };
+    assert.deepEqual((turnsOf(...messages) as unknown[])[1], { role: 'assistant', parts: [shown] });
+    assert.deepEqual(ignoredOf({ messages }), ['messages[1].tool_calls[0].function.arguments']);
+  }
+});
 
 test('an assistant\'s calls stand behind its text, and results in a row are one turn', () => {
   const messages = [

@@ -254,7 +254,6 @@ test('a Responses request that makes no sense is a bad_request that names the pl
     ],
     [{ input: [{ type: 'function_call', name: 'n', arguments: '{}' }] }, 'input[0].call_id: required'],
     [{ input: [{ type: 'function_call', call_id: 'c', arguments: '{}' }] }, 'input[0].name: required'],
-    [{ input: [{ type: 'function_call', call_id: 'c', name: 'n', arguments: '[]' }] }, 'input[0].arguments: must be the text of a JSON object'],
     [{ input: [{ type: 'function_call_output', call_id: 'c' }] }, 'input[0].output: expected a string or an array of text parts'],
     [{ max_output_tokens: -1 }, 'max_output_tokens: must be an integer from 0 to 9007199254740991'],
     [{ temperature: 'hot' }, 'temperature: expected a number, got a string'],
@@ -397,6 +396,13 @@ test('reasoning of another maker is left out and named, and makes no turn', () =
   const input = [user('Hi'), reasoning, { type: 'reasoning', summary: [] }, user('Hi')];
   assert.deepEqual(turnsOf(...input), [USER_TURN, USER_TURN]);
   assert.deepEqual(ignoredOf({ input }), ['input[1]', 'input[].id', 'input[2]']);
+});
+
+test('arguments that are no JSON object are shown as a text in one, and named', () => {
+  const input = [user('Hi'), { type: 'function_call', call_id: 'c', name: 'n', arguments: '[1.0' }, { type: 'function_call_output', call_id: 'c', output: 'no JSON' }];
+  const shown = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{"INVALID_JSON":"[1.0"}' } };
+  assert.deepEqual((turnsOf(...input) as unknown[])[1], { role: 'assistant', parts: [shown] });
+  assert.deepEqual(ignoredOf({ input }), ['input[1].arguments']);
 });
 
 const sealed = (states: string): object => ({ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: `gateway:${states}` });
