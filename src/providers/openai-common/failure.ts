@@ -25,9 +25,13 @@ const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
   ['content_policy_violation', 'refusal'],
   ['image_content_policy_violation', 'refusal'],
   ['misalignment_policy_violation', 'refusal'],
+  // DashScope.
+  ['data_inspection_failed', 'refusal'],
   ['invalid_prompt', 'refusal'],
   ['cyber_policy', 'refusal'],
   ['bio_policy', 'refusal'],
+  // DashScope's 400 for an account that owes, which others say by 402.
+  ['Arrearage', 'auth'],
   // The model wrote a malformed call; another attempt may well succeed (Groq).
   ['tool_use_failed', 'server'],
   // Or an answer that does not match its schema (Groq).
@@ -41,7 +45,13 @@ const QUOTA_CODES: ReadonlySet<string> = new Set([
   'organization_spend_limit_exceeded',
   'project_spend_limit_exceeded',
   'organization_usage_limit_exceeded',
+  // Moonshot; MiniMax.
+  'exceeded_current_quota_error',
+  'insufficient_balance_error',
 ]);
+
+/** Z.ai's, beside 429: no balance, the plan's hours, week or month used up, the plan ended. A number is no name, so only there. */
+const QUOTA_NUMBERS: ReadonlySet<string> = new Set(['1113', '1308', '1309', '1310']);
 
 /** OpenAI's, llama.cpp's and Perplexity's. */
 const TOO_LONG_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error', 'too_many_prompt_tokens']);
@@ -137,7 +147,7 @@ function detailText(root: unknown): string | undefined {
 
 function failureFrom(provider: string, status: number, complaint: Complaint): Failure {
   const { message = '', type, code } = complaint;
-  const isQuota = QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '');
+  const isQuota = QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '') || (status === 429 && QUOTA_NUMBERS.has(code ?? ''));
   const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
   // A request larger than the whole rate never fits, however long one waits.
   const isBeyondRate = kind === 'rate_limit' && !isQuota && /request too large/i.test(message);
