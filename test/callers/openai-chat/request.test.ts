@@ -257,6 +257,12 @@ test('a text without a word beside a picture is left out and named', () => {
   assert.deepEqual(ignoredOf({ messages }), ['messages[0].content[0]']);
 });
 
+test('system text alone is what the user says', () => {
+  const { system, turns } = requestOf({ messages: [{ role: 'system', content: 'Give it a title.' }, { role: 'developer', content: [{ type: 'text', text: 'Be short.' }] }] });
+  assert.equal(system, undefined);
+  assert.deepEqual(turns, [{ role: 'user', parts: [{ type: 'text', text: 'Give it a title.\n\nBe short.', state: undefined }] }]);
+});
+
 test('a Chat Completions request that makes no sense is a bad_request that names the place', () => {
   const call = (called: unknown): object => ({ messages: [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: called }] }] });
   const cases: readonly (readonly [object, string])[] = [
@@ -265,7 +271,7 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ stream_options: { include_usage: 1 } }, 'stream_options.include_usage: expected a boolean, got a number'],
     [{ messages: undefined }, 'messages: required'],
     [{ messages: [] }, 'messages: must hold at least one message of a user'],
-    [{ messages: [{ role: 'system', content: 'x' }] }, 'messages: must hold at least one message of a user'],
+    [{ messages: [{ role: 'system', content: '' }] }, 'messages: must hold at least one message of a user'],
     [{ messages: [{ content: 'x' }] }, 'messages[0].role: required (one of system, developer, user, assistant, tool)'],
     [{ messages: [{ role: 'user', content: '' }] }, 'messages[0].content: must not be empty'],
     [{ messages: [{ role: 'user', content: [] }] }, 'messages[0].content: must not be empty'],
