@@ -79,6 +79,10 @@ const OVERLOADED_CODES: ReadonlySet<string> = new Set(['server_is_overloaded', '
 /** Longest piece of a body without a message that goes into the detail. */
 const DETAIL_CHARS_MAX = 2000;
 
+/** What servers say of a path that they do not have, of themselves and of no model: a page, nothing, or these words (Go, FastAPI). */
+const NO_PATH = /^\s*(?:<|$|(?:404 page )?not found\s*$|method not allowed\s*$)/i;
+const BASE_URL_HINT = 'or its base URL is wrong, e.g. without /v1';
+
 const TOOLS_HINT = 'on this endpoint the model takes tools only with thinking off';
 /** OpenAI summarises reasoning for verified organisations only. */
 const SUMMARY_HINT = 'to think without telling, ask with provider_options {"reasoning":{"summary":null}}';
@@ -151,7 +155,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
   const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
   // A request larger than the whole rate never fits, however long one waits.
   const isBeyondRate = kind === 'rate_limit' && !isQuota && /request too large/i.test(message);
-  const hint = hintFor(kind, complaint);
+  const hint = hintFor(status, kind, complaint);
   return upstreamFailure({
     provider,
     status,
@@ -174,7 +178,8 @@ function isTooLong(status: number, { message = '', type = '', code = '' }: Compl
   return status === 413 || TOO_LONG_CODES.has(code) || TOO_LONG_CODES.has(type) || TOO_LONG.test(message);
 }
 
-function hintFor(kind: FailureKind, { message = '', param }: Complaint): string | undefined {
+function hintFor(status: number, kind: FailureKind, { message = '', param, code }: Complaint): string | undefined {
+  if ((status === 404 || status === 405) && code === undefined && NO_PATH.test(message)) return BASE_URL_HINT;
   if (param === 'reasoning.summary') return SUMMARY_HINT;
   return kind === 'unsupported' && isToolsWithReasoning(message) ? TOOLS_HINT : undefined;
 }

@@ -80,6 +80,17 @@ test('an answer that the model did not manage is known from a provider that fail
   for (const code of ['slow_down', 'model_not_found']) assert.equal(failureOf(500, error({ code })).isUnmet, false, code);
 });
 
+test('a path that a server does not have is told from a model that it does not have', () => {
+  for (const body of ['404 page not found\n', { detail: 'Not Found' }, '<html>404</html>', '']) {
+    const failure = failureOf(404, body);
+    assert.deepEqual([failure.kind, failure.message], ['not_found', 'openai knows no such model (HTTP 404): or its base URL is wrong, e.g. without /v1']);
+  }
+  assert.match(failureOf(405, { detail: 'Method Not Allowed' }).message, /HTTP 405\): or its base URL is wrong/);
+  for (const body of [error({ code: 'model_not_found', message: '' }), { error: { message: 'model "x" not found, try pulling it first' } }]) {
+    assert.doesNotMatch(failureOf(404, body).message, /base URL/);
+  }
+});
+
 test('the sentence names status, code and parameter, the prose is detail', () => {
   const failure = failureOf(400, error({ code: 'context_length_exceeded', param: 'messages' }));
   assert.equal(failure.message, 'openai refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)');
