@@ -81,6 +81,8 @@ const DETAIL_CHARS_MAX = 2000;
 
 /** What servers say of a path that they do not have, of themselves and of no model: a page, nothing, or these words (Go, FastAPI). */
 const NO_PATH = /^\s*(?:<|$|(?:404 page )?not found\s*$|method not allowed\s*$)/i;
+/** LM Studio's, inside a 200. */
+const NO_PATH_INSIDE = /^unexpected endpoint or method/i;
 const BASE_URL_HINT = 'or its base URL is wrong, e.g. without /v1';
 
 const TOOLS_HINT = 'on this endpoint the model takes tools only with thinking off';
@@ -180,6 +182,7 @@ function isTooLong(status: number, { message = '', type = '', code = '' }: Compl
 
 function hintFor(status: number, kind: FailureKind, { message = '', param, code }: Complaint): string | undefined {
   if ((status === 404 || status === 405) && code === undefined && NO_PATH.test(message)) return BASE_URL_HINT;
+  if (status === 200 && NO_PATH_INSIDE.test(message)) return BASE_URL_HINT;
   if (param === 'reasoning.summary') return SUMMARY_HINT;
   return kind === 'unsupported' && isToolsWithReasoning(message) ? TOOLS_HINT : undefined;
 }
@@ -189,6 +192,7 @@ function kindOf(status: number, complaint: Complaint): FailureKind {
   if (complaint.isModeration) return 'refusal';
   const known = KINDS_BY_CODE.get(code) ?? KINDS_BY_CODE.get(type);
   if (known !== undefined) return known;
+  if (status === 200 && NO_PATH_INSIDE.test(message)) return 'not_found';
   const actual = status === 200 ? statusInside(code, type) : status;
   if (actual === FLEX_CAPACITY_STATUS) return 'rate_limit';
   if (actual === 400) return kindOf400(message, code);

@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { Failure, FailureKind } from '../../../src/core/failure.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import type { FailureKind } from '../../../src/core/failure.ts';
 import { adapterOf } from '../openai-chat/setup.ts';
 
 const openai = adapterOf('openai');
@@ -85,6 +86,9 @@ test('a path that a server does not have is told from a model that it does not h
     const failure = failureOf(404, body);
     assert.deepEqual([failure.kind, failure.message], ['not_found', 'openai knows no such model (HTTP 404): or its base URL is wrong, e.g. without /v1']);
   }
+  const inside = openai.decodeChat('{"error":"Unexpected endpoint or method. (POST /chat/completions)"}');
+  assert.ok(inside instanceof Failure);
+  assert.deepEqual([inside.kind, inside.message], ['not_found', 'openai knows no such model (HTTP 200): or its base URL is wrong, e.g. without /v1']);
   assert.match(failureOf(405, { detail: 'Method Not Allowed' }).message, /HTTP 405\): or its base URL is wrong/);
   for (const body of [error({ code: 'model_not_found', message: '' }), { error: { message: 'model "x" not found, try pulling it first' } }]) {
     assert.doesNotMatch(failureOf(404, body).message, /base URL/);
