@@ -56,8 +56,25 @@ const QUOTA_NUMBERS: ReadonlySet<string> = new Set(['1113', '1308', '1309', '131
 /** OpenAI's, llama.cpp's and Perplexity's. */
 const TOO_LONG_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error', 'too_many_prompt_tokens']);
 
-/** DeepSeek, vLLM, OpenRouter, Mistral; xAI; Together; Groq; Ollama, Perplexity; hosts of Anthropic's models; Google's layer. */
-const TOO_LONG = /max(?:imum)? (?:context|prompt|model) length|context (?:length|window|size)|reduce the length of the messages|(?:prompt|input|messages) (?:is |are )?too long|exceeds the maximum number of tokens/i;
+/**
+ * DeepSeek, vLLM, OpenRouter, Mistral; xAI; Together; Groq; Ollama, Perplexity, hosts of Anthropic's models; Google's layer;
+ * Moonshot; DashScope; SGLang; Z.ai, twice.
+ */
+const TOO_LONG = new RegExp(
+  [
+    'max(?:imum)? (?:context|prompt|model) length',
+    'context (?:length|window|size)',
+    'reduce the length of the messages',
+    '(?:prompt|input|messages) (?:is |are )?too long',
+    'exceeds the maximum number of tokens',
+    'exceeded model token limit',
+    'range of input length should be',
+    'exceeds the maximum allowed length',
+    'prompt exceeds max length',
+    'tokens in request more than max tokens',
+  ].join('|'),
+  'i',
+);
 
 /** The statuses that codes stand for where the HTTP status is 200: inside a stream, or in a good-looking body. */
 const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map([

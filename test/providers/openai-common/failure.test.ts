@@ -76,6 +76,21 @@ test('a failure has the kind and the retry of its code, else of its status', () 
   }
 });
 
+test('a request that is too long for its model is known by the sentences in use', () => {
+  for (const message of [
+    "This model's maximum context length is 262144 tokens.",
+    'Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)',
+    '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 204800]',
+    'Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).',
+    'Prompt exceeds max length',
+    'Prompt too long',
+    'tokens in request more than max tokens allowed',
+  ]) {
+    assert.equal(failureOf(400, { error: { message, code: '1' } }).isTooLong, true, message);
+  }
+  assert.equal(failureOf(400, { error: { message: 'max_tokens is too large: 100000' } }).isTooLong, false);
+});
+
 test('an answer that the model did not manage is known from a provider that fails', () => {
   for (const code of ['tool_use_failed', 'json_validate_failed']) assert.equal(failureOf(400, error({ code })).isUnmet, true, code);
   for (const code of ['slow_down', 'model_not_found']) assert.equal(failureOf(500, error({ code })).isUnmet, false, code);
