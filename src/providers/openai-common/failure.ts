@@ -45,6 +45,8 @@ const QUOTA_CODES: ReadonlySet<string> = new Set([
   'organization_spend_limit_exceeded',
   'project_spend_limit_exceeded',
   'organization_usage_limit_exceeded',
+  'billing_hard_limit_reached',
+  'billing_not_active',
   // Moonshot; MiniMax.
   'exceeded_current_quota_error',
   'insufficient_balance_error',

@@ -51,6 +51,7 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [429, error({ type: 'insufficient_quota', code: 'insufficient_quota' }), 'rate_limit', false],
   [429, error({ type: 'insufficient_quota' }), 'rate_limit', false],
   [429, error({ code: 'project_spend_limit_exceeded' }), 'rate_limit', false],
+  [429, error({ code: 'billing_not_active', type: 'billing_not_active' }), 'rate_limit', false],
   [429, { error: { message: 'Your account is suspended', type: 'exceeded_current_quota_error' } }, 'rate_limit', false],
   [500, { type: 'error', error: { type: 'insufficient_balance_error', message: 'insufficient balance (1008)' } }, 'rate_limit', false],
   [429, { error: { code: '1113', message: 'Insufficient balance or no resource package.' } }, 'rate_limit', false],
@@ -74,21 +75,6 @@ test('a failure has the kind and the retry of its code, else of its status', () 
     assert.equal(failure.isRetried, isRetried, JSON.stringify([status, body]));
     assert.equal(failure.upstreamStatus, status);
   }
-});
-
-test('a request that is too long for its model is known by the sentences in use', () => {
-  for (const message of [
-    "This model's maximum context length is 262144 tokens.",
-    'Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)',
-    '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 204800]',
-    'Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).',
-    'Prompt exceeds max length',
-    'Prompt too long',
-    'tokens in request more than max tokens allowed',
-  ]) {
-    assert.equal(failureOf(400, { error: { message, code: '1' } }).isTooLong, true, message);
-  }
-  assert.equal(failureOf(400, { error: { message: 'max_tokens is too large: 100000' } }).isTooLong, false);
 });
 
 test('an answer that the model did not manage is known from a provider that fails', () => {
