@@ -30,10 +30,7 @@ export function decodeReply(provider: string, body: string, message = parseLenie
   const head = new ReplyHead();
   head.readMessage(message);
   const turn = new TurnAssembly(provider);
-  const reply = addBlocks(turn, content as readonly unknown[], { provider, text: body, exact, head }) ?? turn.finish(head);
-  if (reply instanceof Failure) return reply;
-  const isNothing = reply.parts.length === 0 && reply.stopReason === 'unknown';
-  return isNothing ? malformedReply(provider, 200, 'the reply has neither content nor a reason for its end') : reply;
+  return addBlocks(turn, content as readonly unknown[], { provider, text: body, exact, head }) ?? turn.finish(head);
 }
 
 type WholeReply = { readonly provider: string; readonly text: string; readonly exact: JsonValue | JsonProblem | undefined; readonly head: ReplyHead };
@@ -147,10 +144,13 @@ export class TurnAssembly {
     return state;
   }
 
-  /** The reply. Call once, when no block will follow. Failure: refusal, when nothing was said. */
+  /** The reply. Call once, when no block will follow. Failures, when nothing was said: refusal, and server where no reason is known. */
   finish(head: ReplyHead): ChatReply | Failure {
     const isSilent = this.#parts.length === 0;
     if (head.stopReason === 'refusal' && isSilent) return this.#refusal(head);
+    if (head.stopReason === 'unknown' && isSilent && this.#before.length === 0) {
+      return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
+    }
     if (this.#before.length > 0) this.#parts.push({ type: 'text', text: '', state: this.#takeState(NO_FIELDS) });
     return {
       id: head.id,
