@@ -194,6 +194,16 @@ for (const [what, { path, body, first, rest }] of Object.entries(PIECES)) {
   });
 }
 
+test('an item that only a caller of Responses can answer is passed on also from a host that names no events', async (t) => {
+  const answer = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: FOR_CALLERS };
+  const items = FOR_CALLERS.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item }));
+  const events = [{ type: 'response.created', response: { ...answer, status: 'in_progress', output: [] } }, ...items, { type: 'response.completed', response: answer }];
+  const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const gateway = await startAnswering(t, streamed(text));
+  const response = await gateway.post('/v1/responses', RESPONSES);
+  assert.deepEqual([response.status, await response.text()], [200, text]);
+});
+
 test('events before the answer itself are held up to a limit', async (t) => {
   const event = `event: response.web_search_call.searching\ndata: {"type":"response.web_search_call.searching","padding":"${'x'.repeat(1024 * 1024)}"}\n\n`;
   const gateway = await startAnswering(t, (response) => {
