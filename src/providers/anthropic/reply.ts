@@ -51,7 +51,10 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, t
       exactBlocks = exactContent(message);
     }
     const exact = exactBlocks[index] ?? NO_FIELDS;
-    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) break;
+    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) {
+      turn.addCut(exact);
+      break;
+    }
     const failure = turn.addBlock(exact, ignore);
     if (failure !== undefined) return failure;
   }
@@ -106,6 +109,11 @@ export class TurnAssembly {
     const carried = carriedBlock(block);
     if (carried !== undefined) this.#before.push(carried);
     return undefined;
+  }
+
+  /** Adds a block that the stop cut. Its reasoning was disclosed and may be read, but is not what the provider takes back. */
+  addCut(block: BlockFields): void {
+    if (block.get('type') === 'thinking') this.#thinking += textEntry(block, 'thinking') ?? '';
   }
 
   #addText(text: string, own: ReadonlyMap<string, JsonOut>): void {

@@ -339,12 +339,15 @@ test('max_tokens inside a call leaves the call out, whole arguments or not', () 
   }
 });
 
-test('max_tokens inside reasoning leaves it out, unless its signature has come', () => {
+test('max_tokens inside reasoning leaves it out of the turn, unless its signature has come, but not out of what was disclosed', () => {
   const thinking = start('{"type":"thinking","thinking":"","signature":""}');
   const words = piece('{"type":"thinking_delta","thinking":"Hm"}');
   const signature = piece('{"type":"signature_delta","signature":"s"}');
   const cut = replyOf(endOf(decode(START, thinking, words, stop(), ending('max_tokens'), STOP)));
-  assert.deepEqual(cut.parts, []);
+  assert.deepEqual([cut.parts, cut.thinking], [[], 'Hm']);
+  const body = (block: string): string => `{"content":[${block}],"stop_reason":"max_tokens"}`;
+  const cutWhole = replyOf(adapter.decodeChat(body('{"type":"thinking","thinking":"Hm","signature":""}')));
+  assert.deepEqual([cutWhole.parts, cutWhole.thinking], [[], 'Hm']);
   const whole = replyOf(endOf(decode(START, thinking, words, signature, stop(), ending('max_tokens'), STOP)));
   assert.deepEqual(stateContent(whole.parts[0]), { before: [{ type: 'thinking', thinking: 'Hm', signature: 's' }] });
   assert.equal(whole.stopReason, 'max_tokens');
