@@ -218,8 +218,12 @@ export class AnthropicStream implements StreamDecoder {
     if (block === undefined) return undefined;
     if (block.type === 'text') return this.#releaseText(block, sink);
     if (isFragment(block)) return undefined;
-    const fields = block.type === 'thinking' ? thinkingFields(block) : (otherFields(block) ?? this.#relayedFields(block));
-    if (this.#head.isCut && (fields === undefined || !isSealed(fields))) return undefined;
+    const whole = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
+    if (this.#head.isCut && (whole === undefined || !isSealed(whole))) {
+      if (whole !== undefined) this.#turn.addCut(whole);
+      return undefined;
+    }
+    const fields = whole ?? this.#relayedFields(block);
     if (fields === undefined) {
       return unreadableReply(this.#provider, block.inputText, 'the arguments of a tool call are not a JSON object');
     }
