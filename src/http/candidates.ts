@@ -14,6 +14,7 @@ import type { Received } from './asked.ts';
 import type { CallerCandidate, LeftOut } from './caller-candidate.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
+import { allowsStored } from './stored.ts';
 import type { Target } from './target.ts';
 
 /** What is asked of providers: an answer, or a count. */
@@ -159,9 +160,7 @@ function encodeRelayed(
   { provider, model }: Pick<Target, 'provider' | 'model'>,
   left: LeftOut,
 ): UpstreamCall | Failure {
-  const { config } = parts;
-  const isOneCaller = config.callers.length === 1 && parts.authenticate === undefined;
-  const rules = { caller: exchange.caller, allowsStored: config.relaysStored || isOneCaller, isMaker: provider.name === exchange.dialect.vendor };
+  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isMaker: provider.name === exchange.dialect.vendor };
   const relayed = relay.encode(decoded, model, rules);
   if (relayed instanceof Failure) return relayed;
   left.ignored = relayed.ignored;
