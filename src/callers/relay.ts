@@ -7,7 +7,7 @@ import { outFrom } from '../base/json/merge.ts';
 import { JsonObject } from '../base/json/value.ts';
 import type { JsonOut } from '../base/json/value.ts';
 import type { DecodedRequest, RelayRules } from '../core/dialect.ts';
-import type { Failure } from '../core/failure.ts';
+import { Failure } from '../core/failure.ts';
 import { storedProblem, unsupportedAt } from '../core/stored.ts';
 import type { StoredFields } from '../core/stored.ts';
 import { hashedName } from '../core/tenant.ts';
@@ -30,7 +30,10 @@ export function commonChanges(request: DecodedRequest, source: JsonObject, model
   if (request.model !== model) changes.set('model', model);
   for (const [name, kind] of Object.entries(fields.hashed)) {
     const value = source.entries.get(name);
-    if (typeof value === 'string') changes.set(name, hashedName(kind, rules.caller, value));
+    if (typeof value !== 'string') continue;
+    const hashed = hashedName(kind, rules.caller, value);
+    if (hashed instanceof Failure) return hashed;
+    changes.set(name, hashed);
   }
   return changes;
 }

@@ -100,6 +100,7 @@ function translate({ caller }: Exchange, decoded: DecodedRequest, model: string)
   const translation = decoded.translate(model);
   if (translation instanceof Failure) return translation;
   const request = tenantRequest(translation.request, caller);
+  if (request instanceof Failure) return request;
   const breach = checkConversation(request.turns);
   return breach === undefined ? { ...translation, request } : toldBy(translation, breach);
 }
