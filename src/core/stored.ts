@@ -60,7 +60,7 @@ export function storedProblem(value: JsonValue, path: Path | undefined, fields: 
 /** The failure for the first item of a conversation that says nothing but which stored one it is. */
 export function storedItem(input: JsonValue | undefined, path: Path): Failure | undefined {
   const items = input instanceof JsonArray ? input.items : [];
-  const at = items.findIndex(isReference);
+  const at = items.findIndex(isStoredItem);
   if (at === -1) return undefined;
   const isReasoning = memberOf(items[at], 'type') === 'reasoning';
   return storedAt({ parent: path, key: at }, isReasoning ? ': ask for sealed reasoning, `include: ["reasoning.encrypted_content"]`, and send that' : '');
@@ -73,7 +73,8 @@ const SELF_CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
   ['image_generation_call', ['result']],
 ]);
 
-function isReference(item: JsonValue): boolean {
+/** Whether an item of a conversation says nothing but which stored one it is. */
+export function isStoredItem(item: JsonValue): boolean {
   const type = memberOf(item, 'type') ?? ((memberOf(item, 'role') ?? null) === null ? 'item_reference' : 'message');
   const holds = typeof type === 'string' ? SELF_CONTAINED.get(type) : undefined;
   return holds !== undefined && typeof memberOf(item, 'id') === 'string' && !holds.some((name) => isFilled(memberOf(item, name)));
