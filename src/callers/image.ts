@@ -32,7 +32,10 @@ export function isWebUrl(text: string): boolean {
   return /^https?:\/\//i.test(text) && !/[\0-\x20\x7f]/.test(text) && URL.canParse(text);
 }
 
-const DATA_URL = /^data:([^;,]{1,140});base64,/;
+/** RFC 2397: scheme and type in any case, and parameters of the type, such as a charset or a file's name, which say nothing here. */
+const DATA_URL = /^data:([^;,]{1,140})(?:;[^;,]*)*?;base64,/i;
+/** Longest head of a data URL that is read. */
+const DATA_URL_HEAD_CHARS_MAX = 512;
 
 /** The image at an address: a web URL, or a data URL that holds it. Throws a FieldProblem for anything else. */
 export function imageFromUrl(url: string, path: Path): ImagePart {
@@ -42,10 +45,12 @@ export function imageFromUrl(url: string, path: Path): ImagePart {
   throw new FieldProblem(path, 'must be an absolute http or https URL, or a data URL in base64');
 }
 
-/** What a data URL in base64 holds; undefined for any other text. */
+/** What a data URL in base64 holds; undefined for any other text. `image/jpg`, which many write, is no registered type. */
 export function dataUrl(url: string): { readonly mediaType: string; readonly base64: string } | undefined {
-  const head = DATA_URL.exec(url.slice(0, 200));
-  return head === null ? undefined : { mediaType: head[1] ?? '', base64: url.slice(head[0].length) };
+  const head = DATA_URL.exec(url.slice(0, DATA_URL_HEAD_CHARS_MAX));
+  if (head === null) return undefined;
+  const mediaType = (head[1] ?? '').toLowerCase();
+  return { mediaType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType, base64: url.slice(head[0].length) };
 }
 
 /** An image that the request holds. Throws a FieldProblem where it is none. */

@@ -15,6 +15,8 @@ export type Caller = { readonly label: string; readonly token: Secret };
 /** Longest Authorization header worth comparing. */
 const HEADER_CHARS_MAX = 4096;
 const BEARER = /^bearer +([^\s]+)$/i;
+/** What a client sends of a key that it was not given. */
+const NO_TOKEN = /^(?:bearer)?$/i;
 
 /**
  * The label of the caller whose token was sent, or a Failure (401, kind `auth`). All tokens are compared, each in constant
@@ -23,7 +25,7 @@ const BEARER = /^bearer +([^\s]+)$/i;
  */
 // hot: per request
 export function authenticate(authorization: string | undefined, callers: readonly Caller[], apiKey?: string): string | Failure {
-  if (apiKey !== undefined) return authenticateKey(authorization, apiKey, callers);
+  if (apiKey !== undefined && apiKey !== '') return authenticateKey(authorization, apiKey, callers);
   if (authorization === undefined) return unauthorized('missing bearer token: send Authorization: Bearer <token>');
   const match = authorization.length > HEADER_CHARS_MAX ? null : BEARER.exec(authorization);
   const given = padded(match?.[1] ?? '');
@@ -34,7 +36,7 @@ export function authenticate(authorization: string | undefined, callers: readonl
 }
 
 function authenticateKey(authorization: string | undefined, apiKey: string, callers: readonly Caller[]): string | Failure {
-  if (authorization !== undefined && BEARER.exec(authorization.slice(0, HEADER_CHARS_MAX))?.[1] !== apiKey) {
+  if (authorization !== undefined && !NO_TOKEN.test(authorization) && BEARER.exec(authorization.slice(0, HEADER_CHARS_MAX))?.[1] !== apiKey) {
     return unauthorized('Authorization and x-api-key hold different tokens; send one of them');
   }
   return authenticate(`Bearer ${apiKey}`, callers);

@@ -17,7 +17,7 @@ import { checkFraming } from './framing.ts';
 import type { Origin } from './framing.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ServerParts } from './parts.ts';
-import { allowedMethods, dialectOf, routeOf, routesOf, takesApiKey } from './routes.ts';
+import { allowedMethods, dialectOf, nearestPath, routeOf, routesOf, takesApiKey } from './routes.ts';
 import type { Route } from './routes.ts';
 
 export type Handler = {
@@ -91,7 +91,8 @@ async function answer(exchange: HttpExchange, parts: ServerParts, routes: Readon
   const isCrossOrigin = allowOrigin(exchange, parts.config.allowedOrigins);
   const route = routeOf(routes, exchange.path);
   if (route === undefined || (route.name === 'metrics' && !parts.config.isMetricsEnabled)) {
-    exchange.sendFailure(new Failure('not_found', 'no such path'));
+    const meant = nearestPath(routes, exchange.path);
+    exchange.sendFailure(new Failure('not_found', meant === undefined ? 'no such path' : `no such path; did you mean ${meant}?`));
     return;
   }
   exchange.route = route.name;

@@ -38,6 +38,12 @@ export function routeOf(routes: ReadonlyMap<string, Route>, path: string): Route
   return routes.get(path) ?? (path.startsWith(MODEL_PATH) && path.length > MODEL_PATH.length ? MODEL_ROUTE : undefined);
 }
 
+/** The path that is meant by one that does not exist, where a base URL says too much, too little or other letters; undefined = none. */
+export function nearestPath(routes: ReadonlyMap<string, Route>, path: string): string | undefined {
+  const asked = path.toLowerCase().replace(/\/+/g, '/').replace(/\/$/, '');
+  return [...routes.keys()].find((known) => known !== path && (asked.endsWith(known) || `/v1${asked}` === known));
+}
+
 /** What the callers of a route speak, as far as its path and their headers say. */
 // hot: per request
 export function dialectOf(route: Route, exchange: Exchange, dialects: ServerParts['dialects']): CallerDialect | undefined {

@@ -82,6 +82,7 @@ export const HOST_ROWS: readonly ProviderRow[] = [
     // Usage comes unasked, and unknown fields are refused.
     sendsStreamOptions: false,
     callIds: { accepted: /^[A-Za-z0-9]{9}$/, length: 9 },
+    userBehindResults: 'answered',
     emptyTurns: 'dropped',
     output: 'schema',
     strictTools: 'sent',

@@ -188,3 +188,12 @@ test('a token may come as x-api-key, and two different ones are refused', async 
   const native = await fetch(`${gateway.url}/v1/chat`, { method: 'POST', headers: { 'x-api-key': TOKEN }, body: '{}' });
   assert.equal(native.status, 401);
 });
+
+test('an empty key beside a token is none', async (t) => {
+  const gateway = await startGateway(t, {});
+  const body = { model: 'openai/fake-chat', messages: HI };
+  assert.equal((await ask(gateway, body, { 'x-api-key': '', authorization: `Bearer ${TOKEN}` })).status, 200);
+  for (const authorization of ['', 'Bearer ']) assert.equal((await ask(gateway, body, { 'x-api-key': TOKEN, authorization })).status, 200, authorization);
+  assert.equal((await ask(gateway, body, { 'x-api-key': '' })).status, 401);
+  assert.equal((await ask(gateway, body, { 'x-api-key': '', authorization: 'Bearer' })).status, 401);
+});

@@ -47,6 +47,26 @@ test('what fails before a dialect is known has the native body', async (t) => {
   }
 });
 
+test('a path with a slip of a base URL in it is answered with the one that is meant', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_DIALECTS: 'openai-chat' });
+  for (const [path, meant] of [
+    ['/chat/completions', '/v1/chat/completions'],
+    ['/v1/v1/chat/completions', '/v1/chat/completions'],
+    ['/openai/v1/chat/completions', '/v1/chat/completions'],
+    ['/v1//chat/completions/', '/v1/chat/completions'],
+    ['/V1/Chat/Completions?x=1', '/v1/chat/completions'],
+    ['/models', '/v1/models'],
+    ['/v1/models/', '/v1/models'],
+    ['/healthz/', '/healthz'],
+  ] as const) {
+    const response = await gateway.post(path, '{}');
+    assert.deepEqual([response.status, await response.json()], [404, { kind: 'not_found', error: `no such path; did you mean ${meant}?` }], path);
+  }
+  for (const path of ['/messages', '/v1/embeddings', '/v1/chat/completions/x']) {
+    assert.deepEqual(await (await gateway.post(path, '{}')).json(), { kind: 'not_found', error: 'no such path' }, path);
+  }
+});
+
 test("a page of an allowed origin may send the headers of makers' clients, and read those that they look at", async (t) => {
   const gateway = await startGateway(t, { GATEWAY_ALLOWED_ORIGINS: ORIGIN });
   const asked = ['x-api-key', 'anthropic-version', 'anthropic-beta', 'anthropic-dangerous-direct-browser-access', 'x-stainless-os', 'x-stainless-retry-count'];

@@ -162,6 +162,11 @@ const modelsOf = (body: unknown) => {
   return page.models.map(({ id, displayName, contextWindow, outputTokensMax }) => [id, displayName, contextWindow, outputTokensMax]);
 };
 
+test('a list of no models may be null', () => {
+  assert.deepEqual(modelsOf({ object: 'list', data: null }), []);
+  assert.ok(adapterOf('openai').decodeModels('{"data":null}') instanceof Failure);
+});
+
 test('models are read with whatever a host tells of them', () => {
   assert.deepEqual(
     modelsOf({

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { compatRow } from '../../src/providers/hosts.ts';
 import { PROVIDER_ROWS } from '../../src/providers/index.ts';
 
 function failureOf(provider: string, status: number, body: unknown) {
-  const row = PROVIDER_ROWS.find(({ name }) => name === provider);
+  const row = provider === 'compat' ? compatRow(provider) : PROVIDER_ROWS.find(({ name }) => name === provider);
   assert.ok(row, provider);
   return row.createAdapter(provider).decodeFailure(status, JSON.stringify(body));
 }
@@ -25,6 +26,12 @@ const TOO_LONG: readonly (readonly [provider: string, status: number, body: obje
   ['groq', 400, error('Please reduce the length of the messages or completion.', { type: 'invalid_request_error' })],
   ['ollama', 400, error('prompt too long; exceeded max context length by 1119046 tokens', { type: 'invalid_request_error' })],
   ['openrouter', 400, error("This endpoint's maximum context length is 8192 tokens.", { code: 400 })],
+  ['moonshot', 400, error('Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)', { type: 'invalid_request_error' })],
+  ['compat', 400, error('<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 204800]', { code: 'invalid_parameter_error' })],
+  ['compat', 400, error('Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).')],
+  ['zai', 400, error('Prompt exceeds max length', { code: '1261' })],
+  ['zai', 400, error('Prompt too long', { code: '1261' })],
+  ['zai', 400, error('tokens in request more than max tokens allowed', { code: '1210' })],
 ];
 
 test('a request that is more than the model takes is told from one that is wrong', () => {

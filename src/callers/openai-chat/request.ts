@@ -100,7 +100,10 @@ function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined 
 
 type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
-/** System and developer messages before the first turn are the system text; a later one stays in its place. */
+/**
+ * System and developer messages before the first turn are the system text; a later one stays in its place. Where nothing but
+ * system text came, which this format allows and most providers refuse, it is what the user says.
+ */
 function readMessages(fields: Fields, ignored: Ignored, places: Places): Conversation {
   const system: string[] = [];
   const turns: Turn[] = [];
@@ -125,8 +128,10 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
     ignored.addUnreadOfItem(message);
   });
   if (messages === undefined) throw fields.problem('messages', 'required');
-  if (turns.length === 0) throw fields.problem('messages', 'must hold at least one message of a user');
-  return { system: system.filter((text) => text !== '').join('\n\n') || undefined, turns };
+  const instructions = system.filter((text) => text !== '').join('\n\n');
+  if (turns.length > 0) return { system: instructions || undefined, turns };
+  if (instructions === '') throw fields.problem('messages', 'must hold at least one message of a user');
+  return { system: undefined, turns: [{ role: 'user', parts: [plainText(instructions)] }] };
 }
 
 function readResult(message: Fields, ignored: Ignored): ToolResultPart {

@@ -17,6 +17,9 @@ import { isReasoningModel } from '../openai-common/thinking.ts';
 import type { HostProfile } from './profile.ts';
 import { carriedState } from './state.ts';
 
+/** What stands between results of tools and a user, for hosts that refuse one right behind the other. */
+const ANSWER_BETWEEN: JsonOut = { role: 'assistant', content: 'OK.' };
+
 /** What the turns of one conversation share while they are encoded, in order. `ids` is undefined where any will do. */
 type Past = {
   readonly provider: string;
@@ -36,11 +39,17 @@ export function encodeMessages(provider: string, profile: HostProfile, request: 
     const isDeveloper = profile.systemRole === 'by model' && isReasoningModel(request.model);
     messages.push({ role: isDeveloper ? 'developer' : 'system', content: request.system });
   }
+  let isBehindResults = false;
+  const sayRow = (turns: readonly UserTurn[]): void => {
+    if (isBehindResults && profile.userBehindResults === 'answered') messages.push(ANSWER_BETWEEN);
+    isBehindResults = false;
+    messages.push(encodeUser(profile, turns));
+  };
   // User turns that go out as one message once it is known what follows them.
   let row: UserTurn[] = [];
   const say = (turn: UserTurn): void => {
     if (profile.userTurns === 'merged') row.push(turn);
-    else messages.push(encodeUser(profile, [turn]));
+    else sayRow([turn]);
   };
   for (const [index, turn] of request.turns.entries()) {
     if (turn.role !== 'tool') sayMedia(past, say);
@@ -51,12 +60,13 @@ export function encodeMessages(provider: string, profile: HostProfile, request: 
     const encoded = turn.role === 'tool' ? encodeResults(past, turn) : encodeAssistant(past, turn, index);
     if (encoded instanceof Failure) return encoded;
     if (encoded.length === 0) continue;
-    if (row.length > 0) messages.push(encodeUser(profile, row));
+    if (row.length > 0) sayRow(row);
     row = [];
     for (const message of encoded) messages.push(message);
+    isBehindResults = turn.role === 'tool';
   }
   sayMedia(past, say);
-  if (row.length > 0) messages.push(encodeUser(profile, row));
+  if (row.length > 0) sayRow(row);
   return messages;
 }
 

@@ -24,6 +24,8 @@ export type HostProfile = {
   readonly namedToolChoice: 'sent' | 'narrowed';
   /** `merged`: user turns in a row are refused, by the host or by its model's chat template, so they go out as one. */
   readonly userTurns: 'sent' | 'merged';
+  /** `answered`: a user right behind results of tools is refused, so a word of the assistant's goes between. */
+  readonly userBehindResults: 'sent' | 'answered';
   /** `dropped`: an assistant turn with neither text nor calls is refused. */
   readonly emptyTurns: 'sent' | 'dropped';
   /** Whether reasoning text goes back on turns that made calls. */
@@ -66,6 +68,7 @@ export const PLAIN_HOST: HostProfile = {
   callIds: undefined,
   namedToolChoice: 'sent',
   userTurns: 'sent',
+  userBehindResults: 'sent',
   emptyTurns: 'sent',
   reasoningContent: 'dropped',
   lostReasoning: undefined,

@@ -21,17 +21,22 @@ import { ReasoningDetails } from './reasoning-details.ts';
 import { NO_TURN_STATE, partState } from './state.ts';
 import type { TurnState } from './state.ts';
 
-/** What the finish reasons mean for an answer without calls. `eos` is Together's, `model_length` Mistral's. */
+/**
+ * What the finish reasons mean for an answer without calls. `eos` is Together's, `model_length` Mistral's, `sensitive` and the
+ * context's name Z.ai's.
+ */
 const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['stop', 'end_turn'],
   ['eos', 'end_turn'],
   ['length', 'max_tokens'],
   ['model_length', 'max_tokens'],
+  ['model_context_window_exceeded', 'max_tokens'],
   ['content_filter', 'refusal'],
+  ['sensitive', 'refusal'],
 ]);
 
-/** Finish reasons that mean the host broke down (DeepSeek; Mistral and OpenRouter). */
-const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resource', 'error']);
+/** Finish reasons that mean the host broke down (DeepSeek; Mistral and OpenRouter; vLLM, SGLang and Z.ai; Z.ai). */
+const FAILED_REASONS: ReadonlySet<string> = new Set(['insufficient_system_resource', 'error', 'abort', 'network_error']);
 
 /** The most that OpenAI makes of one request. */
 const CHOICES_MAX = 128;
@@ -150,13 +155,15 @@ export class ReplyDraft {
     if (this.#profile.returnsReasoningDetails) this.#details.take(listField(message, 'reasoning_details'), source);
   }
 
-  /** `content` is a string, nothing, a list of typed parts (Mistral), or for JSON output an object (Cloudflare). */
+  /** `content` is a string, nothing, a list of typed parts (Mistral, Databricks), or for JSON output an object (Cloudflare). */
   #takeContent(content: unknown, source: MessageSource, sink: DeltaSink): void {
     if (typeof content === 'string') {
       this.#addText(content, sink);
     } else if (Array.isArray(content)) {
       for (const part of content as readonly unknown[]) {
-        if (textField(part, 'type') === 'thinking') this.#addThinking(nestedText(field(part, 'thinking')), sink);
+        const type = textField(part, 'type');
+        if (type === 'thinking') this.#addThinking(nestedText(field(part, 'thinking')), sink);
+        else if (type === 'reasoning') this.#addThinking(nestedText(field(part, 'summary')), sink);
         else this.#addText(typeof part === 'string' ? part : (stringField(part, 'text') ?? ''), sink);
       }
     } else if (isObject(content)) {
@@ -251,7 +258,7 @@ function thinkingText(message: unknown, name: ThinkingField): string {
   return text;
 }
 
-/** Mistral's thinking: a list of text parts, once a string. */
+/** Mistral's thinking and Databricks' summary: a list of text parts, once a string. */
 function nestedText(thinking: unknown): string {
   if (typeof thinking === 'string') return thinking;
   let text = '';

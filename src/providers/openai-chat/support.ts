@@ -29,7 +29,10 @@ export function supportOf(profile: HostProfile): SupportTable {
     'assistant text': { is: 'sent', as: profile.emptyTurns === 'dropped' ? '`content`; an empty turn is left out' : '`content`' },
     'assistant tool_call': callSupport(profile),
     'assistant provider_state': stateSupport(profile),
-    tool_result: { is: 'sent', as: 'a message of role `tool` each' },
+    tool_result: {
+      is: 'sent',
+      as: `a message of role \`tool\` each${profile.userBehindResults === 'answered' ? ', and a word of the assistant before a user' : ''}`,
+    },
     'tool_result image': mediaSupport(profile, '`image_url`'),
     'tool_result document': profile.pdf === 'refused' ? NO_PDF : mediaSupport(profile, `\`${pdfPart(profile.pdf)}\``),
     max_tokens: { is: 'sent', as: `\`${profile.maxTokensField}\`` },

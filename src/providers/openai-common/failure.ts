@@ -25,9 +25,13 @@ const KINDS_BY_CODE: ReadonlyMap<string, FailureKind> = new Map([
   ['content_policy_violation', 'refusal'],
   ['image_content_policy_violation', 'refusal'],
   ['misalignment_policy_violation', 'refusal'],
+  // DashScope.
+  ['data_inspection_failed', 'refusal'],
   ['invalid_prompt', 'refusal'],
   ['cyber_policy', 'refusal'],
   ['bio_policy', 'refusal'],
+  // DashScope's 400 for an account that owes, which others say by 402.
+  ['Arrearage', 'auth'],
   // The model wrote a malformed call; another attempt may well succeed (Groq).
   ['tool_use_failed', 'server'],
   // Or an answer that does not match its schema (Groq).
@@ -41,13 +45,38 @@ const QUOTA_CODES: ReadonlySet<string> = new Set([
   'organization_spend_limit_exceeded',
   'project_spend_limit_exceeded',
   'organization_usage_limit_exceeded',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+  // Moonshot; MiniMax.
+  'exceeded_current_quota_error',
+  'insufficient_balance_error',
 ]);
+
+/** Z.ai's, beside 429: no balance, the plan's hours, week or month used up, the plan ended. A number is no name, so only there. */
+const QUOTA_NUMBERS: ReadonlySet<string> = new Set(['1113', '1308', '1309', '1310']);
 
 /** OpenAI's, llama.cpp's and Perplexity's. */
 const TOO_LONG_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error', 'too_many_prompt_tokens']);
 
-/** DeepSeek, vLLM, OpenRouter, Mistral; xAI; Together; Groq; Ollama, Perplexity; hosts of Anthropic's models; Google's layer. */
-const TOO_LONG = /max(?:imum)? (?:context|prompt|model) length|context (?:length|window|size)|reduce the length of the messages|(?:prompt|input|messages) (?:is |are )?too long|exceeds the maximum number of tokens/i;
+/**
+ * DeepSeek, vLLM, OpenRouter, Mistral; xAI; Together; Groq; Ollama, Perplexity, hosts of Anthropic's models; Google's layer;
+ * Moonshot; DashScope; SGLang; Z.ai, twice.
+ */
+const TOO_LONG = new RegExp(
+  [
+    'max(?:imum)? (?:context|prompt|model) length',
+    'context (?:length|window|size)',
+    'reduce the length of the messages',
+    '(?:prompt|input|messages) (?:is |are )?too long',
+    'exceeds the maximum number of tokens',
+    'exceeded model token limit',
+    'range of input length should be',
+    'exceeds the maximum allowed length',
+    'prompt exceeds max length',
+    'tokens in request more than max tokens',
+  ].join('|'),
+  'i',
+);
 
 /** The statuses that codes stand for where the HTTP status is 200: inside a stream, or in a good-looking body. */
 const STATUS_BY_CODE: ReadonlyMap<string, number> = new Map([
@@ -68,6 +97,12 @@ const OVERLOADED_CODES: ReadonlySet<string> = new Set(['server_is_overloaded', '
 
 /** Longest piece of a body without a message that goes into the detail. */
 const DETAIL_CHARS_MAX = 2000;
+
+/** What servers say of a path that they do not have, of themselves and of no model: a page, nothing, or these words (Go, FastAPI). */
+const NO_PATH = /^\s*(?:<|$|(?:404 page )?not found\s*$|method not allowed\s*$)/i;
+/** LM Studio's, inside a 200. */
+const NO_PATH_INSIDE = /^unexpected endpoint or method/i;
+const BASE_URL_HINT = 'or its base URL is wrong, e.g. without /v1';
 
 const TOOLS_HINT = 'on this endpoint the model takes tools only with thinking off';
 /** OpenAI summarises reasoning for verified organisations only. */
@@ -137,11 +172,11 @@ function detailText(root: unknown): string | undefined {
 
 function failureFrom(provider: string, status: number, complaint: Complaint): Failure {
   const { message = '', type, code } = complaint;
-  const isQuota = QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '');
+  const isQuota = QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '') || (status === 429 && QUOTA_NUMBERS.has(code ?? ''));
   const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
   // A request larger than the whole rate never fits, however long one waits.
   const isBeyondRate = kind === 'rate_limit' && !isQuota && /request too large/i.test(message);
-  const hint = hintFor(kind, complaint);
+  const hint = hintFor(status, kind, complaint);
   return upstreamFailure({
     provider,
     status,
@@ -164,7 +199,9 @@ function isTooLong(status: number, { message = '', type = '', code = '' }: Compl
   return status === 413 || TOO_LONG_CODES.has(code) || TOO_LONG_CODES.has(type) || TOO_LONG.test(message);
 }
 
-function hintFor(kind: FailureKind, { message = '', param }: Complaint): string | undefined {
+function hintFor(status: number, kind: FailureKind, { message = '', param, code }: Complaint): string | undefined {
+  if ((status === 404 || status === 405) && code === undefined && NO_PATH.test(message)) return BASE_URL_HINT;
+  if (status === 200 && NO_PATH_INSIDE.test(message)) return BASE_URL_HINT;
   if (param === 'reasoning.summary') return SUMMARY_HINT;
   return kind === 'unsupported' && isToolsWithReasoning(message) ? TOOLS_HINT : undefined;
 }
@@ -174,6 +211,7 @@ function kindOf(status: number, complaint: Complaint): FailureKind {
   if (complaint.isModeration) return 'refusal';
   const known = KINDS_BY_CODE.get(code) ?? KINDS_BY_CODE.get(type);
   if (known !== undefined) return known;
+  if (status === 200 && NO_PATH_INSIDE.test(message)) return 'not_found';
   const actual = status === 200 ? statusInside(code, type) : status;
   if (actual === FLEX_CAPACITY_STATUS) return 'rate_limit';
   if (actual === 400) return kindOf400(message, code);

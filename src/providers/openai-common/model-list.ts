@@ -13,12 +13,13 @@ export function encodeModelsCall(): UpstreamCall {
   return { method: 'GET', path: '/models', headers: { accept: 'application/json' }, body: undefined };
 }
 
-/** A 200 body: `{data: [...]}`, or the bare list (Together). Failure: server. */
+/** A 200 body: `{data: [...]}`, `{data: null}` where there are none (Ollama), or the bare list (Together). Failure: server. */
 export function decodeModelsBody(provider: string, body: string): ModelsPage | Failure {
   const json = parseLenient(body);
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
-  const isList = Array.isArray(json) || Array.isArray(field(json, 'data'));
+  const data = field(json, 'data');
+  const isList = Array.isArray(json) || Array.isArray(data) || (data === null && field(json, 'object') === 'list');
   if (!isList) return unreadableReply(provider, body, 'the body is no list of models');
   const items = Array.isArray(json) ? (json as readonly unknown[]) : listField(json, 'data');
   return { models: items.flatMap(decodeModel), nextCursor: undefined };

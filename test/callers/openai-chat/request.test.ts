@@ -257,6 +257,27 @@ test('a text without a word beside a picture is left out and named', () => {
   assert.deepEqual(ignoredOf({ messages }), ['messages[0].content[0]']);
 });
 
+test('a data URL is read as RFC 2397 has it: in any case, its parameters left aside, and a JPEG by its right name', () => {
+  const said = (part: object): unknown => requestOf({ messages: [{ role: 'user', content: [part] }] }).turns[0]?.parts[0];
+  for (const [head, mediaType] of [
+    ['data:IMAGE/PNG;base64,', 'image/png'],
+    ['DATA:image/png;BASE64,', 'image/png'],
+    ['data:image/png;charset=utf-8;base64,', 'image/png'],
+    [`data:image/jpeg;name=${'x'.repeat(200)}.jpg;charset=utf-8;base64,`, 'image/jpeg'],
+    ['data:image/jpg;base64,', 'image/jpeg'],
+  ] as const) {
+    assert.deepEqual(said({ type: 'image_url', image_url: { url: `${head}QQ==` } }), { type: 'image', source: { type: 'inline', mediaType, base64: 'QQ==' } }, head);
+  }
+  const file = said({ type: 'file', file: { filename: 'a.txt', file_data: 'data:text/plain;charset=utf-8;base64,QQ==' } });
+  assert.deepEqual(file, { type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64: 'QQ==' }, name: 'a.txt' });
+});
+
+test('system text alone is what the user says', () => {
+  const { system, turns } = requestOf({ messages: [{ role: 'system', content: 'Give it a title.' }, { role: 'developer', content: [{ type: 'text', text: 'Be short.' }] }] });
+  assert.equal(system, undefined);
+  assert.deepEqual(turns, [{ role: 'user', parts: [{ type: 'text', text: 'Give it a title.\n\nBe short.', state: undefined }] }]);
+});
+
 test('a Chat Completions request that makes no sense is a bad_request that names the place', () => {
   const call = (called: unknown): object => ({ messages: [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function', function: called }] }] });
   const cases: readonly (readonly [object, string])[] = [
@@ -265,7 +286,7 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ stream_options: { include_usage: 1 } }, 'stream_options.include_usage: expected a boolean, got a number'],
     [{ messages: undefined }, 'messages: required'],
     [{ messages: [] }, 'messages: must hold at least one message of a user'],
-    [{ messages: [{ role: 'system', content: 'x' }] }, 'messages: must hold at least one message of a user'],
+    [{ messages: [{ role: 'system', content: '' }] }, 'messages: must hold at least one message of a user'],
     [{ messages: [{ content: 'x' }] }, 'messages[0].role: required (one of system, developer, user, assistant, tool)'],
     [{ messages: [{ role: 'user', content: '' }] }, 'messages[0].content: must not be empty'],
     [{ messages: [{ role: 'user', content: [] }] }, 'messages[0].content: must not be empty'],

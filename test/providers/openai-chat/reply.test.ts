@@ -38,7 +38,7 @@ test('absent id, model and usage are undefined', () => {
 
 test('finish reasons map to stop reasons, unheard-of ones to unknown', () => {
   const stops = (reason: unknown): string => replyTo({ content: 'x' }, reason).stopReason;
-  const table = { stop: 'end_turn', eos: 'end_turn', length: 'max_tokens', model_length: 'max_tokens', content_filter: 'refusal', tool_calls: 'unknown', odd: 'unknown' };
+  const table = { stop: 'end_turn', eos: 'end_turn', length: 'max_tokens', model_length: 'max_tokens', model_context_window_exceeded: 'max_tokens', content_filter: 'refusal', sensitive: 'refusal', tool_calls: 'unknown', odd: 'unknown' };
   for (const [reason, stop] of Object.entries(table)) assert.equal(stops(reason), stop, reason);
   assert.equal(stops(2), 'unknown');
   assert.equal(stops(null), 'unknown');
@@ -55,7 +55,7 @@ test('a matched stop string makes it stop_sequence, a matched token does not', (
 });
 
 test('finish reasons of a broken host are failures', () => {
-  for (const reason of ['insufficient_system_resource', 'error']) {
+  for (const reason of ['insufficient_system_resource', 'error', 'abort', 'network_error']) {
     const failure = failureTo({ content: 'half' }, reason);
     assert.equal(failure.kind, 'server');
     assert.equal(failure.isRetried, true);
@@ -71,6 +71,11 @@ test('an answer that a filter withheld whole is a refusal failure', () => {
   const failure = failureTo({ content: '' }, 'content_filter');
   assert.equal(failure.kind, 'refusal');
   assert.equal(failure.message, 'openai declined the request (HTTP 200, code content_filter)');
+});
+
+test('a summary of reasoning in a list of parts is thinking', () => {
+  const reply = replyTo({ content: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm', signature: 's' }] }, { type: 'text', text: 'A' }] });
+  assert.deepEqual([reply.thinking, reply.parts], ['hm', [{ type: 'text', text: 'A', state: undefined }]]);
 });
 
 test('content as a list of parts gives text and thinking', () => {

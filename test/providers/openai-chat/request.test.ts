@@ -151,6 +151,17 @@ test('merged user turns keep the order of texts and images, and stay behind the 
   assert.deepEqual(roles.map(({ role, content }) => [role, content]), [['user', 'a'], ['assistant', null], ['tool', 'x'], ['user', 'b\n\nc']]);
 });
 
+test('a user behind results of tools speaks behind a word of the assistant where the host refuses it otherwise', () => {
+  const past = [user('a'), assistant(call('c1')), result('c1', 'x')];
+  const shape = (provider: string, turns: readonly Turn[]) => (messagesOf(adapterOf(provider), turns) as { role: string; content: unknown }[]).map(({ role, content }) => [role, content]);
+  const sent = [['user', 'a'], ['assistant', null], ['tool', 'x']];
+  assert.deepEqual(shape('mistral', past), sent);
+  assert.deepEqual(shape('mistral', [...past, user('b'), user('c')]), [...sent, ['assistant', 'OK.'], ['user', 'b'], ['user', 'c']]);
+  assert.deepEqual(shape('mistral', [...past, assistant(), user('b')]), [...sent, ['assistant', 'OK.'], ['user', 'b']]);
+  assert.deepEqual(shape('mistral', [...past, assistant(text('y')), user('b')]), [...sent, ['assistant', 'y'], ['user', 'b']]);
+  assert.deepEqual(shape('openai', [...past, user('b')]), [...sent, ['user', 'b']]);
+});
+
 test('an assistant turn without text and calls is left out where the host refuses it', () => {
   const turns = [user('a'), assistant(), user('b'), assistant(text('')), assistant(call('c1')), result('c1', 'x')];
   const shape = (provider: string) => (messagesOf(adapterOf(provider), turns) as { role: string; content: unknown }[]).map(({ role, content }) => [role, content]);

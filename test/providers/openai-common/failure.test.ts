@@ -1,6 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import type { Failure, FailureKind } from '../../../src/core/failure.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import type { FailureKind } from '../../../src/core/failure.ts';
 import { adapterOf } from '../openai-chat/setup.ts';
 
 const openai = adapterOf('openai');
@@ -26,6 +27,8 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [400, { code: 'invalid-argument', error: 'Bad stop' }, 'bad_request', false],
   // A field of the caller's own, repeated.
   [400, error({ message: 'Unrecognized request argument supplied: invalid api key' }), 'bad_request', false],
+  [400, error({ code: 'data_inspection_failed', type: 'data_inspection_failed' }), 'refusal', false],
+  [400, error({ code: 'Arrearage', type: 'Arrearage' }), 'auth', false],
   [401, error({ code: 'invalid_api_key' }), 'auth', false],
   [401, { detail: 'Invalid API Key' }, 'auth', false],
   [402, error({}), 'auth', false],
@@ -48,6 +51,13 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [429, error({ type: 'insufficient_quota', code: 'insufficient_quota' }), 'rate_limit', false],
   [429, error({ type: 'insufficient_quota' }), 'rate_limit', false],
   [429, error({ code: 'project_spend_limit_exceeded' }), 'rate_limit', false],
+  [429, error({ code: 'billing_not_active', type: 'billing_not_active' }), 'rate_limit', false],
+  [429, { error: { message: 'Your account is suspended', type: 'exceeded_current_quota_error' } }, 'rate_limit', false],
+  [500, { type: 'error', error: { type: 'insufficient_balance_error', message: 'insufficient balance (1008)' } }, 'rate_limit', false],
+  [429, { error: { code: '1113', message: 'Insufficient balance or no resource package.' } }, 'rate_limit', false],
+  [429, { error: { code: '1308', message: 'Usage limit reached for 5 hour.' } }, 'rate_limit', false],
+  [429, { error: { code: '1302', message: 'High concurrency usage of this API' } }, 'rate_limit', true],
+  [400, { error: { code: '1113', message: 'x' } }, 'bad_request', false],
   [498, error({ code: 'capacity_exceeded' }), 'rate_limit', true],
   [500, error({ type: 'server_error' }), 'server', true],
   [503, error({ code: 'slow_down' }), 'server', true],
@@ -70,6 +80,20 @@ test('a failure has the kind and the retry of its code, else of its status', () 
 test('an answer that the model did not manage is known from a provider that fails', () => {
   for (const code of ['tool_use_failed', 'json_validate_failed']) assert.equal(failureOf(400, error({ code })).isUnmet, true, code);
   for (const code of ['slow_down', 'model_not_found']) assert.equal(failureOf(500, error({ code })).isUnmet, false, code);
+});
+
+test('a path that a server does not have is told from a model that it does not have', () => {
+  for (const body of ['404 page not found\n', { detail: 'Not Found' }, '<html>404</html>', '']) {
+    const failure = failureOf(404, body);
+    assert.deepEqual([failure.kind, failure.message], ['not_found', 'openai knows no such model (HTTP 404): or its base URL is wrong, e.g. without /v1']);
+  }
+  const inside = openai.decodeChat('{"error":"Unexpected endpoint or method. (POST /chat/completions)"}');
+  assert.ok(inside instanceof Failure);
+  assert.deepEqual([inside.kind, inside.message], ['not_found', 'openai knows no such model (HTTP 200): or its base URL is wrong, e.g. without /v1']);
+  assert.match(failureOf(405, { detail: 'Method Not Allowed' }).message, /HTTP 405\): or its base URL is wrong/);
+  for (const body of [error({ code: 'model_not_found', message: '' }), { error: { message: 'model "x" not found, try pulling it first' } }]) {
+    assert.doesNotMatch(failureOf(404, body).message, /base URL/);
+  }
 });
 
 test('the sentence names status, code and parameter, the prose is detail', () => {
