@@ -136,7 +136,8 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   #keepAlive(): void {
     // A caller that is behind gets no comment on top of what waits for it.
     if (this.#isEnded || this.#exchange.isBehind) return;
-    this.#write((this.#relayed ?? this.#frames)?.keepAlive() ?? KEEP_ALIVE);
+    const frames = this.#hasContent ? (this.#relayed ?? this.#frames) : undefined;
+    this.#write(frames?.keepAlive() ?? KEEP_ALIVE);
   }
 
   #write(text: string): boolean {

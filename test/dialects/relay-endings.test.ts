@@ -72,6 +72,22 @@ test('what a provider says behind the end of its answer is not passed on', async
   assert.ok(text.endsWith('event: message_stop\ndata: {"type":"message_stop"}\n\n'), text);
 });
 
+test('what keeps a connection alive before a relayed answer begins is a comment, since no event of a message may come before its first', async (t) => {
+  let provider: ServerResponse | undefined;
+  const upstream = await startUpstream(t, (response) => {
+    provider = response;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(namedEvents(MESSAGE.slice(0, 2)));
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_HEARTBEAT_INTERVAL: '1ms' });
+  let text = '';
+  for await (const chunk of (await gateway.post('/v1/messages', MESSAGES)).body ?? []) {
+    text += Buffer.from(chunk as Uint8Array).toString();
+    // By the fifth the beginning of the message is held.
+    if (text.split('\n\n').length > 5) provider?.end(namedEvents(MESSAGE.slice(2)));
+  }
+  assert.match(text, /^(?:: keep-alive\n\n){5,}event: message_start\n/);
+});
+
 test('an overload in the middle of an answer is told by its name', async (t) => {
   const error = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"prose-canary"}}\n\n';
   const gateway = await startAnswering(t, streamed(namedEvents(MESSAGE.slice(0, 3)) + error));
@@ -193,6 +209,16 @@ for (const [what, { path, body, first, rest }] of Object.entries(PIECES)) {
     assert.equal(text, first + rest);
   });
 }
+
+test('an item that only a caller of Responses can answer is passed on also from a host that names no events', async (t) => {
+  const answer = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: FOR_CALLERS };
+  const items = FOR_CALLERS.map((item, index) => ({ type: 'response.output_item.done', output_index: index, item }));
+  const events = [{ type: 'response.created', response: { ...answer, status: 'in_progress', output: [] } }, ...items, { type: 'response.completed', response: answer }];
+  const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+  const gateway = await startAnswering(t, streamed(text));
+  const response = await gateway.post('/v1/responses', RESPONSES);
+  assert.deepEqual([response.status, await response.text()], [200, text]);
+});
 
 test('events before the answer itself are held up to a limit', async (t) => {
   const event = `event: response.web_search_call.searching\ndata: {"type":"response.web_search_call.searching","padding":"${'x'.repeat(1024 * 1024)}"}\n\n`;

@@ -30,10 +30,7 @@ export function decodeReply(provider: string, body: string, message = parseLenie
   const head = new ReplyHead();
   head.readMessage(message);
   const turn = new TurnAssembly(provider);
-  const reply = addBlocks(turn, content as readonly unknown[], { provider, text: body, exact, head }) ?? turn.finish(head);
-  if (reply instanceof Failure) return reply;
-  const isNothing = reply.parts.length === 0 && reply.stopReason === 'unknown';
-  return isNothing ? malformedReply(provider, 200, 'the reply has neither content nor a reason for its end') : reply;
+  return addBlocks(turn, content as readonly unknown[], { provider, text: body, exact, head }) ?? turn.finish(head);
 }
 
 type WholeReply = { readonly provider: string; readonly text: string; readonly exact: JsonValue | JsonProblem | undefined; readonly head: ReplyHead };
@@ -54,7 +51,10 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, t
       exactBlocks = exactContent(message);
     }
     const exact = exactBlocks[index] ?? NO_FIELDS;
-    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) break;
+    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) {
+      turn.addCut(exact);
+      break;
+    }
     const failure = turn.addBlock(exact, ignore);
     if (failure !== undefined) return failure;
   }
@@ -111,6 +111,11 @@ export class TurnAssembly {
     return undefined;
   }
 
+  /** Adds a block that the stop cut. Its reasoning was disclosed and may be read, but is not what the provider takes back. */
+  addCut(block: BlockFields): void {
+    if (block.get('type') === 'thinking') this.#thinking += textEntry(block, 'thinking') ?? '';
+  }
+
   #addText(text: string, own: ReadonlyMap<string, JsonOut>): void {
     if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
   }
@@ -147,10 +152,13 @@ export class TurnAssembly {
     return state;
   }
 
-  /** The reply. Call once, when no block will follow. Failure: refusal, when nothing was said. */
+  /** The reply. Call once, when no block will follow. Failures, when nothing was said: refusal, and server where no reason is known. */
   finish(head: ReplyHead): ChatReply | Failure {
     const isSilent = this.#parts.length === 0;
     if (head.stopReason === 'refusal' && isSilent) return this.#refusal(head);
+    if (head.stopReason === 'unknown' && isSilent && this.#before.length === 0) {
+      return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
+    }
     if (this.#before.length > 0) this.#parts.push({ type: 'text', text: '', state: this.#takeState(NO_FIELDS) });
     return {
       id: head.id,

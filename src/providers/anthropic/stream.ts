@@ -216,7 +216,10 @@ export class AnthropicStream implements StreamDecoder {
     if (block.type === 'text') return this.#releaseText(block, sink);
     if (isFragment(block)) return undefined;
     const fields = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
-    if (this.#head.isCut && (fields === undefined || !isSealed(fields))) return undefined;
+    if (this.#head.isCut && (fields === undefined || !isSealed(fields))) {
+      if (fields !== undefined) this.#turn.addCut(fields);
+      return undefined;
+    }
     if (fields === undefined) {
       return unreadableReply(this.#provider, block.inputText, 'the arguments of a tool call are not a JSON object');
     }

@@ -104,7 +104,7 @@ class RoutedStream implements StreamDecoder {
     const type = event === 'error' ? event : (textField(json, 'type') ?? event);
     // Errors of either API are read alike, and those of Responses may have no other mark than their type.
     const isTelling = type.startsWith('response.') || failureInside('', json, isErrorType(type, json)) !== undefined;
-    return isTelling ? this.#responses.createStreamDecoder() : undefined;
+    return isTelling ? this.#responses.createStreamDecoder(this.#use) : undefined;
   }
 }
 

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { replyToolCalls } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/chat.ts';
-import { Failure } from '../../../src/core/failure.ts';
 import { createRandom } from '../../base/random.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
 import { TWINS, adapter, failureOf, fixture, replyOf, stateContent } from './fixtures.ts';
@@ -93,12 +92,13 @@ describe('a stream', () => {
     const deltas: Delta[] = [];
     const decoder = adapter.createStreamDecoder();
     decoder.frame('ping', '', (delta) => deltas.push(delta));
+    decoder.frame('message_delta', '{"delta":{"stop_reason":"end_turn"}}', (delta) => deltas.push(delta));
     decoder.frame('message_stop', '{}', (delta) => deltas.push(delta));
     assert.deepEqual(deltas.map((delta) => delta.type), ['done']);
   });
 
   test('ignores what follows its end, also a further end', () => {
-    assert.deepEqual(decode(START, STOP, STOP, 'junk', TEXT_BLOCK, '[DONE]').map((delta) => delta.type), ['done']);
+    assert.deepEqual(decode(START, ending('end_turn'), STOP, STOP, 'junk', TEXT_BLOCK, '[DONE]').map((delta) => delta.type), ['done']);
   });
 
   test('ignores unknown events and pieces, and a block that comes in such pieces', () => {
@@ -225,7 +225,7 @@ describe('usage in a stream', () => {
       endOf(
         decode(
           `{"type":"message_start","message":{"usage":${first}}}`,
-          ...later.map((usage) => `{"type":"message_delta","delta":{},"usage":${usage}}`),
+          ...later.map((usage) => ending('end_turn', usage)),
           STOP,
         ),
       ),
@@ -323,6 +323,14 @@ describe('a stream fails', () => {
   });
 });
 
+test('a stream that ends with neither content nor a reason is no answer, as a whole one is none', () => {
+  for (const events of [[STOP], [START, STOP], [START, TEXT_BLOCK, stop(), ending('pause_turn'), STOP]]) {
+    const failure = failureOf(endOf(decode(...events)));
+    assert.deepEqual([failure.kind, failure.message], ['server', 'anthropic answered 200, but the reply has neither content nor a reason for its end']);
+  }
+  assert.deepEqual(replyOf(endOf(decode(START, ending('end_turn'), STOP))).parts, []);
+});
+
 test('max_tokens inside a call leaves the call out, whole arguments or not', () => {
   for (const pieces of [['{"a":1}'], ['{"a'], ['']]) {
     const deltas = decode(START, TEXT_BLOCK, textPiece('a'), stop(), start('{"type":"tool_use","id":"t","name":"n","input":{}}', 1), ...pieces.map((json) => inputPiece(json, 1)), stop(1), ending('max_tokens'), STOP);
@@ -331,12 +339,15 @@ test('max_tokens inside a call leaves the call out, whole arguments or not', () 
   }
 });
 
-test('max_tokens inside reasoning leaves it out, unless its signature has come', () => {
+test('max_tokens inside reasoning leaves it out of the turn, unless its signature has come, but not out of what was disclosed', () => {
   const thinking = start('{"type":"thinking","thinking":"","signature":""}');
   const words = piece('{"type":"thinking_delta","thinking":"Hm"}');
   const signature = piece('{"type":"signature_delta","signature":"s"}');
   const cut = replyOf(endOf(decode(START, thinking, words, stop(), ending('max_tokens'), STOP)));
-  assert.deepEqual(cut.parts, []);
+  assert.deepEqual([cut.parts, cut.thinking], [[], 'Hm']);
+  const body = (block: string): string => `{"content":[${block}],"stop_reason":"max_tokens"}`;
+  const cutWhole = replyOf(adapter.decodeChat(body('{"type":"thinking","thinking":"Hm","signature":""}')));
+  assert.deepEqual([cutWhole.parts, cutWhole.thinking], [[], 'Hm']);
   const whole = replyOf(endOf(decode(START, thinking, words, signature, stop(), ending('max_tokens'), STOP)));
   assert.deepEqual(stateContent(whole.parts[0]), { before: [{ type: 'thinking', thinking: 'Hm', signature: 's' }] });
   assert.equal(whole.stopReason, 'max_tokens');
@@ -388,5 +399,4 @@ test('two streams of one adapter do not mix', () => {
   for (const event of [TEXT_BLOCK, textPiece('2'), STOP]) two.frame('', event, sink);
   one.frame('', STOP, sink);
   assert.deepEqual(said, ['2', '1']);
-  assert.ok(!(endOf(decode(STOP)) instanceof Failure));
 });
