@@ -5,6 +5,7 @@
  * Nothing here is checked or refused. Whoever writes another's name into a state only changes who is asked first.
  */
 
+import { memberOf } from '../base/json/member.ts';
 import { createJsonBudget } from '../base/json/parse.ts';
 import { JsonArray } from '../base/json/value.ts';
 import type { JsonObject, JsonValue } from '../base/json/value.ts';
@@ -12,7 +13,6 @@ import type { ChatRequest, Turn } from '../core/chat.ts';
 import type { ConversationHead, LoopOwner } from '../core/dialect.ts';
 import { stateProvider } from '../core/provider-state.ts';
 import { carriedStates, isCarriedText } from './carried-state.ts';
-import { memberOf } from './relay.ts';
 
 /**
  * The system text and, of the first message of a user, the last text: agents put what all their conversations have in common

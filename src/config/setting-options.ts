@@ -73,7 +73,7 @@ export type SettingOptions = {
   readonly routes?: string | undefined;
   /** What callers may use, by label: requests and tokens a minute, tokens a day, requests in flight: `label:rpm=60,tpm=100000,tpd=5000000,concurrent=8;label:…`. `*` = those without limits of their own. */
   readonly callerLimits?: string | undefined;
-  /** With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored. Default: `false`. */
+  /** With several callers: whether requests may refer to what is stored at the provider, which another caller may have stored. Default: `false`. */
   readonly relayStored?: boolean | undefined;
   /** A Redis or Valkey (5 or newer) in which several gateways keep callers' limits together: `redis://[user:password@]host[:6379][/0]`, or `rediss://` for TLS. Without it, or while it is away, each process keeps its own. */
   readonly limitsUrl?: string | undefined;

@@ -145,7 +145,7 @@ export const SETTINGS = [
   { variable: 'GATEWAY_ROUTING_FILE', field: 'routingFile', type: PATH, default: undefined,
     meaning: 'A JSON file with routes, callers\' rules and more of providers, in place of `GATEWAY_ROUTES`, `GATEWAY_CALLER_LIMITS` and `GATEWAY_MODEL_PREFIXES`. SIGHUP reads it again.' },
   { variable: 'GATEWAY_RELAY_STORED', field: 'relaysStored', type: BOOLEAN, default: 'false',
-    meaning: 'With several callers: whether requests that are relayed may refer to what is stored at the provider, which another caller may have stored.' },
+    meaning: 'With several callers: whether requests may refer to what is stored at the provider, which another caller may have stored.' },
   { variable: 'GATEWAY_LIMITS_URL', field: 'limitsEngine', type: ENGINE_URL, default: undefined,
     meaning: "A Redis or Valkey (5 or newer) in which several gateways keep callers' limits together: `redis://[user:password@]host[:6379][/0]`, or `rediss://` for TLS. Without it, or while it is away, each process keeps its own." },
   { variable: 'GATEWAY_WORKERS', field: 'workers', type: WORKERS, default: '1',

@@ -6,23 +6,30 @@
 
 import { createHash } from 'node:crypto';
 import type { ChatRequest } from './chat.ts';
+import { Failure } from './failure.ts';
 
-/** The request of the caller with this label, with `user` and the cache's key hashed. */
+/** Far more than any provider takes. The digest of 16 MiB would take 100 ms at once. */
+const NAME_CHARS_MAX = 64 * 1024;
+
+/** The request of the caller with this label, with `user` and the cache's key hashed. Failure: bad_request. */
 // hot: per request
-export function tenantRequest(request: ChatRequest, label: string): ChatRequest {
+export function tenantRequest(request: ChatRequest, label: string): ChatRequest | Failure {
   const { user, cache } = request;
   if (user === undefined && cache?.key === undefined) return request;
-  return {
-    ...request,
-    user: user === undefined ? undefined : hashedName('user', label, user),
-    cache: cache?.key === undefined ? cache : { ...cache, key: hashedName('cache', label, cache.key) },
-  };
+  const hashedUser = user === undefined ? undefined : hashedName('user', label, user);
+  if (hashedUser instanceof Failure) return hashedUser;
+  const key = cache?.key === undefined ? undefined : hashedName('cache', label, cache.key);
+  if (key instanceof Failure) return key;
+  return { ...request, user: hashedUser, cache: cache && { ...cache, key } };
 }
 
 /**
  * The name under which a provider gets to know one caller's end user or cache: SHA-256, in hex, of a JSON text that no two
- * of them share.
+ * of them share. Failure: bad_request, for one that is too long.
  */
-export function hashedName(kind: 'user' | 'cache', caller: string, name: string): string {
+export function hashedName(kind: 'user' | 'cache', caller: string, name: string): string | Failure {
+  if (name.length > NAME_CHARS_MAX) {
+    return new Failure('bad_request', `the name of ${kind === 'user' ? 'an end user' : 'a cache'} must not be longer than ${NAME_CHARS_MAX} characters`);
+  }
   return createHash('sha256').update(JSON.stringify([kind, caller, name])).digest('hex');
 }

@@ -15,6 +15,7 @@ import type { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 import { headerText } from './served.ts';
+import { patchedStored } from './stored.ts';
 import { choiceOf } from './target.ts';
 import type { Choice } from './target.ts';
 import { traceHeaders } from './trace.ts';
@@ -37,7 +38,7 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   const { record, dialect } = exchange;
   record.requestedModel = decoded.model;
   const chosen = choiceOf(dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);
-  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, exchange, decoded, chosen) ?? chosen);
+  const choice = chosen instanceof Failure ? chosen : (notAllowed(parts.config.routing, exchange, decoded, chosen) ?? patchedStored(parts, decoded) ?? chosen);
   if (choice instanceof Failure) return choice;
   const first = choice.targets[0];
   record.provider = first.provider.name;

@@ -41,7 +41,7 @@ export function readBody({ request, response, scope }: Reading, bytesMax: number
     const body = new ByteBuffer(bytesMax, Number(request.headers['content-length'] ?? 0));
     const pacer = new Pacer(request.socket);
     const onData = (chunk: Buffer): void => {
-      pacer.count();
+      pacer.count(chunk.length);
       if (body.append(chunk)) return;
       stop();
       request.pause();

@@ -14,6 +14,7 @@ import type { Received } from './asked.ts';
 import type { CallerCandidate, LeftOut } from './caller-candidate.ts';
 import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
+import { allowsStored } from './stored.ts';
 import type { Target } from './target.ts';
 
 /** What is asked of providers: an answer, or a count. */
@@ -99,6 +100,7 @@ function translate({ caller }: Exchange, decoded: DecodedRequest, model: string)
   const translation = decoded.translate(model);
   if (translation instanceof Failure) return translation;
   const request = tenantRequest(translation.request, caller);
+  if (request instanceof Failure) return request;
   const breach = checkConversation(request.turns);
   return breach === undefined ? { ...translation, request } : toldBy(translation, breach);
 }
@@ -159,9 +161,7 @@ function encodeRelayed(
   { provider, model }: Pick<Target, 'provider' | 'model'>,
   left: LeftOut,
 ): UpstreamCall | Failure {
-  const { config } = parts;
-  const isOneCaller = config.callers.length === 1 && parts.authenticate === undefined;
-  const rules = { caller: exchange.caller, allowsStored: config.relaysStored || isOneCaller, isMaker: provider.name === exchange.dialect.vendor };
+  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isMaker: provider.name === exchange.dialect.vendor };
   const relayed = relay.encode(decoded, model, rules);
   if (relayed instanceof Failure) return relayed;
   left.ignored = relayed.ignored;

@@ -248,7 +248,7 @@ class HttpResponse implements UpstreamResponse {
   // hot: per token. Measured, `for await` is as fast (5.0 against 4.9 µs a chunk, most of it Node's), but it puts a promise
   // between a chunk and its receiver even when that has nothing to wait for.
   readonly #deliver = (chunk: Buffer): void => {
-    this.#pacer.count();
+    this.#pacer.count(chunk.length);
     this.#watch.progress();
     try {
       const answer = this.#onChunk?.(chunk);

@@ -5,7 +5,7 @@
  * only by name, address and key.
  */
 
-import { PIECES_PER_TURN } from '../base/pacer.ts';
+import { PIECES_PER_TURN, piecesIn } from '../base/pacer.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import type { AttemptWatch } from './attempt-watch.ts';
@@ -282,8 +282,8 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
 
   // hot: per token
   #deliver(chunk: Buffer): void {
-    this.#piecesLeft -= 1;
-    if (this.#piecesLeft === 0) this.#rest();
+    this.#piecesLeft -= piecesIn(chunk.length);
+    if (this.#piecesLeft <= 0) this.#rest();
     if (this.#restBytesLeft !== undefined) {
       this.#restBytesLeft -= chunk.length;
       if (this.#restBytesLeft < 0) this.discard();

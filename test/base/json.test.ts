@@ -236,15 +236,18 @@ test('renderLargeJson writes what renderJson writes, wherever its steps end', as
     new Map<string, JsonOut>([['b', new RawJson('{ "x":1.0 }')], ['a', [new RawJson(' [] '), 'x']]]), new RawJson(`"${'語😀'.repeat(20_000)}"`),
   ];
   for (const odd of ['', '"', '\\', '\n', 'é', '😀', '\ud800', '\ude00\ud83d']) {
-    for (const length of [16 * 1024 - 2, 16 * 1024 - 1, 16 * 1024, 40_000]) values.push({ text: `${'x'.repeat(length)}${odd}${'語'.repeat(9)}${odd}` });
+    for (const length of [16 * 1024 - 2, 16 * 1024 - 1, 16 * 1024, 40_000]) {
+      const text = `${'x'.repeat(length)}${odd}${'語'.repeat(9)}${odd}`;
+      values.push({ text }, new Map([['a', 1], [text, 2]]));
+    }
   }
   for (const value of values) {
     for (const paceChars of [1, 7, 20_000, Infinity]) assert.equal((await writtenInSteps(value, paceChars)).text, renderJson(value));
   }
 });
 
-test('renderLargeJson lets others have their turn within a long string or text, and between many values', async () => {
-  for (const value of ['"'.repeat(500_000), new RawJson(`"${'x'.repeat(1_000_000)}"`), Array.from({ length: 500_000 }, () => 1), Array.from({ length: 330_000 }, () => '')]) {
+test('renderLargeJson lets others have their turn within a long string, text or name, and between many values', async () => {
+  for (const value of ['"'.repeat(500_000), new Map([['"'.repeat(500_000), 1]]), new RawJson(`"${'x'.repeat(1_000_000)}"`), Array.from({ length: 500_000 }, () => 1), Array.from({ length: 330_000 }, () => '')]) {
     const { turns } = await writtenInSteps(value, 100_000);
     assert.ok(turns >= 7 && turns <= 10, String(turns));
   }

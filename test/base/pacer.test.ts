@@ -29,7 +29,7 @@ function nextTurn(): Promise<void> {
 }
 
 function count(pacer: Pacer, pieces: number): void {
-  for (let i = 0; i < pieces; i += 1) pacer.count();
+  for (let i = 0; i < pieces; i += 1) pacer.count(1);
 }
 
 test('Pacer leaves a socket alone that brings few pieces', async () => {
@@ -49,6 +49,17 @@ test('Pacer lets a socket rest for a turn after many pieces, once, however many 
   count(pacer, PIECES_PER_TURN);
   await nextTurn();
   assert.deepEqual(socket.did, ['pause', 'resume', 'pause', 'resume']);
+});
+
+test('Pacer counts a large piece as the many events that it may hold', async () => {
+  const socket = new FakeSocket();
+  const pacer = pacerOf(socket);
+  for (let i = 0; i < 3; i += 1) pacer.count(64 * 1024);
+  assert.deepEqual(socket.did, []);
+  pacer.count(64 * 1024);
+  assert.deepEqual(socket.did, ['pause']);
+  await nextTurn();
+  assert.deepEqual(socket.did, ['pause', 'resume']);
 });
 
 test('Pacer keeps a socket at rest that somebody else resumes, and lets go of it afterwards', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { Failure } from '../../src/core/failure.ts';
 import { hashedName, tenantRequest } from '../../src/core/tenant.ts';
 import { requestOf } from '../loops/codecs.ts';
 
@@ -24,5 +25,15 @@ test('the user and the key of the cache are named apart for each caller, and not
     user: hashedName('user', 'shop', 'ann'),
     cache: { key: hashedName('cache', 'shop', 'k'), ttl: 'short' },
   });
-  assert.notEqual(tenantRequest(request, 'shop').user, tenantRequest(request, 'desk').user);
+  assert.notDeepEqual(tenantRequest(request, 'shop'), tenantRequest(request, 'desk'));
+});
+
+test('a name beyond 64 Ki characters is refused, since its digest would hold up everybody else', () => {
+  for (const request of [requestOf({ user: 'x'.repeat(65_537) }), requestOf({ cache: { key: 'x'.repeat(65_537), ttl: undefined } })]) {
+    const refused = tenantRequest(request, 'shop');
+    assert.ok(refused instanceof Failure);
+    assert.match(refused.message, /^the name of (an end user|a cache) must not be longer than 65536 characters$/);
+    assert.equal(refused.kind, 'bad_request');
+  }
+  assert.ok(!(tenantRequest(requestOf({ user: 'x'.repeat(65_536) }), 'shop') instanceof Failure));
 });

@@ -173,3 +173,20 @@ test('a message that holds nothing but what the gateway carried for another prov
   assert.equal(response.headers.get('x-gateway-ignored'), 'messages[1].content[0]');
   assert.match(gateway.sandbox.calls[0]?.body ?? '', /"messages":\[\{"role":"user","content":"hi"\}\]/);
 });
+
+test('a name of an end user or a cache that is too long for a digest is refused, in every format that passes it on', async (t) => {
+  const gateway = await startGateway(t);
+  const long = 'x'.repeat(65_537);
+  const requests: readonly (readonly [path: string, body: object])[] = [
+    ['/v1/messages', { model: 'anthropic/fake-chat', max_tokens: 10, messages: HI, metadata: { user_id: long } }],
+    ['/v1/chat/completions', { model: 'openai/fake-chat', messages: HI, user: long }],
+    ['/v1/responses', { model: 'openai/fake-chat', input: 'hi', store: false, prompt_cache_key: long }],
+    ['/v1/chat', { model: 'fake-chat', messages: [{ role: 'user', text: 'hi' }], user: long }],
+  ];
+  for (const [path, body] of requests) {
+    const response = await gateway.post(path, body);
+    assert.equal(response.status, 400, path);
+    assert.match(await response.text(), /the name of (an end user|a cache) must not be longer than 65536 characters/);
+  }
+  assert.equal(gateway.sandbox.calls.length, 0);
+});

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startGateway } from '../running-gateway.ts';
+import { startGateway, user } from '../running-gateway.ts';
 import { brokenText, PROVIDERS } from './dialect-clients.ts';
 
 const PATH = '/v1/responses';
@@ -99,6 +99,36 @@ test('an answer in the background, and what another caller may have stored, are 
     assert.equal(response.status, 400, JSON.stringify(fields));
   }
   assert.equal(gateway.sandbox.calls.length, 0);
+});
+
+test('what another caller may have stored is not to be had by a patch of the payload either', async (t) => {
+  const several = { ...SETTINGS, GATEWAY_AUTH_TOKENS: 'other:another-token-of-callers' };
+  const gateway = await startGateway(t, several);
+  const patches: readonly (readonly [patch: object, place: string])[] = [
+    [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [{ conversation: { id: 'conv_1' } }, 'conversation.id'],
+    [{ cachedContent: 'cachedContents/1' }, 'cachedContent'],
+    [{ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0].vector_store_ids'],
+    [{ container: { skills: [{ type: 'custom', skill_id: 'skill_1' }] } }, 'container.skills[0].skill_id'],
+    [{ input: [{ role: 'user', content: 'hi' }, { id: 'msg_1' }] }, 'input[1]'],
+  ];
+  const body = { provider: 'openai', model: 'fake-chat', messages: [user('hi')] };
+  for (const path of ['/v1/chat', '/v1/chat/stream', '/v1/count_tokens']) {
+    for (const [patch, place] of patches) {
+      const response = await gateway.post(path, { ...body, provider_options: patch });
+      const { kind, error } = (await response.json()) as { kind: string; error: string };
+      assert.deepEqual([response.status, kind], [400, 'unsupported'], `${path} ${place}`);
+      assert.ok(error.startsWith(`provider_options.${place}: refers to what is stored at the provider`), error);
+    }
+  }
+  assert.equal(gateway.sandbox.calls.length, 0);
+  const harmless = { metadata: { file_id: 'x' }, container: { skills: [{ type: 'anthropic', skill_id: 'pptx' }] }, previous_response_id: null };
+  const open = [
+    await gateway.post('/v1/chat', { ...body, provider_options: harmless }),
+    await (await startGateway(t, SETTINGS)).post('/v1/chat', { ...body, provider_options: { previous_response_id: 'resp_1' } }),
+    await (await startGateway(t, { ...several, GATEWAY_RELAY_STORED: 'true' })).post('/v1/chat', { ...body, provider_options: { previous_response_id: 'resp_1' } }),
+  ];
+  for (const response of open) assert.doesNotMatch(await response.text(), /GATEWAY_RELAY_STORED/);
 });
 
 test('a relayed request is answered by the API of its own format, whatever OPENAI_API says', async (t) => {

@@ -57,7 +57,13 @@ function* piecesOf(value: JsonOut): Generator<string> {
     let before = '{';
     for (const [key, member] of isMap(value) ? value : Object.entries(value)) {
       if (member === undefined) continue;
-      yield before + renderKey(key);
+      if (key.length < LONG_STRING_CHARS) {
+        yield before + renderKey(key);
+      } else {
+        yield before;
+        yield* piecesOf(key);
+        yield ':';
+      }
       yield* piecesOf(member);
       before = ',';
     }

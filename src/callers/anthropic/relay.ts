@@ -5,23 +5,25 @@
  * thinking blocks that the gateway itself put into the history for another provider.
  */
 
+import { memberOf } from '../../base/json/member.ts';
 import { outFrom } from '../../base/json/merge.ts';
 import { parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
+import { OPAQUE } from '../../core/stored.ts';
 import { hashedName } from '../../core/tenant.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, OPAQUE, sourceOf, storedAt, withMembers } from '../relay.ts';
+import { commonChanges, sourceOf, withMembers } from '../relay.ts';
 import { echoed } from './echo.ts';
 import { MessageEvents } from './stream.ts';
 import { continuesThread, lostThread } from './thread.ts';
 
 const FIELDS = {
   hashed: {},
-  stored: new Set(['file_id', 'container', 'container_id', 'user_profile_id']),
+  stored: new Set(['file_id', 'container', 'container_id', 'skill_id', 'user_profile_id']),
   storedById: new Set(['container']),
   opaque: new Set([...OPAQUE, 'input']),
 } as const;
@@ -45,12 +47,12 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   if (continuesThread(source) && !rules.allowsStored) return lostThread();
   const changes = commonChanges(request, source, model, rules, FIELDS);
   if (changes instanceof Failure) return changes;
-  const skill = rules.allowsStored ? undefined : storedSkill(source);
-  if (skill !== undefined) return skill;
   const metadata = source.entries.get('metadata');
   const user = memberOf(metadata, 'user_id');
   if (metadata instanceof JsonObject && typeof user === 'string') {
-    changes.set('metadata', withMembers(metadata, new Map([['user_id', hashedName('user', rules.caller, user)]])));
+    const hashed = hashedName('user', rules.caller, user);
+    if (hashed instanceof Failure) return hashed;
+    changes.set('metadata', withMembers(metadata, new Map([['user_id', hashed]])));
   }
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
@@ -59,14 +61,6 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
     if (ignored.paths.length > 0) changes.set('messages', cleaned);
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
-}
-
-/** The failure for a skill of the account's own; those of the maker are everybody's. */
-function storedSkill(source: JsonObject): Failure | undefined {
-  const skills = memberOf(source.entries.get('container'), 'skills');
-  const at = skills instanceof JsonArray ? skills.items.findIndex((skill) => memberOf(skill, 'type') !== 'anthropic') : -1;
-  const list = { parent: { parent: undefined, key: 'container' }, key: 'skills' };
-  return at === -1 ? undefined : storedAt({ parent: { parent: list, key: at }, key: 'skill_id' });
 }
 
 /** Undefined when nothing is left, since a message without content is refused. */

@@ -3,9 +3,9 @@
  * that it continues. Nothing is stored here, and what is stored at the provider may be another caller's.
  */
 
+import { memberOf } from '../../base/json/member.ts';
 import type { JsonObject } from '../../base/json/value.ts';
 import { Failure } from '../../core/failure.ts';
-import { memberOf } from '../relay.ts';
 
 /** Whether a request says only what is new. One that begins a thread says everything. */
 export function continuesThread(source: JsonObject): boolean {

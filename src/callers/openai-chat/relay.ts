@@ -6,14 +6,16 @@
  * which is counted here whether the caller wants to see it or not.
  */
 
+import { memberOf } from '../../base/json/member.ts';
 import { outFrom } from '../../base/json/merge.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
+import { OPAQUE } from '../../core/stored.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, OPAQUE, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, sourceOf, withMembers } from '../relay.ts';
 import type { Changes } from '../relay.ts';
 import { CompletionChunks } from './reply.ts';
 

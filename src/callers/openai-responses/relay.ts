@@ -6,15 +6,17 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import { memberOf } from '../../base/json/member.ts';
 import { outFrom } from '../../base/json/merge.ts';
 import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { stringField } from '../../base/loose.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
+import { OPAQUE, storedItem } from '../../core/stored.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, memberOf, OPAQUE, sourceOf, storedAt, withMembers } from '../relay.ts';
+import { commonChanges, sourceOf, withMembers } from '../relay.ts';
 import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
@@ -43,7 +45,7 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const changes = commonChanges(request, source, model, rules, FIELDS);
   if (changes instanceof Failure) return changes;
   const input = source.entries.get('input');
-  const stored = rules.allowsStored ? undefined : storedItem(input);
+  const stored = rules.allowsStored ? undefined : storedItem(input, { parent: undefined, key: 'input' });
   if (stored !== undefined) return stored;
   const ignored = new Ignored();
   if (input instanceof JsonArray) {
@@ -55,33 +57,6 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
     if (kept.length < input.items.length) changes.set('input', kept.map(outFrom));
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
-}
-
-/** The failure for the first item that says nothing but which stored one it is. */
-function storedItem(input: JsonValue | undefined): Failure | undefined {
-  const items = input instanceof JsonArray ? input.items : [];
-  const at = items.findIndex(isReference);
-  if (at === -1) return undefined;
-  const isReasoning = memberOf(items[at], 'type') === 'reasoning';
-  const place = { parent: { parent: undefined, key: 'input' }, key: at };
-  return storedAt(place, isReasoning ? ': ask for sealed reasoning, `include: ["reasoning.encrypted_content"]`, and send that' : '');
-}
-
-/** What an item of a type holds by which its `id` is of no use; the type of a reference may be left out. */
-const SELF_CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
-  ['item_reference', []],
-  ['reasoning', ['encrypted_content', 'content']],
-  ['image_generation_call', ['result']],
-]);
-
-function isReference(item: JsonValue): boolean {
-  const type = memberOf(item, 'type') ?? ((memberOf(item, 'role') ?? null) === null ? 'item_reference' : 'message');
-  const holds = typeof type === 'string' ? SELF_CONTAINED.get(type) : undefined;
-  return holds !== undefined && typeof memberOf(item, 'id') === 'string' && !holds.some((name) => isFilled(memberOf(item, name)));
-}
-
-function isFilled(value: JsonValue | undefined): boolean {
-  return value instanceof JsonArray ? value.items.length > 0 : typeof value === 'string' && value !== '';
 }
 
 function isOwnReasoning(item: JsonValue): boolean {

@@ -15,6 +15,7 @@ import type { JsonValue } from '../../base/json/value.ts';
 import { field, listField, stringField, textField } from '../../base/loose.ts';
 import type { AssistantPart } from '../../core/chat.ts';
 import { DAMAGED_STATE, decodeState, encodeState } from '../../core/provider-state.ts';
+import { isStoredItem } from '../../core/stored.ts';
 
 /** The wire format's name in states. */
 export const RESPONSES_DIALECT = 'openai-responses';
@@ -149,13 +150,13 @@ export function isForCaller(type: string, item: unknown): boolean {
 
 /**
  * True for reasoning in exactly the form of `carriedReasoning`, a message in that of `carriedAside`, and for the provider's
- * other items, whose content is its business.
+ * other items, whose content is its business, unless they have none: what an id alone stands for may be another caller's.
  */
 export function isCarriedItem(item: JsonValue | undefined): item is JsonObject {
   if (!(item instanceof JsonObject) || item.duplicateKey !== undefined) return false;
   const type = item.entries.get('type');
   if (type === 'message') return isCarriedAside(item.entries);
-  if (type !== 'reasoning') return typeof type === 'string' && type !== '' && !NEVER_CARRIED.has(type);
+  if (type !== 'reasoning') return typeof type === 'string' && type !== '' && !NEVER_CARRIED.has(type) && !isStoredItem(item);
   const { size } = item.entries;
   return size === 3 && isText(item.entries.get('encrypted_content')) && isSummary(item.entries.get('summary'));
 }

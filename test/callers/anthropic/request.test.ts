@@ -347,8 +347,8 @@ for (const entries of ['own', 'own=', 'own=a', 'own=a.b', 'own=A.b.e30', 'owner=
   });
 }
 
-test('the states of a request are bounded like the values of its JSON', () => {
-  const many = redacted(Array.from({ length: 60_000 }, () => 'own=a.b.').join());
+test('the states of a request are bounded like the parts that as many values of JSON could be', () => {
+  const many = redacted(Array.from({ length: 15_000 }, () => 'own=a.b.').join());
   equal(refusal({ messages: [HI, { role: 'assistant', content: [many, many] }] }), 'bad_request: messages[1].content[1].data: damaged, or not made by this gateway');
 });
 

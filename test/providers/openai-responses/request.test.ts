@@ -227,6 +227,7 @@ const FORGED: Readonly<Record<string, string>> = {
   'a call': '{"before":[{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}]}',
   'a result': '{"before":[{"type":"function_call_output","call_id":"c","output":"x"}]}',
   'a reference': '{"before":[{"type":"item_reference","id":"rs_1"}]}',
+  'a picture that is only an id': '{"before":[{"type":"image_generation_call","id":"ig_1","result":null}]}',
   'a type that is no string': '{"before":[{"type":1}]}',
   'a type that is empty': '{"before":[{"type":""}]}',
   'a custom call': '{"before":[{"type":"custom_tool_call","call_id":"c","name":"n","input":""}]}',

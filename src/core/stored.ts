@@ -1,0 +1,85 @@
+/**
+ * What a request names of what is stored at a provider. All callers of a gateway use one account there, so it may be another's.
+ */
+
+import { renderPath } from '../base/fields.ts';
+import type { Path } from '../base/fields.ts';
+import { memberOf } from '../base/json/member.ts';
+import { JsonArray, JsonObject } from '../base/json/value.ts';
+import type { JsonValue } from '../base/json/value.ts';
+import { Failure } from './failure.ts';
+
+/** Which fields name such things. */
+export type StoredFields = {
+  /** Members, anywhere, that refer by a text or a list of texts to what is stored at the provider. */
+  readonly stored: ReadonlySet<string>;
+  /** Members, anywhere, that refer to it by the `id` in them. */
+  readonly storedById: ReadonlySet<string>;
+  /** Members that are a tool's, a schema's or the caller's own, whatever is in them. */
+  readonly opaque: ReadonlySet<string>;
+};
+
+/** What is opaque wherever it stands. */
+export const OPAQUE: readonly string[] = ['arguments', 'input_examples', 'input_schema', 'parameters', 'schema'];
+
+export function unsupportedAt(path: Path, complaint: string): Failure {
+  return new Failure('unsupported', `${renderPath(path)}: ${complaint}`);
+}
+
+/** The failure for a place that refers to something stored. */
+export function storedAt(path: Path, complaint = ''): Failure {
+  return unsupportedAt(path, `refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)${complaint}`);
+}
+
+/**
+ * The first place that refers to something stored, or may: of a key that comes twice, the provider may read the other value.
+ * Takes time linear in the number of values, which a body bounds.
+ */
+export function storedProblem(value: JsonValue, path: Path | undefined, fields: StoredFields): Failure | undefined {
+  if (value instanceof JsonArray) {
+    for (const [index, item] of value.items.entries()) {
+      const found = storedProblem(item, { parent: path, key: index }, fields);
+      if (found !== undefined) return found;
+    }
+  } else if (value instanceof JsonObject) {
+    const { duplicateKey, entries } = value;
+    if (duplicateKey !== undefined) return new Failure('bad_request', `${renderPath({ parent: path, key: duplicateKey })}: this key comes twice`);
+    for (const [key, member] of entries) {
+      const place = { parent: path, key };
+      // A skill of the maker's own is everybody's.
+      if (key === 'skill_id' && entries.get('type') === 'anthropic') continue;
+      if (fields.stored.has(key) && (typeof member === 'string' || member instanceof JsonArray)) return storedAt(place);
+      if (fields.storedById.has(key) && typeof memberOf(member, 'id') === 'string') return storedAt({ parent: place, key: 'id' });
+      const found = fields.opaque.has(key) ? undefined : storedProblem(member, place, fields);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
+
+/** The failure for the first item of a conversation that says nothing but which stored one it is. */
+export function storedItem(input: JsonValue | undefined, path: Path): Failure | undefined {
+  const items = input instanceof JsonArray ? input.items : [];
+  const at = items.findIndex(isStoredItem);
+  if (at === -1) return undefined;
+  const isReasoning = memberOf(items[at], 'type') === 'reasoning';
+  return storedAt({ parent: path, key: at }, isReasoning ? ': ask for sealed reasoning, `include: ["reasoning.encrypted_content"]`, and send that' : '');
+}
+
+/** What an item of a type holds by which its `id` is of no use; the type of a reference may be left out. */
+const SELF_CONTAINED: ReadonlyMap<string, readonly string[]> = new Map([
+  ['item_reference', []],
+  ['reasoning', ['encrypted_content', 'content']],
+  ['image_generation_call', ['result']],
+]);
+
+/** Whether an item of a conversation says nothing but which stored one it is. */
+export function isStoredItem(item: JsonValue): boolean {
+  const type = memberOf(item, 'type') ?? ((memberOf(item, 'role') ?? null) === null ? 'item_reference' : 'message');
+  const holds = typeof type === 'string' ? SELF_CONTAINED.get(type) : undefined;
+  return holds !== undefined && typeof memberOf(item, 'id') === 'string' && !holds.some((name) => isFilled(memberOf(item, name)));
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return value instanceof JsonArray ? value.items.length > 0 : typeof value === 'string' && value !== '';
+}
