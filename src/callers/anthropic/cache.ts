@@ -12,8 +12,9 @@ import type { CacheHint } from '../../core/chat.ts';
 
 /** What the `cache_control` of a request, or of the block at its end, asks for. One that asks for nothing stays unread. */
 export function cacheHint(marked: Fields | undefined): CacheHint | undefined {
-  const mark = marked?.unread().find(([name]) => name === 'cache_control')?.[1];
+  if (marked?.has('cache_control') !== true) return undefined;
+  const mark = marked.unread().find(([name]) => name === 'cache_control')?.[1];
   if (!(mark instanceof JsonObject) || mark.entries.get('type') !== 'ephemeral') return undefined;
-  marked?.any('cache_control');
+  marked.any('cache_control');
   return { key: undefined, ttl: mark.entries.get('ttl') === '1h' ? 'long' : undefined };
 }
