@@ -29,7 +29,7 @@ export type Handler = {
 };
 
 export function createHandler(currentParts: () => ServerParts, exchanges: Exchanges, origin: Origin = { isMounted: false }): Handler {
-  const routes = routesOf(currentParts().dialects);
+  const routes = routesOf(currentParts());
   /** Those that asked something. */
   const connections = new Map<Duplex, Connection>();
 
@@ -90,7 +90,7 @@ async function answer(exchange: HttpExchange, parts: ServerParts, routes: Readon
   }
   const isCrossOrigin = allowOrigin(exchange, parts.config.allowedOrigins);
   const route = routeOf(routes, exchange.path);
-  if (route === undefined || (route.name === 'metrics' && !parts.config.isMetricsEnabled)) {
+  if (route === undefined) {
     const meant = nearestPath(routes, exchange.path);
     exchange.sendFailure(new Failure('not_found', meant === undefined ? 'no such path' : `no such path; did you mean ${meant}?`));
     return;

@@ -21,12 +21,14 @@ export type Route = {
   readonly answer: (exchange: Exchange, parts: ServerParts) => Promise<void>;
 };
 
+const METRICS_PATH = '/metrics';
+
 const ROUTES: readonly (readonly [path: string, Route])[] = [
   ['/v1/providers', { name: 'providers', method: 'GET', token: 'caller', answer: answerProviders }],
   ['/v1/models', { name: 'models', method: 'GET', token: 'caller', isShared: true, answer: answerModels }],
   ['/healthz', { name: 'healthz', method: 'GET', token: 'none', answer: answerHealth }],
   ['/readyz', { name: 'readyz', method: 'GET', token: 'none', answer: answerReady }],
-  ['/metrics', { name: 'metrics', method: 'GET', token: 'metrics', answer: answerMetrics }],
+  [METRICS_PATH, { name: 'metrics', method: 'GET', token: 'metrics', answer: answerMetrics }],
 ];
 
 /** A path for every model: names may hold slashes. */
@@ -56,8 +58,9 @@ export function takesApiKey(route: Route, dialects: ServerParts['dialects']): bo
 }
 
 /** The routes by their paths. */
-export function routesOf(dialects: readonly CallerDialect[]): ReadonlyMap<string, Route> {
+export function routesOf({ dialects, config }: Pick<ServerParts, 'dialects' | 'config'>): ReadonlyMap<string, Route> {
   const routes = new Map(ROUTES);
+  if (!config.isMetricsEnabled) routes.delete(METRICS_PATH);
   for (const dialect of dialects) {
     for (const row of dialect.routes) {
       const answer: Route['answer'] = (exchange, parts) => answerChat(exchange, parts, row);

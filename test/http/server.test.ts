@@ -260,7 +260,11 @@ test('the metrics page needs its token only where one is set, and can be turned 
   assert.equal((await fetch(`${guarded.url}/metrics`)).status, 401);
   assert.equal((await guarded.get('/metrics', { authorization: 'Bearer metrics-token-000001' })).status, 200);
   const off = await startGateway(t, { GATEWAY_METRICS: 'false' });
-  assert.equal((await fetch(`${off.url}/metrics`)).status, 404);
+  for (const path of ['/metrics', '/metrics/']) {
+    const response = await fetch(`${off.url}${path}`);
+    assert.equal(response.status, 404);
+    assert.match(await response.text(), /"no such path"/);
+  }
 });
 
 test('the metrics page counts requests, durations and tokens', async (t) => {
