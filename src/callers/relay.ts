@@ -31,7 +31,7 @@ export function commonChanges(request: DecodedRequest, source: JsonObject, model
   for (const [name, kind] of Object.entries(fields.hashed)) {
     const value = source.entries.get(name);
     if (typeof value !== 'string') continue;
-    const hashed = hashedName(kind, rules.caller, value);
+    const hashed = hashedName(kind, rules.caller, value, name);
     if (hashed instanceof Failure) return hashed;
     changes.set(name, hashed);
   }

@@ -16,20 +16,18 @@ const NAME_CHARS_MAX = 64 * 1024;
 export function tenantRequest(request: ChatRequest, label: string): ChatRequest | Failure {
   const { user, cache } = request;
   if (user === undefined && cache?.key === undefined) return request;
-  const hashedUser = user === undefined ? undefined : hashedName('user', label, user);
+  const hashedUser = user === undefined ? undefined : hashedName('user', label, user, 'user');
   if (hashedUser instanceof Failure) return hashedUser;
-  const key = cache?.key === undefined ? undefined : hashedName('cache', label, cache.key);
+  const key = cache?.key === undefined ? undefined : hashedName('cache', label, cache.key, 'cache.key');
   if (key instanceof Failure) return key;
   return { ...request, user: hashedUser, cache: cache && { ...cache, key } };
 }
 
 /**
  * The name under which a provider gets to know one caller's end user or cache: SHA-256, in hex, of a JSON text that no two
- * of them share. Failure: bad_request, for one that is too long.
+ * of them share. Failure: bad_request, which names the place of one that is too long.
  */
-export function hashedName(kind: 'user' | 'cache', caller: string, name: string): string | Failure {
-  if (name.length > NAME_CHARS_MAX) {
-    return new Failure('bad_request', `the name of ${kind === 'user' ? 'an end user' : 'a cache'} must not be longer than ${NAME_CHARS_MAX} characters`);
-  }
+export function hashedName(kind: 'user' | 'cache', caller: string, name: string, place: string): string | Failure {
+  if (name.length > NAME_CHARS_MAX) return new Failure('bad_request', `${place}: must not be longer than ${NAME_CHARS_MAX} characters`);
   return createHash('sha256').update(JSON.stringify([kind, caller, name])).digest('hex');
 }

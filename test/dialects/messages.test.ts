@@ -186,7 +186,7 @@ test('a name of an end user or a cache that is too long for a digest is refused,
   for (const [path, body] of requests) {
     const response = await gateway.post(path, body);
     assert.equal(response.status, 400, path);
-    assert.match(await response.text(), /the name of (an end user|a cache) must not be longer than 65536 characters/);
+    assert.match(await response.text(), /(metadata\.user_id|user|prompt_cache_key): must not be longer than 65536 characters/);
   }
   assert.equal(gateway.sandbox.calls.length, 0);
 });

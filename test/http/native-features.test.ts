@@ -146,6 +146,6 @@ test("a user's name and a cache's key leave the gateway as digests alone, and a 
     assert.equal(status, 200, `${label}: ${body.error}`);
     const sent = gateway.sandbox.calls.at(-1)?.body ?? '';
     assert.ok(!sent.includes('someone') && !sent.includes('something'), label);
-    assert.equal(sent.includes(String(hashedName('user', 'default', 'someone'))), codecOf(label).adapter.support.user.is !== 'ignored', label);
+    assert.equal(sent.includes(String(hashedName('user', 'default', 'someone', 'user'))), codecOf(label).adapter.support.user.is !== 'ignored', label);
   }
 });

@@ -50,7 +50,7 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const metadata = source.entries.get('metadata');
   const user = memberOf(metadata, 'user_id');
   if (metadata instanceof JsonObject && typeof user === 'string') {
-    const hashed = hashedName('user', rules.caller, user);
+    const hashed = hashedName('user', rules.caller, user, 'metadata.user_id');
     if (hashed instanceof Failure) return hashed;
     changes.set('metadata', withMembers(metadata, new Map([['user_id', hashed]])));
   }
