@@ -8,7 +8,7 @@
  */
 
 import { nextTurn } from '../base/turn.ts';
-import { PIECES_PER_TURN } from '../base/pacer.ts';
+import { PIECES_PER_TURN, piecesIn } from '../base/pacer.ts';
 import type { UpstreamHeaders } from '../core/adapter.ts';
 import { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
@@ -126,11 +126,15 @@ class FetchResponse implements UpstreamResponse {
     const reader = this.#isDone ? undefined : this.#response.body?.getReader();
     this.#reader = reader;
     try {
-      for (let pieces = 1; reader !== undefined && !this.#isDone; pieces += 1) {
+      for (let piecesLeft = PIECES_PER_TURN; reader !== undefined && !this.#isDone; ) {
         // Chunks that have come are handed out without a turn of the event loop between them.
-        if (pieces % PIECES_PER_TURN === 0) await nextTurn();
+        if (piecesLeft <= 0) {
+          await nextTurn();
+          piecesLeft = PIECES_PER_TURN;
+        }
         const chunk = await this.#nextChunk(reader);
         if (chunk === undefined) break;
+        piecesLeft -= piecesIn(chunk.length);
         this.#watch.progress();
         const answer = onChunk(chunk);
         const isWanted = answer instanceof Promise ? await this.#holdWhile(answer) : answer;
