@@ -51,20 +51,15 @@ function modelsOfPatch(options: JsonObject | undefined): readonly Named[] {
     ...(entries.has('model') ? [entries.get('model') ?? null] : []),
     ...(models instanceof JsonArray ? models.items : entries.has('models') ? [models ?? null] : []),
   ];
-  for (const [key, value] of entries) {
-    if (LEAVES_CHOICE.has(key)) names.push(value);
-    else if (!SAID.has(key)) addNamed(key, value, names);
-  }
+  for (const [key, value] of entries) addField(key, value, names);
   return names.map((name) => ({ field: 'provider_options', name }));
 }
 
 /** The models that a body names beside its own: tools that only the provider runs have one, and some hosts take a list to fall back on. */
 function modelsOfBody({ entries }: JsonObject): readonly Named[] {
   return [...entries].flatMap(([field, value]) => {
-    if (field === 'model' || SAID.has(field)) return [];
     const names: JsonValue[] = [];
-    if (LEAVES_CHOICE.has(field)) names.push(value);
-    else addNamed(field, value, names);
+    if (field !== 'model') addField(field, value, names);
     return names.map((name) => ({ field, name }));
   });
 }
@@ -77,6 +72,12 @@ const SAID: ReadonlySet<string> = new Set(['client_metadata', 'contents', 'input
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples', 'input_examples', 'input_schema', 'schema']);
 /** The members that name models: by a text, or a list of texts. Vertex's routing has `modelName`. */
 const NAMES_MODELS = /(?:^|_)(?:models?|model_?[nN]ame|fallbacks)$/;
+
+/** Adds what a field of a payload names. */
+function addField(field: string, value: JsonValue, names: JsonValue[]): void {
+  if (LEAVES_CHOICE.has(field)) names.push(value);
+  else if (!SAID.has(field)) addNamed(field, value, names);
+}
 
 /** Adds what a member names, at whatever depth. Of a key that comes twice, the provider may read the other value. */
 function addNamed(key: string, value: JsonValue, names: JsonValue[]): void {

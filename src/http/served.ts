@@ -41,10 +41,11 @@ export function showFailed(exchange: Exchange, { route }: Ask, failure: Failure)
   }
 }
 
-/** What nearly every name is made of. */
-const PLAIN = /^[\w.[\]/:@+-]*$/;
+/** What hardly any name holds. */
+const ODD = /[^\w.[\]/:@+-]/u;
+const EACH_ODD = new RegExp(ODD, 'gu');
 
 /** Text that a header can carry, with everything else escaped as in a URL. */
 export function headerText(text: string): string {
-  return PLAIN.test(text) ? text : text.replace(/[^\w.[\]/:@+-]/gu, encodeURIComponent);
+  return ODD.test(text) ? text.replace(EACH_ODD, encodeURIComponent) : text;
 }

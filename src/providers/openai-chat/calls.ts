@@ -9,13 +9,13 @@
 import { limitPassed } from '../../base/json/lenient.ts';
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, unreadableReply } from '../../core/failure.ts';
+import { textArguments } from '../openai-common/content.ts';
 import type { MessageSource } from './raw.ts';
 
 /** What a call counts for beside its text, so that a flood of empty ones is bounded too: some 32,000 in one answer. */
@@ -144,7 +144,7 @@ export class CallDrafts {
   }
 
   #relayedArguments({ arguments: text }: CallDraft, budget: JsonBudget): RawJson | undefined {
-    return this.#isRelayed && limitPassed(text, budget) === undefined ? inputText(text) : undefined;
+    return this.#isRelayed && limitPassed(text, budget) === undefined ? textArguments(text) : undefined;
   }
 }
 
@@ -155,15 +155,10 @@ function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean
 }
 
 function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | undefined {
-  if (call.isCustom) return isCut ? undefined : inputText(call.arguments);
+  if (call.isCustom) return isCut ? undefined : textArguments(call.arguments);
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
   const parsed = parseReplied(text, budget);
   return parsed instanceof JsonObject ? parsed.raw : undefined;
-}
-
-/** A text, as the arguments that a chat has for it. */
-function inputText(text: string): RawJson {
-  return new RawJson(renderJson({ input: text }));
 }

@@ -3,9 +3,10 @@
  * item left out could be a call.
  */
 
+import { memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
+import { JsonArray, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
 
@@ -35,9 +36,4 @@ export function exactItem(provider: string, data: string, budget?: JsonBudget): 
   const event = parseReplied(data, budget);
   if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON', budget);
   return memberOf(event, 'item');
-}
-
-/** The member of an object; undefined for anything else. */
-export function memberOf(value: JsonValue | undefined, key: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.entries.get(key) : undefined;
 }

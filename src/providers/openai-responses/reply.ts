@@ -9,8 +9,8 @@
  */
 
 import { limitPassed, parseLenient } from '../../base/json/lenient.ts';
+import { memberOf } from '../../base/json/member.ts';
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
-import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
@@ -19,8 +19,9 @@ import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { textArguments } from '../openai-common/content.ts';
 import { failureInside } from '../openai-common/failure.ts';
-import { exactOutput, memberOf } from './exact.ts';
+import { exactOutput } from './exact.ts';
 import type { ExactItem } from './exact.ts';
 import {
   CUSTOM_CALL, carriedAside, carriedReasoning, encodePartState, isAside, isCarriedItem, isForCaller, ownFields, textsIn,
@@ -244,7 +245,7 @@ export class ResponseDraft {
   #takeCall(type: string, item: unknown, exact: ExactItem, sink: DeltaSink): Failure | undefined {
     const name = textField(item, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a function call has no name');
-    const args = type === CUSTOM_CALL ? inputText(stringField(item, 'input') ?? '') : this.#functionArguments(item, exact);
+    const args = type === CUSTOM_CALL ? textArguments(stringField(item, 'input') ?? '') : this.#functionArguments(item, exact);
     if (args instanceof Failure) return args;
     if (args === undefined || textField(item, 'status') === 'incomplete') {
       // Whether the answer was cut for length is said at its end.
@@ -270,7 +271,7 @@ export class ResponseDraft {
     const parsed = typeof given === 'string' ? parseReplied(given.trim() || '{}', this.#budget) : memberOf(whole, 'arguments');
     if (parsed instanceof JsonObject) return parsed.raw;
     if (typeof given !== 'string') return undefined;
-    if (limitPassed(given, this.#budget) === undefined) return this.#isRelayed ? inputText(given) : undefined;
+    if (limitPassed(given, this.#budget) === undefined) return this.#isRelayed ? textArguments(given) : undefined;
     return unreadableReply(this.#provider, given, 'a call has no arguments', this.#budget);
   }
 
@@ -325,11 +326,6 @@ export class ResponseDraft {
 function isJsonAsked(response: unknown): boolean {
   const type = stringField(field(field(response, 'text'), 'format'), 'type');
   return type === 'json_schema' || type === 'json_object';
-}
-
-/** A text, as the arguments that a chat has for it. */
-function inputText(text: string): RawJson {
-  return new RawJson(renderJson({ input: text }));
 }
 
 /** What a chat has no words for, though the answer waits for it. */
