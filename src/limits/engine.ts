@@ -75,12 +75,11 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
     lookup: options.lookup,
     ca: options.ca,
   });
-  const renewTimer = setInterval(renewAll, timings?.renewMs ?? RENEW_MS).unref();
+  const renewTimer = setInterval(renewAndPay, timings?.renewMs ?? RENEW_MS).unref();
 
   function onReady(wasOut: boolean): void {
     if (wasOut) log.warn('the engine of limits is back', { engine });
-    renewAll();
-    payAll();
+    renewAndPay();
   }
 
   function onOut({ cause, code }: EngineFailure): void {
@@ -167,6 +166,12 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
       // What one command does not carry comes in another.
       oweAll(caller, limits, 0, leases.slice(LEASES_MAX));
     }
+  }
+
+  /** What an error sent back is owed again, and there may be no next question for it to travel with. */
+  function renewAndPay(): void {
+    renewAll();
+    payAll();
   }
 
   /** Also of those whose places the engine never knew, or has forgotten. */

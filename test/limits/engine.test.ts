@@ -358,6 +358,19 @@ test('of a settlement that nobody answered places are settled again, tokens are 
   assert.deepEqual(settled(), ['SETTLE ann 40 a', 'SETTLE ann 42 a,b', 'SETTLE ann 0 a,b']);
 });
 
+test('what was refused of a settlement is settled with the next renewal, though nobody asks anything', async (t) => {
+  const engine = await startScriptedEngine(t);
+  const { store, failures, up } = createStore(t, engine.address, { timings: { renewMs: 5 } });
+  await up();
+  await store.take(charge('a'));
+  engine.script = takesAnswered('-OOM command not allowed\r\n');
+  store.settle(charge('a'), 40);
+  await failures.until((all) => all.length === 1);
+  engine.script = wellAnswered;
+  const before = engine.commands.all.length;
+  await engine.commands.until((all) => all.slice(before).includes('SETTLE ann 40 a'));
+});
+
 test('places are renewed, of each caller in one command, and no longer than their requests run', async (t) => {
   const engine = await startScriptedEngine(t);
   const { store, up } = createStore(t, engine.address, { timings: { renewMs: 5 } });
@@ -512,13 +525,14 @@ test('whatever an engine does, every question is decided, and no place is left t
     }
   };
   const engine = await startScriptedEngine(t, (words, socket) => {
-    const command = describeCommand(words);
-    if (isGood || isProbe(words)) {
-      if (!isProbe(words)) obey(command);
-      return ADMITTED;
-    }
+    if (isProbe(words)) return ADMITTED;
     // Whoever leaves one question out answers none after it: the order of answers is all that tells what they are about.
     if (silent.has(socket)) return undefined;
+    const command = describeCommand(words);
+    if (isGood) {
+      obey(command);
+      return ADMITTED;
+    }
     switch (random.below(14)) {
       case 0:
         return '-LOADING\r\n';
