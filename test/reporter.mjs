@@ -12,10 +12,16 @@ const NODE_FRAME = /^ +at .*node:internal.*\n/gm;
 export default async function* report(source) {
   const errors = new Map();
   const said = new Set();
+  let last = 'none';
   for await (const { type, data } of source) {
     if (type === 'test:stderr') errors.set(data.file, (errors.get(data.file) ?? '') + data.message);
     // A suite or a file that fails because of a test in it adds nothing.
-    if (type === 'test:fail' && data.details.error?.failureType !== 'subtestsFailed' && data.todo === undefined) yield renderFailure(data, errors);
+    if (type === 'test:fail' && data.details.error?.failureType !== 'subtestsFailed' && data.todo === undefined) {
+      yield renderFailure(data, errors);
+      // The runner does not name the test that hung.
+      if (data.details.error?.failureType === 'testTimeoutFailure') yield `  the last test that ended before: ${last}\n`;
+    }
+    if (type === 'test:pass') last = data.name;
     // A test that ends badly can leave hundreds of the same behind.
     if (type === 'test:diagnostic' && DIAGNOSTIC.test(data.message) && !said.has(data.message)) {
       said.add(data.message);
