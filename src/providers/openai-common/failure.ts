@@ -3,11 +3,11 @@
  *
  * Reads every shape in use: `{error: {message, type, param, code}}` (OpenAI, error codes), the same
  * with a numeric code (OpenRouter, Perplexity), with `error` as a string (xAI, Ollama), flat
- * (Mistral, old vLLM), `{detail}` (FastAPI hosts), and any of them inside an array (Google's layer).
+ * (Mistral, old vLLM), `{detail}` (FastAPI hosts), `{base_resp}` (MiniMax), and any of them inside an array (Google's layer).
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { field, isObject, listField, numberField, stringField, textField } from '../../base/loose.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
 
@@ -54,6 +54,22 @@ const QUOTA_CODES: ReadonlySet<string> = new Set([
 
 /** Z.ai's, beside 429: no balance, the plan's hours, week or month used up, the plan ended. A number is no name, so only there. */
 const QUOTA_NUMBERS: ReadonlySet<string> = new Set(['1113', '1308', '1309', '1310']);
+
+/** What MiniMax's numbers are called elsewhere, which it writes into a 200; others are failures of its own. 0 is none. */
+const TYPES_BY_NUMBER: ReadonlyMap<number, string> = new Map([
+  [1002, 'rate_limit_error'],
+  [1039, 'rate_limit_error'],
+  [1041, 'rate_limit_error'],
+  [2045, 'rate_limit_error'],
+  [1004, 'authentication_error'],
+  [2049, 'authentication_error'],
+  [1008, 'insufficient_balance_error'],
+  [2056, 'insufficient_balance_error'],
+  [1026, 'content_policy_violation'],
+  [1027, 'content_policy_violation'],
+  [1042, 'invalid_request_error'],
+  [2013, 'invalid_request_error'],
+]);
 
 /** OpenAI's, llama.cpp's and Perplexity's. */
 const TOO_LONG_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'exceed_context_size_error', 'too_many_prompt_tokens']);
@@ -121,7 +137,7 @@ export function decodeFailureBody(provider: string, status: number, body: string
 export function failureInside(provider: string, json: unknown, isError = false): Failure | undefined {
   const error = field(json, 'error') ?? field(field(json, 'x_groq'), 'error');
   const hasError = isObject(error) || (typeof error === 'string' && error !== '');
-  if (!isError && !hasError && field(json, 'object') !== 'error') return undefined;
+  if (!isError && !hasError && field(json, 'object') !== 'error' && !hasFailed(field(json, 'base_resp'))) return undefined;
   const root = hasError && field(json, 'error') === undefined ? { error } : json;
   return failureFrom(provider, 200, readComplaint(root) ?? NO_COMPLAINT);
 }
@@ -143,10 +159,20 @@ const NO_COMPLAINT: Complaint = {
   isModeration: false,
 };
 
+/** MiniMax says also of what went well how it went. */
+function hasFailed(outcome: unknown): boolean {
+  return (numberField(outcome, 'status_code') ?? 0) !== 0;
+}
+
 function readComplaint(json: unknown): Complaint | undefined {
   const root: unknown = Array.isArray(json) ? json[0] : json;
   if (!isObject(root)) return undefined;
   const nested = field(root, 'error');
+  const outcome = field(root, 'base_resp');
+  if (nested === undefined && hasFailed(outcome)) {
+    const number = numberField(outcome, 'status_code') ?? 0;
+    return { ...NO_COMPLAINT, message: textField(outcome, 'status_msg'), type: TYPES_BY_NUMBER.get(number), code: String(number) };
+  }
   const error = isObject(nested) ? nested : root;
   const innerCode = textField(field(error, 'innererror'), 'code');
   return {

@@ -139,3 +139,24 @@ test('a schema that is refused is named by its parameter', () => {
   const failure = failureOf(400, error({ code: 'invalid_json_schema', param: 'text.format.schema' }));
   assert.equal(failure.message, 'openai refused the request as malformed (HTTP 400, code invalid_json_schema, parameter text.format.schema)');
 });
+
+test("what MiniMax's base_resp says inside a 200 is a failure of its kind, and what it says of a good answer is none", () => {
+  const said = (number: number, prose = 'prose') => ({ id: 'x', choices: null, base_resp: { status_code: number, status_msg: prose } });
+  const cases = [
+    [1004, 'auth', false], [2049, 'auth', false], [1002, 'rate_limit', true], [1039, 'rate_limit', true], [1008, 'rate_limit', false], [2056, 'rate_limit', false],
+    [1026, 'refusal', false], [1027, 'refusal', false], [2013, 'bad_request', false], [1000, 'server', true], [1, 'server', true],
+  ] as const;
+  for (const [number, kind, isRetried] of cases) {
+    const whole = openai.decodeChat(JSON.stringify(said(number)));
+    const ends: unknown[] = [];
+    openai.createStreamDecoder().frame('', JSON.stringify(said(number)), (delta) => void (delta.type === 'failed' && ends.push(delta.failure)));
+    for (const failure of [whole, ...ends]) {
+      assert.ok(failure instanceof Failure);
+      assert.deepEqual([failure.kind, failure.isRetried, failure.detail], [kind, isRetried, 'prose'], String(number));
+      assert.match(failure.message, new RegExp(`code ${number}\\b`));
+    }
+    assert.equal(ends.length, 1);
+  }
+  const good = { ...said(0, ''), choices: [{ message: { content: 'Good.' }, finish_reason: 'stop' }] };
+  assert.ok(!(openai.decodeChat(JSON.stringify(good)) instanceof Failure));
+});
