@@ -6,6 +6,7 @@
  * elsewhere.
  */
 
+import type { ParsedText } from '../base/json/parse.ts';
 import type { JsonOut, JsonProblem, JsonValue } from '../base/json/value.ts';
 import type { Secret } from '../base/secret.ts';
 import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
@@ -107,8 +108,8 @@ export type DeltaSink = (delta: Delta) => void;
 export interface StreamDecoder {
   /** The model as the provider has named it so far; undefined before it has. */
   readonly servedModel: string | undefined;
-  /** One SSE frame: its event name (empty when there is none) and its data lines joined by LF. */
-  frame(event: string, data: string, sink: DeltaSink): void;
+  /** One SSE frame: its event name (empty when there is none) and its data lines joined by LF; parsed where that is large. */
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void;
   /**
    * No more bytes will come, for whatever reason. Emits the terminal delta if none was emitted yet:
    * `done` only when the provider's own terminal signal was seen, else `failed`.

@@ -7,6 +7,7 @@
 
 import { limitPassed } from '../base/json/lenient.ts';
 import type { JsonBudget } from '../base/json/parse.ts';
+import type { JsonProblem } from '../base/json/value.ts';
 
 export type FailureKind =
   | 'auth'
@@ -244,6 +245,11 @@ export function beyondLimit(provider: string, status: number, what: string): Fai
 export function unreadableReply(provider: string, text: string, what: string, budget?: JsonBudget): Failure {
   const limit = limitPassed(text, budget);
   return limit === undefined ? malformedReply(provider, 200, what) : beyondLimit(provider, 200, limit);
+}
+
+/** The same of a text that was parsed and is no JSON, without another look at it. */
+export function problemReply(provider: string, problem: JsonProblem, what: string): Failure {
+  return problem.isLimit ? beyondLimit(provider, 200, `its JSON has ${problem.reason}`) : malformedReply(provider, 200, what);
 }
 
 /** A stream that ended before the provider's own terminal signal. */

@@ -5,8 +5,6 @@
  * the inbound side but the exchange's scope and a sink for deltas.
  */
 
-import { parseLargeLenient } from '../base/json/lenient.ts';
-import { parseLargeReplied } from '../base/json/parse.ts';
 import { renderJson, renderLargeJson } from '../base/json/render.ts';
 import type { JsonProblem, JsonValue } from '../base/json/value.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
@@ -29,6 +27,7 @@ import type { AttemptLog, CallContext } from './attempt-parts.ts';
 import { Attempts } from './attempts.ts';
 import type { CallRecord } from './call-record.ts';
 import { GatedSink } from './gated-sink.ts';
+import { parseLargeText } from './large-text.ts';
 import { pipeStream } from './pipe-stream.ts';
 import type { StreamSink } from './pipe-stream.ts';
 
@@ -135,9 +134,10 @@ export function createGateway(
         async tryOnce(attempt) {
           const raw = await readWhole(attempt, context);
           if (raw instanceof Failure) return raw;
-          const { provider: { adapter }, relay } = attempt.candidate;
-          const parsed = raw.length >= LARGE ? await parseLarge(raw) : undefined;
-          const reply = adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed: relay !== undefined });
+          const { provider, relay } = attempt.candidate;
+          const parsed = raw.length >= LARGE ? await parseLargeText(provider.name, raw, 'its body is not JSON') : undefined;
+          if (parsed instanceof Failure) return parsed;
+          const reply = provider.adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed: relay !== undefined });
           if (reply instanceof Failure) {
             if (reply.kind === 'refusal') context.record.declined = raw;
             return reply;
@@ -229,12 +229,6 @@ export function createGateway(
       return beyondLimit(provider.name, 200, `its model list has more than ${MODEL_PAGES_MAX} pages`);
     },
   };
-}
-
-/** Its values, and for what is passed on as it was written, such as the arguments of calls, the same without loss. */
-async function parseLarge(raw: string): Promise<{ readonly json: unknown; readonly exact: JsonValue | JsonProblem }> {
-  await nextTurn();
-  return { json: await parseLargeLenient(raw, nextTurn), exact: await parseLargeReplied(raw, nextTurn) };
 }
 
 function never(): boolean {

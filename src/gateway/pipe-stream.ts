@@ -1,13 +1,16 @@
 /** One provider's stream, from chunks of bytes to deltas in a sink, and how it ended. */
 
 import { EVENT_STREAM_TYPE, EventFrames } from '../base/aws/event-frames.ts';
+import type { ParsedText } from '../base/json/parse.ts';
 import { SseBuffer } from '../base/sse.ts';
-import type { Provider } from '../core/adapter.ts';
+import { nextTurn } from '../base/turn.ts';
+import type { DeltaSink, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX, REPLY_CHARS_MAX } from '../core/chat.ts';
 import type { Delta } from '../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, truncatedStream } from '../core/failure.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 import type { Candidate } from './ask.ts';
+import { parseLargeText } from './large-text.ts';
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
 export interface StreamSink<C extends Candidate = Candidate> {
@@ -18,6 +21,14 @@ export interface StreamSink<C extends Candidate = Candidate> {
   begin?(candidate: C): void;
   flush(): void | Promise<void>;
 }
+
+/** From so many characters on a frame is read in turns of its own: what is shorter takes some milliseconds, whatever it holds. */
+const LARGE_FRAME = 128 * 1024;
+
+/** What a large frame says is sent so much at a time: a few milliseconds, whatever it is. */
+const TURN_CHARS = 256 * 1024;
+/** What a piece of it costs beside its text. */
+const PIECE_CHARS = 1024;
 
 /** What a piece of an answer says to whoever does not read it. */
 const NOTHING_YET: Delta = { type: 'text', text: '' };
@@ -36,6 +47,8 @@ export async function pipeStream(
   /** Until then the sink holds what is relayed, since another attempt may be made. */
   let hasBegun = false;
   let heldChars = 0;
+  /** A large frame, which is read in turns of its own, and what came behind it in the same chunk. */
+  const waiting: [event: string, data: string][] = [];
   // hot: per token
   const onDelta = (delta: Delta): void => {
     if (delta.type === 'failed') {
@@ -46,14 +59,19 @@ export async function pipeStream(
     if (delta.type === 'done') state.end ??= 'done';
     push(delta, decoder.servedModel);
   };
+  // hot: per token
   const onFrame = (event: string, data: string): void => {
     if (isFirstFrame) {
       isFirstFrame = false;
       response.startIdleLimit();
     }
+    if (waiting.length > 0 || data.length >= LARGE_FRAME) waiting.push([event, data]);
+    else takeFrame(event, data, onDelta);
+  };
+  const takeFrame = (event: string, data: string, onItsDelta: DeltaSink, parsed?: ParsedText): void => {
     // What comes behind the end belongs to no answer: what a provider says of an error, for one.
     const wasOver = state.end !== undefined;
-    if (!wasOver) decoder.frame(event, data, onDelta);
+    if (!wasOver) decoder.frame(event, data, onItsDelta, parsed);
     if (!takesEvents || wasOver || state.end instanceof Failure) return;
     if (!hasBegun && relay?.bringsAnswer(event, data) === true) onDelta(NOTHING_YET);
     if (!hasBegun) {
@@ -62,14 +80,49 @@ export async function pipeStream(
     }
     sink.relay?.(event, data);
   };
+  const flushed = (): void | false | 'enough' | Promise<void> => {
+    if (state.end === undefined) return sink.flush();
+    if (state.end !== 'done') return false;
+    void sink.flush();
+    return 'enough';
+  };
+  const takeLarge = async (event: string, data: string): Promise<void> => {
+    const parsed = await parseLargeText(provider.name, data, 'an event of its stream is not JSON');
+    if (parsed instanceof Failure) {
+      state.end = parsed;
+      return;
+    }
+    // What is relayed goes out as the provider wrote it.
+    if (takesEvents) return takeFrame(event, data, onDelta, parsed);
+    const deltas: Delta[] = [];
+    takeFrame(event, data, (delta) => deltas.push(delta), parsed);
+    let charsLeft = TURN_CHARS;
+    for (const delta of deltas) {
+      for (const piece of piecesOf(delta)) {
+        onDelta(piece);
+        charsLeft -= charsOf(piece);
+        if (charsLeft > 0 || state.end !== undefined) continue;
+        charsLeft = TURN_CHARS;
+        await sink.flush();
+        await nextTurn();
+      }
+    }
+  };
+  const takeWaiting = async (): Promise<void | false | 'enough'> => {
+    for (const [event, data] of waiting) {
+      if (state.end !== undefined) break;
+      if (data.length < LARGE_FRAME) takeFrame(event, data, onDelta);
+      else await takeLarge(event, data);
+    }
+    waiting.length = 0;
+    return flushed();
+  };
   const frames = isEventStream(response) ? new EventFrames(onFrame, REPLY_BYTES_MAX) : new SseBuffer(onFrame, REPLY_BYTES_MAX);
   let isOverflown = false;
   const cut = await response.readChunks((chunk) => {
     isOverflown = !frames.feed(chunk);
-    if (!isOverflown && state.end === undefined) return sink.flush();
-    if (state.end !== 'done') return false;
-    void sink.flush();
-    return 'enough';
+    if (waiting.length > 0) return takeWaiting();
+    return isOverflown && state.end !== 'done' ? false : flushed();
   });
   if (isOverflown && state.end === undefined && frames instanceof EventFrames && frames.isBroken) {
     return malformedReply(provider.name, 200, 'its stream is damaged');
@@ -82,6 +135,24 @@ export async function pipeStream(
     void sink.flush();
     return state.end;
   });
+}
+
+/** A text as long as it is sent at once, cut between two characters; anything else as it is. */
+function* piecesOf(delta: Delta): Generator<Delta> {
+  const { type } = delta;
+  if ((type !== 'text' && type !== 'thinking') || delta.text.length <= TURN_CHARS) return yield delta;
+  const { text } = delta;
+  for (let at = 0; at < text.length; ) {
+    const isWithin = (text.charCodeAt(at + TURN_CHARS - 1) & 0xfc00) === 0xd800;
+    const end = at + TURN_CHARS - (isWithin ? 1 : 0);
+    yield { type, text: text.slice(at, end) };
+    at = end;
+  }
+}
+
+function charsOf(delta: Delta): number {
+  if (delta.type === 'tool_call') return PIECE_CHARS + delta.call.arguments.text.length;
+  return PIECE_CHARS + ('text' in delta ? delta.text.length : 0);
 }
 
 /** Whether the events are AWS's own rather than server-sent ones. */

@@ -4,6 +4,7 @@
  */
 
 import { parseLenient } from '../base/json/lenient.ts';
+import type { ParsedText } from '../base/json/parse.ts';
 import { isObject } from '../base/loose.ts';
 import type { Adapter, DeltaSink, StreamDecoder } from '../core/adapter.ts';
 import type { ChatRequest } from '../core/chat.ts';
@@ -63,12 +64,12 @@ class StreamByFormat implements StreamDecoder {
   }
 
   // hot: per token
-  frame(event: string, data: string, sink: DeltaSink): void {
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#decoder === undefined) {
-      if (isFiller(data)) return;
-      this.#decoder = (this.#adapterOf(parseLenient(data)) ?? this.#fallback).createStreamDecoder();
+      if (parsed === undefined && isFiller(data)) return;
+      this.#decoder = (this.#adapterOf(parsed === undefined ? parseLenient(data) : parsed.json) ?? this.#fallback).createStreamDecoder();
     }
-    this.#decoder.frame(event, data, sink);
+    this.#decoder.frame(event, data, sink, parsed);
   }
 
   end(sink: DeltaSink): void {

@@ -187,7 +187,7 @@ class FetchResponse implements UpstreamResponse {
     }
   }
 
-  async #holdWhile(answer: Promise<void | false>): Promise<void | false> {
+  async #holdWhile<A>(answer: Promise<A>): Promise<A> {
     this.#watch.startBusy();
     try {
       return await answer;

@@ -275,13 +275,16 @@ class HttpResponse implements UpstreamResponse {
   }
 
   /** Reads nothing until the receiver is ready; the kernel's buffer and then the provider fill up meanwhile. */
-  async #holdWhile(answer: Promise<void | false>): Promise<void> {
+  async #holdWhile(answer: Promise<void | false | 'enough'>): Promise<void> {
     this.#isReceiverBusy = true;
     this.#watch.startBusy();
     this.#response.pause();
     const bytesRead = this.#request.socket?.bytesRead;
+    let isEnough = false;
     try {
-      if ((await answer) === false) this.discard();
+      const said = await answer;
+      isEnough = said === 'enough';
+      if (said === false) this.discard();
     } catch (thrown) {
       this.#abandon(thrown);
     }
@@ -289,6 +292,7 @@ class HttpResponse implements UpstreamResponse {
     // Where the rest of the response came meanwhile, what came after it was dropped unseen.
     this.#wasUnguarded ||= this.#response.complete && this.#request.socket?.bytesRead !== bytesRead;
     this.#watch.endBusy();
+    if (isEnough) this.#readRest();
     if (this.#isDone) this.#resolve?.(this.#failure);
     else if (this.#cut === undefined) this.#response.resume();
     else this.#deliverRest();

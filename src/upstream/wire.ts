@@ -318,16 +318,20 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
   }
 
   /** Reads nothing until the receiver is ready; the kernel's buffer and then the provider fill up meanwhile. */
-  async #holdWhile(answer: Promise<void | false>): Promise<void> {
+  async #holdWhile(answer: Promise<void | false | 'enough'>): Promise<void> {
     this.#isReceiverBusy = true;
     this.#watch.startBusy();
+    let isEnough = false;
     try {
-      if ((await answer) === false) this.discard();
+      const said = await answer;
+      isEnough = said === 'enough';
+      if (said === false) this.discard();
     } catch (thrown) {
       this.#abandon(thrown);
     }
     this.#isReceiverBusy = false;
     this.#watch.endBusy();
+    if (isEnough) this.#startRest();
     if (this.#isDone) this.#resolve?.(this.#failure);
     else this.#goOn();
   }

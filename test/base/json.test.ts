@@ -315,12 +315,12 @@ for (const [open, close] of [['[', ']'], ['{"a":', '}']] as const) {
   test(`parseJson takes ${JSON_DEPTH_MAX} levels of ${open} and refuses one more`, () => {
     assert.deepEqual(plain(parsed(nested(JSON_DEPTH_MAX))), JSON.parse(nested(JSON_DEPTH_MAX)));
     const offset = open.length * JSON_DEPTH_MAX;
-    assert.deepEqual(parseJson(nested(JSON_DEPTH_MAX + 1)), new JsonProblem('nesting beyond 100 levels', offset));
+    assert.deepEqual(parseJson(nested(JSON_DEPTH_MAX + 1)), new JsonProblem('nesting beyond 100 levels', offset, true));
   });
 }
 
 test('parseJson refuses a million open brackets without running out of stack', () => {
-  assert.deepEqual(parseJson('['.repeat(1_000_000)), new JsonProblem('nesting beyond 100 levels', 100));
+  assert.deepEqual(parseJson('['.repeat(1_000_000)), new JsonProblem('nesting beyond 100 levels', 100, true));
 });
 
 test('parseJson counts the depth, not the number of containers', () => {
@@ -332,7 +332,7 @@ test(`parseJson takes ${JSON_VALUES_MAX} values and refuses one more`, () => {
   const list = (count: number): string => `[${'0,'.repeat(count - 2)}0]`;
   assert.ok(parseJson(list(JSON_VALUES_MAX)) instanceof JsonArray);
   const problem = parseJson(list(JSON_VALUES_MAX + 1));
-  assert.deepEqual(problem, new JsonProblem('more than 100000 values', 2 * JSON_VALUES_MAX - 1));
+  assert.deepEqual(problem, new JsonProblem('more than 100000 values', 2 * JSON_VALUES_MAX - 1, true));
 });
 
 test('parseJson counts keys as values', () => {
@@ -478,7 +478,7 @@ test('parseReplied keeps the text, and the limit on depth', () => {
 });
 
 test('limitPassed tells one level too many, in text that is no JSON too', () => {
-  const tooDeep = 'its JSON is nested beyond 100 levels';
+  const tooDeep = 'its JSON has nesting beyond 100 levels';
   assert.equal(limitPassed('['.repeat(JSON_DEPTH_MAX)), undefined);
   assert.equal(limitPassed('['.repeat(JSON_DEPTH_MAX + 1)), tooDeep);
   assert.equal(limitPassed('{"a":'.repeat(JSON_DEPTH_MAX + 1)), tooDeep);
@@ -538,7 +538,7 @@ test('parseLargeLenient agrees with JSON.parse on random texts and their mutatio
 
 test('limitPassed counts the same with white space between values as without', () => {
   const nested = (space: string): string => `${'['.repeat(JSON_DEPTH_MAX)}${space}[${space}]`;
-  for (const space of ['', ' ', '\n'.repeat(33), ' \t\r\n'.repeat(100)]) assert.equal(limitPassed(nested(space)), 'its JSON is nested beyond 100 levels');
+  for (const space of ['', ' ', '\n'.repeat(33), ' \t\r\n'.repeat(100)]) assert.equal(limitPassed(nested(space)), 'its JSON has nesting beyond 100 levels');
 });
 
 test('parseLenient refuses a long text whose last string never ends', () => {

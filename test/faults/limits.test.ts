@@ -49,7 +49,7 @@ for (const [provider, reply] of Object.entries(GOOD)) {
 const DEEP = `${'['.repeat(200)}"${'x'.repeat(70_000)}"${']'.repeat(200)}`;
 
 const TOO_MUCH: readonly (readonly [what: string, body: string, sentence: RegExp])[] = [
-  ['nested too deeply', DEEP, /answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit/],
+  ['nested too deeply', DEEP, /answered 200, but its JSON has nesting beyond 100 levels, which is the gateway's limit/],
   ['of empty arrays alone', `[${'[],'.repeat(8_000_000)}[]]`, /answered 200, but its JSON has more than 1000000 values, which is the gateway's limit/],
   ['of empty objects alone', `{"choices":[${'{},'.repeat(8_000_000)}{}]}`, /answered 200, but its JSON has more than 1000000 values, which is the gateway's limit/],
   ['larger than is read', `"${'x'.repeat(32 * 1024 * 1024)}"`, /answered 200, but its body has more than 33554432 bytes, which is the gateway's limit/],

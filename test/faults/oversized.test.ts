@@ -38,7 +38,7 @@ for (const provider of ['anthropic', 'gemini']) {
       const response = await gateway.post(path, { provider, model: 'm', messages: [user('Go')] });
       const { kind, error } = (await response.json()) as { kind: string; error: string };
       assert.deepEqual([response.status, kind, attempts], [502, 'server', 1]);
-      assert.match(error, /nested beyond 100 levels, which is the gateway's limit/);
+      assert.match(error, /nesting beyond 100 levels, which is the gateway's limit/);
     });
   }
 }

@@ -67,6 +67,20 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + chunkOf('all of it') + BROKEN), createTransport());
     assert.equal(await response.readChunks(() => 'enough'), undefined);
   });
+
+  test(`${name}: a receiver that is content after a while keeps the connection, as one that is at once`, async (t) => {
+    const server = await startRawServer(t, { onRequest: (socket) => void socket.write(CHUNKED_HEAD + chunkOf('all of it') + LAST_CHUNK) });
+    const transport = createTransport();
+    t.after(() => transport.close());
+    const later: ChunkReceiver = () => Promise.resolve('enough');
+    for (const content of [later, () => 'enough' as const, later]) {
+      const response = responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+      assert.equal(await response.readChunks(content), undefined);
+      // The end of the body is read behind it.
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    }
+    assert.equal(server.connections(), 1);
+  });
 }
 
 const PIECES = 200_000;

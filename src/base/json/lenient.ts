@@ -49,7 +49,7 @@ export function limitPassed(text: string, budget?: JsonBudget): string | undefin
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       values += 1;
       depth += 1;
-      if (depth > JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
+      if (depth > JSON_DEPTH_MAX) return `its JSON has nesting beyond ${JSON_DEPTH_MAX} levels`;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
       depth -= 1;
     } else if (code === MINUS || isDigit(code)) {

@@ -65,8 +65,8 @@ export function parseLargeJson(text: string, othersTurn: () => Promise<void>, pa
 }
 
 /** The same for a large text of a provider's. */
-export function parseLargeReplied(text: string, othersTurn: () => Promise<void>, pace = PACE): Promise<JsonValue | JsonProblem> {
-  return parseInSteps(new Parser(text, createReplyBudget(), EXACT), othersTurn, pace);
+export function parseLargeReplied(text: string, othersTurn: () => Promise<void>, pace = PACE, budget = createReplyBudget()): Promise<JsonValue | JsonProblem> {
+  return parseInSteps(new Parser(text, budget, EXACT), othersTurn, pace);
 }
 
 /** The same, as `JSON.parse` gives it. */
@@ -95,6 +95,16 @@ export function createReplyBudget(): JsonBudget {
 /** The same for text of a provider's, or what was parsed before. */
 export function parseReplied(text: string, budget = createReplyBudget()): JsonValue | JsonProblem {
   return parseJson(text, budget);
+}
+
+/** A large text of a provider's, parsed step by step: as `JSON.parse` gives it, the same without loss, and how many values that is. */
+export type ParsedText = { readonly json: unknown; readonly exact: JsonValue; readonly values: number };
+
+/** What `parseReplied` gives, of a text that may have been parsed before. Counts it all the same. */
+export function repliedOf(text: string, parsed: ParsedText | undefined, budget: JsonBudget): JsonValue | JsonProblem {
+  if (parsed === undefined) return parseReplied(text, budget);
+  budget.valuesLeft -= parsed.values;
+  return budget.valuesLeft < 0 ? new JsonProblem(`more than ${budget.valuesMax} values`, text.length, true) : parsed.exact;
 }
 
 /** What stands for itself in a string. */
@@ -170,7 +180,7 @@ class Parser<V> {
       } else if (first === OPEN_BRACE || first === OPEN_BRACKET) {
         const start = this.#at;
         const depth = open === undefined ? 1 : open.depth + 1;
-        if (depth > JSON_DEPTH_MAX) throw this.#problem(`nesting beyond ${JSON_DEPTH_MAX} levels`);
+        if (depth > JSON_DEPTH_MAX) throw this.#limit(`nesting beyond ${JSON_DEPTH_MAX} levels`);
         this.#at = start + 1;
         const next = this.#next();
         if (next !== (first === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET)) {
@@ -370,13 +380,17 @@ class Parser<V> {
   }
 
   #longNumber(): ProblemThrown {
-    return this.#problem(`a number of more than ${JSON_NUMBER_CHARS_MAX} characters`);
+    return this.#limit(`a number of more than ${JSON_NUMBER_CHARS_MAX} characters`);
   }
 
   #tooMany(): ProblemThrown {
     // Less than nothing is what tells that it was not enough, also where a key is one too many.
     this.#budget.valuesLeft = -1;
-    return this.#problem(`more than ${this.#budget.valuesMax} values`);
+    return this.#limit(`more than ${this.#budget.valuesMax} values`);
+  }
+
+  #limit(reason: string): ProblemThrown {
+    return new ProblemThrown(new JsonProblem(reason, this.#at, true));
   }
 
   #problem(reason: string): ProblemThrown {

@@ -76,13 +76,18 @@ export class JsonObject {
 
 export type JsonValue = JsonObject | JsonArray | JsonNumber | string | boolean | null;
 
-/** Why a text is not acceptable JSON. `reason` never quotes the text; `offset` counts UTF-16 units from 0. */
+/**
+ * Why a text is not acceptable JSON. `reason` never quotes the text; `offset` counts UTF-16 units from 0. `isLimit`: the text is
+ * beyond a limit on depth, values or numbers, be it JSON or not.
+ */
 export class JsonProblem {
   readonly reason: string;
   readonly offset: number;
-  constructor(reason: string, offset: number) {
+  readonly isLimit: boolean;
+  constructor(reason: string, offset: number, isLimit = false) {
     this.reason = reason;
     this.offset = offset;
+    this.isLimit = isLimit;
   }
 }
 

@@ -7,15 +7,16 @@
  * Source: Anthropic Messages API, streaming.
  */
 
-import { limitPassed, parseLenient } from '../../base/json/lenient.ts';
-import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
+import { createReplyBudget, parseReplied, repliedOf } from '../../base/json/parse.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, problemReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from './failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isSealed } from './reply.ts';
@@ -69,11 +70,11 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(event: string, data: string, sink: DeltaSink): void {
-    if (this.#isOver || event === 'ping' || isFiller(data)) return;
-    const json = parseLenient(data);
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
+    if (this.#isOver || event === 'ping' || (parsed === undefined && isFiller(data))) return;
+    const json = parsed === undefined ? parseLenient(data) : parsed.json;
     const failure = isObject(json)
-      ? this.#read(stringField(json, 'type') ?? event, json, data, sink)
+      ? this.#read(stringField(json, 'type') ?? event, json, data, sink, parsed)
       : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
     if (failure !== undefined) this.#fail(failure, sink);
   }
@@ -88,17 +89,17 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   // hot: per token
-  #read(type: string, json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+  #read(type: string, json: unknown, data: string, sink: DeltaSink, parsed: ParsedText | undefined): Failure | undefined {
     switch (type) {
       case 'content_block_delta':
-        return this.#addPiece(json, data, sink);
+        return this.#addPiece(json, data, sink, parsed);
       case 'content_block_start':
-        return this.#release(sink) ?? this.#startBlock(json, data, sink);
+        return this.#release(sink) ?? this.#startBlock(json, data, sink, parsed);
       case 'content_block_stop':
         this.#stopBlock(numberField(json, 'index'));
         return undefined;
       case 'message_start':
-        return this.#startMessage(json, data, sink);
+        return this.#startMessage(json, data, sink, parsed);
       case 'message_delta':
         this.#head.readUsage(field(json, 'usage'));
         return this.#head.readEnding(field(json, 'delta')) ? this.#release(sink) : undefined;
@@ -109,12 +110,12 @@ export class AnthropicStream implements StreamDecoder {
     }
   }
 
-  #startMessage(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+  #startMessage(json: unknown, data: string, sink: DeltaSink, parsed: ParsedText | undefined): Failure | undefined {
     const message = field(json, 'message');
     this.#head.readMessage(message);
     if (listField(message, 'content').length === 0) return undefined;
     // A turn that the provider's own code execution goes on with begins with the blocks it has already.
-    const exact = this.#exactEntry(data, 'message');
+    const exact = this.#exactEntry(data, parsed, 'message');
     if (exact instanceof Failure) return exact;
     for (const block of exactContent(exact)) {
       const failure = this.#release(sink);
@@ -124,8 +125,8 @@ export class AnthropicStream implements StreamDecoder {
     return this.#count(data.length);
   }
 
-  #startBlock(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
-    const block = this.#exactEntry(data, 'content_block');
+  #startBlock(json: unknown, data: string, sink: DeltaSink, parsed: ParsedText | undefined): Failure | undefined {
+    const block = this.#exactEntry(data, parsed, 'content_block');
     if (block instanceof Failure) return block;
     if (!(block instanceof JsonObject)) return this.#malformed('a content block of the stream is not an object');
     this.#openBlock(numberField(json, 'index'), block.entries, sink);
@@ -133,9 +134,9 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   /** An entry of an event as it was written; null when it has none. */
-  #exactEntry(data: string, key: string): JsonValue | Failure {
-    const event = parseReplied(data, this.#budget);
-    if (event instanceof JsonProblem) return unreadableReply(this.#provider, data, 'an event of the stream is not JSON', this.#budget);
+  #exactEntry(data: string, parsed: ParsedText | undefined, key: string): JsonValue | Failure {
+    const event = repliedOf(data, parsed, this.#budget);
+    if (event instanceof JsonProblem) return problemReply(this.#provider, event, 'an event of the stream is not JSON');
     return (event instanceof JsonObject ? event.entries.get(key) : undefined) ?? null;
   }
 
@@ -158,7 +159,7 @@ export class AnthropicStream implements StreamDecoder {
   }
 
   // hot: per token
-  #addPiece(json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+  #addPiece(json: unknown, data: string, sink: DeltaSink, parsed: ParsedText | undefined): Failure | undefined {
     const open = this.#open;
     if (open === undefined || !isIndexOf(open, numberField(json, 'index'))) return this.#misplaced();
     const delta = field(json, 'delta');
@@ -176,7 +177,7 @@ export class AnthropicStream implements StreamDecoder {
         open.signature = stringField(delta, 'signature') ?? open.signature;
         return this.#count(data.length);
       case 'citations_delta':
-        return this.#addCitation(open, data);
+        return this.#addCitation(open, data, parsed);
       case 'compaction_delta':
         open.text += stringField(delta, 'content') ?? '';
         return this.#count(data.length);
@@ -196,8 +197,8 @@ export class AnthropicStream implements StreamDecoder {
     return this.#count(text.length);
   }
 
-  #addCitation(open: OpenBlock, data: string): Failure | undefined {
-    const delta = this.#exactEntry(data, 'delta');
+  #addCitation(open: OpenBlock, data: string, parsed: ParsedText | undefined): Failure | undefined {
+    const delta = this.#exactEntry(data, parsed, 'delta');
     if (delta instanceof Failure) return delta;
     const citation = delta instanceof JsonObject ? delta.entries.get('citation') : undefined;
     if (citation instanceof JsonObject) open.citations.push(citation);
@@ -219,14 +220,13 @@ export class AnthropicStream implements StreamDecoder {
     if (block.type === 'text') return this.#releaseText(block, sink);
     if (isFragment(block)) return undefined;
     const whole = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
-    if (this.#head.isCut && (whole === undefined || !isSealed(whole))) {
-      if (whole !== undefined) this.#turn.addCut(whole);
+    const isWhole = !(whole instanceof JsonProblem);
+    if (this.#head.isCut && !(isWhole && isSealed(whole))) {
+      if (isWhole) this.#turn.addCut(whole);
       return undefined;
     }
-    const fields = whole ?? this.#relayedFields(block);
-    if (fields === undefined) {
-      return unreadableReply(this.#provider, block.inputText, 'the arguments of a tool call are not a JSON object');
-    }
+    const fields = isWhole ? whole : this.#relayedFields(block, whole);
+    if (fields instanceof JsonProblem) return problemReply(this.#provider, fields, 'the arguments of a tool call are not a JSON object');
     return this.#turn.addBlock(fields, sink);
   }
 
@@ -234,10 +234,10 @@ export class AnthropicStream implements StreamDecoder {
    * A call whose input is no JSON object: with `eager_input_streaming` the API does not look at it, and who asked for
    * that reads it as a text.
    */
-  #relayedFields({ start, inputText }: OpenBlock): BlockFields | undefined {
-    if (!this.#isRelayed || limitPassed(inputText) !== undefined) return undefined;
+  #relayedFields({ start, inputText }: OpenBlock, problem: JsonProblem): BlockFields | JsonProblem {
+    if (!this.#isRelayed || problem.isLimit) return problem;
     const input = parseReplied(renderJson({ input: inputText }));
-    return input instanceof JsonProblem ? undefined : new Map(start).set('input', input);
+    return input instanceof JsonProblem ? input : new Map(start).set('input', input);
   }
 
   #releaseText(block: OpenBlock, sink: DeltaSink): Failure | undefined {
@@ -290,12 +290,15 @@ function citedFields({ text, citations }: OpenBlock): BlockFields {
   return new Map<string, JsonValue>([['type', 'text'], ['text', text], ['citations', new JsonArray(citations, list, 0, list.length)]]);
 }
 
-/** The block as its start has it, completed by its pieces; undefined when its input is not an object. */
-function otherFields(block: OpenBlock): BlockFields | undefined {
+const NO_OBJECT = new JsonProblem('not an object', 0);
+
+/** The block as its start has it, completed by its pieces; a problem when its input is not an object. */
+function otherFields(block: OpenBlock): BlockFields | JsonProblem {
   const fields = new Map(block.start);
   if (block.text !== '') fields.set('content', block.text);
   // No piece, or only empty ones: the start's own input counts, which is `{}` there.
   if (block.inputText === '') return fields;
   const input = parseReplied(block.inputText);
-  return input instanceof JsonObject ? fields.set('input', input) : undefined;
+  if (input instanceof JsonProblem) return input;
+  return input instanceof JsonObject ? fields.set('input', input) : NO_OBJECT;
 }

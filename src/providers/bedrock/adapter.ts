@@ -9,6 +9,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { isObject, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
 import { malformedReply } from '../../core/failure.ts';
@@ -120,18 +121,18 @@ class BedrockStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(event: string, data: string, sink: DeltaSink): void {
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#isOver) return;
     if (!event.startsWith(':')) {
       this.#decoder ??= this.#joint.createStreamDecoder();
-      this.#decoder.frame(event, data, sink);
+      this.#decoder.frame(event, data, sink, parsed);
       return;
     }
     const [type = '', name = ''] = event.split(' ', 2);
     if (type !== ':event') return this.#fail(streamedFailure(this.#provider, name, data), sink);
     // Others mean nothing here: the first answer to a request, what later versions add.
     if (name !== 'chunk') return;
-    const json = parseLenient(data);
+    const json = parsed === undefined ? parseLenient(data) : parsed.json;
     const bytes = textField(json, 'bytes');
     this.#decoder ??= this.#invoked.createStreamDecoder();
     const wrapped = bytes === undefined ? '' : Buffer.from(bytes, 'base64').toString();

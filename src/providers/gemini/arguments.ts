@@ -53,7 +53,7 @@ export class StreamedArgs {
   }
 
   #limitOf(containers: number): string | undefined {
-    if (containers >= JSON_DEPTH_MAX) return `its JSON is nested beyond ${JSON_DEPTH_MAX} levels`;
+    if (containers >= JSON_DEPTH_MAX) return `its JSON has nesting beyond ${JSON_DEPTH_MAX} levels`;
     return this.#budget.valuesLeft < containers ? `its JSON has more than ${this.#budget.valuesMax} values` : undefined;
   }
 

@@ -8,6 +8,7 @@
 
 import { parseLenient } from '../../base/json/lenient.ts';
 import { parseReplied } from '../../base/json/parse.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
@@ -52,9 +53,9 @@ export class GeminiStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(_event: string, data: string, sink: DeltaSink): void {
-    if (this.#isOver || isFiller(data)) return;
-    const failure = this.#assembly.absorb(data, sink);
+  frame(_event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
+    if (this.#isOver || (parsed === undefined && isFiller(data))) return;
+    const failure = this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
     if (failure === undefined) return;
     this.#isOver = true;
     sink({ type: 'failed', failure });
@@ -115,9 +116,9 @@ class ReplyAssembly {
     if (isObject(reply)) return this.#absorbReply(reply, source, sink, exact);
     const pieces = Array.isArray(reply) ? (exact ?? parseReplied(source)) : undefined;
     if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
-    for (const piece of pieces.items) {
+    for (const [i, piece] of pieces.items.entries()) {
       if (!(piece instanceof JsonObject)) return this.#malformed('the reply is not a JSON object');
-      const failure = this.absorb(piece.raw.text, sink);
+      const failure = this.#absorbReply((reply as readonly unknown[])[i], piece.raw.text, sink, piece);
       if (failure !== undefined) return failure;
     }
     return undefined;

@@ -6,15 +6,14 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
-import { limitPassed } from '../../base/json/lenient.ts';
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { JsonObject, RawJson } from '../../base/json/value.ts';
+import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { Failure, malformedReply, unreadableReply } from '../../core/failure.ts';
+import { Failure, malformedReply, problemReply } from '../../core/failure.ts';
 import { textArguments } from '../openai-common/content.ts';
 import type { MessageSource } from './raw.ts';
 
@@ -130,12 +129,10 @@ export class CallDrafts {
     const ids = new Set<string>();
     const budget = createReplyBudget();
     for (const call of this.#calls) {
-      const args = wholeArguments(call, isCut, budget) ?? (isCut ? undefined : this.#relayedArguments(call, budget));
-      if (args === undefined || call.name === '') {
-        if (isCut) continue;
-        if (call.name === '') return malformedReply(this.#provider, 200, 'a tool call has no name');
-        return unreadableReply(this.#provider, call.arguments, 'the arguments of a tool call are not a JSON object', budget);
-      }
+      if (call.name === '' && !isCut) return malformedReply(this.#provider, 200, 'a tool call has no name');
+      const args = this.#argumentsOf(call, isCut, budget);
+      if (args instanceof JsonProblem && !isCut) return problemReply(this.#provider, args, 'the arguments of a tool call are not a JSON object');
+      if (args instanceof JsonProblem || call.name === '') continue;
       const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
       ids.add(id);
       whole.push({ id, name: call.name, arguments: args, thoughtSignature: call.thoughtSignature });
@@ -143,10 +140,14 @@ export class CallDrafts {
     return whole;
   }
 
-  #relayedArguments({ arguments: text }: CallDraft, budget: JsonBudget): RawJson | undefined {
-    return this.#isRelayed && limitPassed(text, budget) === undefined ? textArguments(text) : undefined;
+  #argumentsOf(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | JsonProblem {
+    const args = wholeArguments(call, isCut, budget);
+    const isText = args instanceof JsonProblem && !args.isLimit && this.#isRelayed && !isCut;
+    return isText ? textArguments(call.arguments) : args;
   }
 }
+
+const NO_OBJECT = new JsonProblem('not an object', 0);
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
 function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean): boolean {
@@ -154,11 +155,12 @@ function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean
   return name !== '' && (isTouched || (call.name !== '' && name !== call.name && call.arguments !== ''));
 }
 
-function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | undefined {
-  if (call.isCustom) return isCut ? undefined : textArguments(call.arguments);
+function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | JsonProblem {
+  if (call.isCustom) return isCut ? NO_OBJECT : textArguments(call.arguments);
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
   const parsed = parseReplied(text, budget);
-  return parsed instanceof JsonObject ? parsed.raw : undefined;
+  if (parsed instanceof JsonObject) return parsed.raw;
+  return parsed instanceof JsonProblem ? parsed : NO_OBJECT;
 }

@@ -7,6 +7,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { isObject } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import type { ChatReply } from '../../core/chat.ts';
@@ -30,16 +31,16 @@ export class OpenAiStreamDecoder implements StreamDecoder {
     return this.#draft.model;
   }
 
-  frame(event: string, data: string, sink: DeltaSink): void {
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#isEnded) return;
-    const word = data.trim();
+    const word = parsed === undefined ? data.trim() : data;
     if (word === '') return;
     if (word === '[DONE]') return this.end(sink);
-    const json = parseLenient(data);
+    const json = parsed === undefined ? parseLenient(data) : parsed.json;
     if (!isObject(json)) return this.#end(unreadableReply(this.#provider, data, 'a frame of the stream is not a JSON object'), sink);
     const failure = failureInside(this.#provider, json, event === 'error');
     if (failure !== undefined) return this.#end(failure, sink);
-    this.#draft.take(json, data, 'delta', sink);
+    this.#draft.take(json, data, 'delta', sink, parsed?.exact);
     const { problem } = this.#draft;
     if (problem !== undefined) this.#end(problem, sink);
   }

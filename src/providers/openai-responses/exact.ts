@@ -4,25 +4,24 @@
  */
 
 import { memberOf } from '../../base/json/member.ts';
-import { parseReplied } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { createReplyBudget, parseReplied, repliedOf } from '../../base/json/parse.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import { Failure, unreadableReply } from '../../core/failure.ts';
+import { Failure, problemReply } from '../../core/failure.ts';
 
 /** Gives one item of a reply as it is written; undefined when it is nowhere. Parses strictly, so ask only where it counts. */
 export type ExactItem = () => JsonValue | undefined | Failure;
 
 /** The items of a whole body. Failure: server, for JSON that is nested too deep. */
 export function exactOutput(provider: string, body: string, response = parseReplied(body)): readonly JsonValue[] | Failure {
-  if (response instanceof JsonProblem) return unreadableReply(provider, body, 'the body is not strict JSON');
+  if (response instanceof JsonProblem) return problemReply(provider, response, 'the body is not strict JSON');
   return outputOf(response);
 }
 
 /** The items of the response that a stream's last event holds. Failure: server, for JSON that is nested too deep. */
-export function exactLateOutput(provider: string, data: string): readonly JsonValue[] | Failure {
-  const event = parseReplied(data);
-  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON');
+export function exactLateOutput(provider: string, data: string, event = parseReplied(data)): readonly JsonValue[] | Failure {
+  if (event instanceof JsonProblem) return problemReply(provider, event, 'an event of the stream is not strict JSON');
   return outputOf(memberOf(event, 'response'));
 }
 
@@ -32,8 +31,8 @@ function outputOf(response: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** The item of one event. Failure: server, for JSON that is nested too deep, or events with too many values for their budget. */
-export function exactItem(provider: string, data: string, budget?: JsonBudget): JsonValue | undefined | Failure {
-  const event = parseReplied(data, budget);
-  if (event instanceof JsonProblem) return unreadableReply(provider, data, 'an event of the stream is not strict JSON', budget);
+export function exactItem(provider: string, data: string, parsed: ParsedText | undefined, budget = createReplyBudget()): JsonValue | undefined | Failure {
+  const event = repliedOf(data, parsed, budget);
+  if (event instanceof JsonProblem) return problemReply(provider, event, 'an event of the stream is not strict JSON');
   return memberOf(event, 'item');
 }

@@ -8,17 +8,17 @@
  * Source: OpenAI, Responses API, the response object.
  */
 
-import { limitPassed, parseLenient } from '../../base/json/lenient.ts';
+import { parseLenient } from '../../base/json/lenient.ts';
 import { memberOf } from '../../base/json/member.ts';
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
-import { JsonObject, RawJson } from '../../base/json/value.ts';
-import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
+import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
+import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, problemReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { textArguments } from '../openai-common/content.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { exactOutput } from './exact.ts';
@@ -271,8 +271,8 @@ export class ResponseDraft {
     const parsed = typeof given === 'string' ? parseReplied(given.trim() || '{}', this.#budget) : memberOf(whole, 'arguments');
     if (parsed instanceof JsonObject) return parsed.raw;
     if (typeof given !== 'string') return undefined;
-    if (limitPassed(given, this.#budget) === undefined) return this.#isRelayed ? textArguments(given) : undefined;
-    return unreadableReply(this.#provider, given, 'a call has no arguments', this.#budget);
+    if (parsed instanceof JsonProblem && parsed.isLimit) return problemReply(this.#provider, parsed, 'a call has no arguments');
+    return this.#isRelayed ? textArguments(given) : undefined;
   }
 
   #callId(item: unknown): string {

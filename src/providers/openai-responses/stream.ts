@@ -8,6 +8,7 @@
 
 import { parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget } from '../../base/json/parse.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
@@ -20,7 +21,7 @@ import { ResponseDraft } from './reply.ts';
 import { CUSTOM_CALL } from './state.ts';
 
 /** An event that says that an item, or the response, is done. */
-type DoneEvent = { readonly json: unknown; readonly data: string };
+type DoneEvent = { readonly json: unknown; readonly data: string; readonly parsed: ParsedText | undefined };
 
 /** Failures: server (cut short, malformed, too long), refusal (no content), unsupported, or what an error event says. */
 export class ResponsesStream implements StreamDecoder {
@@ -42,11 +43,11 @@ export class ResponsesStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(event: string, data: string, sink: DeltaSink): void {
-    if (this.#isOver || isFiller(data)) return;
-    const json = parseLenient(data);
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
+    if (this.#isOver || (parsed === undefined && isFiller(data))) return;
+    const json = parsed === undefined ? parseLenient(data) : parsed.json;
     const failure = isObject(json)
-      ? this.#read(event === 'error' ? event : (textField(json, 'type') ?? event), json, data, sink)
+      ? this.#read(event === 'error' ? event : (textField(json, 'type') ?? event), json, data, sink, parsed)
       : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
     const reason = failure ?? this.#draft.overflow;
     if (reason !== undefined) this.#fail(reason, sink);
@@ -62,7 +63,7 @@ export class ResponsesStream implements StreamDecoder {
   }
 
   // hot: per token
-  #read(type: string, json: unknown, data: string, sink: DeltaSink): Failure | undefined {
+  #read(type: string, json: unknown, data: string, sink: DeltaSink, parsed: ParsedText | undefined): Failure | undefined {
     switch (type) {
       case 'response.output_text.delta':
         this.#draft.takeText(indexOf(json), stringField(json, 'delta') ?? '', sink);
@@ -80,14 +81,14 @@ export class ResponsesStream implements StreamDecoder {
         this.#begin(indexOf(json), field(json, 'item'));
         return undefined;
       case 'response.output_item.done':
-        return this.#takeDone(indexOf(json), { json, data }, sink);
+        return this.#takeDone(indexOf(json), { json, data, parsed }, sink);
       case 'response.created':
       case 'response.in_progress':
         this.#draft.takeHead(field(json, 'response'));
         return undefined;
       case 'response.completed':
       case 'response.incomplete':
-        return this.#finish(type, { json, data }, sink);
+        return this.#finish(type, { json, data, parsed }, sink);
       case 'response.failed':
         return failureInside(this.#provider, field(json, 'response'), true);
       default:
@@ -114,15 +115,15 @@ export class ResponsesStream implements StreamDecoder {
     }
     if (!this.#begun.has(index)) return undefined;
     this.#draft.countHeld(done.data.length);
-    const held = exactItem(this.#provider, done.data, this.#heldBudget);
+    const held = exactItem(this.#provider, done.data, done.parsed, this.#heldBudget);
     return held instanceof Failure ? held : undefined;
   }
 
-  #takeItem(index: number, { json, data }: DoneEvent, sink: DeltaSink): Failure | undefined {
-    return this.#draft.takeItem(index, field(json, 'item'), () => exactItem(this.#provider, data), sink);
+  #takeItem(index: number, { json, data, parsed }: DoneEvent, sink: DeltaSink): Failure | undefined {
+    return this.#draft.takeItem(index, field(json, 'item'), () => exactItem(this.#provider, data, parsed), sink);
   }
 
-  #finish(type: string, { json, data }: DoneEvent, sink: DeltaSink): Failure | undefined {
+  #finish(type: string, { json, data, parsed }: DoneEvent, sink: DeltaSink): Failure | undefined {
     const response = field(json, 'response');
     const failure = failureInside(this.#provider, response);
     if (failure !== undefined) return failure;
@@ -131,7 +132,7 @@ export class ResponsesStream implements StreamDecoder {
       const held = event === undefined ? undefined : this.#takeItem(index, event, sink);
       if (held !== undefined) return held;
     }
-    const problem = this.#takeLateItems(response, data, sink);
+    const problem = this.#takeLateItems(response, { data, parsed }, sink);
     if (problem !== undefined) return problem;
     const reply = this.#draft.finish(response, type === 'response.incomplete' || stringField(response, 'status') === 'incomplete');
     if (reply instanceof Failure) return reply;
@@ -144,7 +145,7 @@ export class ResponsesStream implements StreamDecoder {
    * Items that are told by the whole response alone, without which an answer would pass for a good one: all of them where
    * nothing came before, and calls where no call did.
    */
-  #takeLateItems(response: unknown, data: string, sink: DeltaSink): Failure | undefined {
+  #takeLateItems(response: unknown, { data, parsed }: Omit<DoneEvent, 'json'>, sink: DeltaSink): Failure | undefined {
     const { isEmpty, hasCalls } = this.#draft;
     if (hasCalls) return undefined;
     let exactItems: readonly JsonValue[] | Failure | undefined;
@@ -152,7 +153,7 @@ export class ResponsesStream implements StreamDecoder {
       const type = stringField(item, 'type');
       if (!isEmpty && type !== 'function_call' && type !== CUSTOM_CALL) continue;
       const exact: ExactItem = () => {
-        exactItems ??= exactLateOutput(this.#provider, data);
+        exactItems ??= exactLateOutput(this.#provider, data, parsed?.exact);
         return exactItems instanceof Failure ? exactItems : exactItems[index];
       };
       const failure = this.#draft.takeItem(index, item, exact, sink);

@@ -6,6 +6,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, stringField, textEntry, textField } from '../../base/loose.ts';
@@ -85,9 +86,9 @@ class RoutedStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(event: string, data: string, sink: DeltaSink): void {
-    this.#decoder ??= this.#decoderFor(event, data);
-    this.#decoder?.frame(event, data, sink);
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
+    this.#decoder ??= this.#decoderFor(event, data, parsed);
+    this.#decoder?.frame(event, data, sink, parsed);
   }
 
   end(sink: DeltaSink): void {
@@ -96,10 +97,10 @@ class RoutedStream implements StreamDecoder {
   }
 
   /** Undefined for a frame that says nothing, such as a keep-alive. A first event of Responses can be as long as the request, but has a name. */
-  #decoderFor(event: string, data: string): StreamDecoder | undefined {
-    if (isFiller(data)) return undefined;
+  #decoderFor(event: string, data: string, parsed: ParsedText | undefined): StreamDecoder | undefined {
+    if (parsed === undefined && isFiller(data)) return undefined;
     if (event.startsWith('response.')) return this.#responses.createStreamDecoder(this.#use);
-    const json = parseLenient(data);
+    const json = parsed === undefined ? parseLenient(data) : parsed.json;
     if (!isObject(json) || Array.isArray(field(json, 'choices'))) return this.#chat.createStreamDecoder(this.#use);
     const type = event === 'error' ? event : (textField(json, 'type') ?? event);
     // Errors of either API are read alike, and those of Responses may have no other mark than their type.

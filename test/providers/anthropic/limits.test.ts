@@ -49,9 +49,9 @@ function isOwnFailure(outcome: ChatReply | Failure, limit: RegExp): void {
 describe('a call of the model', () => {
   for (const [way, decode] of WAYS) {
     test(`nested 120 deep ${way} is a failure that names the limit`, () => {
-      isOwnFailure(decode(nested(120)), /nested beyond 100 levels/);
+      isOwnFailure(decode(nested(120)), /nesting beyond 100 levels/);
       // Long text is looked over before the platform's parser sees it.
-      isOwnFailure(decode(nested(120, 100_000)), /nested beyond 100 levels/);
+      isOwnFailure(decode(nested(120, 100_000)), /nesting beyond 100 levels/);
     });
 
     test(`with a number of 5,000 digits ${way} is a failure that names the limit`, () => {
@@ -76,10 +76,10 @@ describe('a call of the model', () => {
 
 test('a citation nested 120 deep is a failure that names the limit, whole and streamed', () => {
   const cited = `{"type":"text","text":"a","citations":[${nested(120)}]}`;
-  isOwnFailure(adapter.decodeChat(body(cited)), /nested beyond 100 levels/);
+  isOwnFailure(adapter.decodeChat(body(cited)), /nesting beyond 100 levels/);
   isOwnFailure(
     streamed(START, start('{"type":"text","text":"a"}'), piece(`{"type":"citations_delta","citation":${nested(120)}}`)),
-    /nested beyond 100 levels/,
+    /nesting beyond 100 levels/,
   );
 });
 

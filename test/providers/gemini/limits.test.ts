@@ -28,8 +28,8 @@ for (const [way, decode] of [
   ['in an array of pieces', (args: string) => endOf(deltasOf([`[${bodyOf(args)}]`]))],
 ] as const) {
   test(`a call nested 120 deep ${way} is a failure that names the limit`, () => {
-    isOwnFailure(decode(nested(120)), /nested beyond 100 levels/);
-    isOwnFailure(decode(nested(120, 100_000)), /nested beyond 100 levels/);
+    isOwnFailure(decode(nested(120)), /nesting beyond 100 levels/);
+    isOwnFailure(decode(nested(120, 100_000)), /nesting beyond 100 levels/);
   });
 
   test(`a call nested 90 deep ${way} arrives whole`, () => {
@@ -55,7 +55,7 @@ test('a call in pieces of which one is nested beyond the limit is a failure that
   const deepest = inPieces({ jsonPath: `$${'.a'.repeat(100)}`, numberValue: 1 });
   assert.ok(!(deepest instanceof Failure));
   assert.equal(replyToolCalls(deepest)[0]?.arguments.text, `${'{"a":'.repeat(100)}1${'}'.repeat(100)}`);
-  isOwnFailure(inPieces({ jsonPath: `$${'.a'.repeat(101)}`, numberValue: 1 }), /nested beyond 100 levels/);
+  isOwnFailure(inPieces({ jsonPath: `$${'.a'.repeat(101)}`, numberValue: 1 }), /nesting beyond 100 levels/);
 });
 
 test('a call in short pieces that make too many values is a failure that names the limit', () => {
@@ -65,7 +65,7 @@ test('a call in short pieces that make too many values is a failure that names t
 });
 
 test('an array nested beyond the limit is a failure that names it', () => {
-  isOwnFailure(adapter.decodeChat(`[${'['.repeat(200)}${']'.repeat(200)}]`), /nested beyond 100 levels/);
+  isOwnFailure(adapter.decodeChat(`[${'['.repeat(200)}${']'.repeat(200)}]`), /nesting beyond 100 levels/);
 });
 
 test('more than 128 calls are no failure', () => {

@@ -206,7 +206,7 @@ const tooDeep: readonly (readonly [what: string, source: string])[] = [
 for (const [what, source] of tooDeep) {
   test(`a reply of ${what} nested beyond the limit is refused by its name, not to be retried`, () => {
     const failure = failedReply(source);
-    assert.equal(failure.message, "gemini answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit");
+    assert.equal(failure.message, "gemini answered 200, but its JSON has nesting beyond 100 levels, which is the gateway's limit");
     assert.equal(failure.kind, 'server');
     assert.equal(failure.isRetried, false);
   });

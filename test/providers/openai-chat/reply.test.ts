@@ -130,7 +130,7 @@ test('the legacy function_call is a call', () => {
 });
 
 for (const [what, value, limit] of [
-  ['is nested too deep', `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`, /nested beyond 100 levels, which is the gateway's limit/],
+  ['is nested too deep', `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`, /nesting beyond 100 levels, which is the gateway's limit/],
   ['holds too long a number', `{"a":${'1'.repeat(5000)}}`, /a number of more than 4096 characters, which is the gateway's limit/],
 ] as const) test(`what has to be read as it was written and ${what} is a failure that names the limit, never left out`, () => {
   for (const field of [`"content":${value}`, `"reasoning_details":[{"type":"t","x":${value}}],"content":"a"`, `"tool_calls":[{"function":{"name":"f","arguments":${value}}}]`]) {

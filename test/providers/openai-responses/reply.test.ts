@@ -141,7 +141,7 @@ test('a reply beyond the limits of JSON fails by the name of the limit, and lose
   for (const body of [deepItem, deepBody, bodyOf([functionCall('a', `{"a":${nested(101)}}`)]), bodyOf([functionCall('a', 'x', { arguments: { a: JSON.parse(nested(101)) as unknown } })])]) {
     const failure = failureOf(body);
     assert.deepEqual([failure.kind, failure.isOwn, failure.isRetried, failure.message], [
-      'server', true, false, "openai answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit",
+      'server', true, false, "openai answered 200, but its JSON has nesting beyond 100 levels, which is the gateway's limit",
     ]);
   }
   assert.equal(failureOf(bodyOf([functionCall('a', '{"a":')])).isOwn, false);

@@ -173,7 +173,7 @@ test('an item beyond the limits of JSON ends the stream by the name of the limit
   for (const item of frames) {
     const end = endOf(decodeChunks(responses, [Buffer.from(`data: {"type":"response.output_item.done","item":${item.replace('DEEP', deep)}}\n\n`), sse(completed())]));
     assert.ok(end instanceof Failure, 'no failure');
-    assert.deepEqual([end.isOwn, end.isRetried, end.message], [true, false, "openai answered 200, but its JSON is nested beyond 100 levels, which is the gateway's limit"]);
+    assert.deepEqual([end.isOwn, end.isRetried, end.message], [true, false, "openai answered 200, but its JSON has nesting beyond 100 levels, which is the gateway's limit"]);
   }
 });
 

@@ -1,0 +1,144 @@
+/** Large events of streams, which are read in turns of their own: whole, in order, and told what is wrong with them. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Delta } from '../../src/core/chat.ts';
+import { parseLargeText } from '../../src/gateway/large-text.ts';
+import { pipeStream } from '../../src/gateway/pipe-stream.ts';
+import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
+import type { ChunkReceiver, UpstreamResponse } from '../../src/upstream/transport.ts';
+import { environmentFor, startUpstream } from '../faults/upstream.ts';
+import { framesOf, startGateway, user } from '../running-gateway.ts';
+
+/** Characters of one, two and four bytes, and some that are escaped. */
+const WORDS = 'Line é語😀 "quoted" \\ \n'.repeat(30_000);
+const TOOLS = [{ name: 'f' }];
+
+/** By provider: events that say the words, then a call, then more, where the format can. */
+const STREAMS: Readonly<Record<string, readonly object[]>> = {
+  compat: [
+    { id: 'c', model: 'm', choices: [{ index: 0, delta: { content: WORDS } }] },
+    { choices: [{ index: 0, delta: { content: ' more', tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: { n: 1, text: WORDS } } }] } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+  ],
+  openai: [
+    { type: 'response.output_text.delta', output_index: 0, delta: WORDS },
+    { type: 'response.output_text.delta', output_index: 0, delta: ' more' },
+    { type: 'response.output_item.done', output_index: 0, item: { type: 'message', content: [] } },
+    {
+      type: 'response.completed',
+      response: { id: 'r', model: 'm', status: 'completed', output: [{ type: 'message', content: [] }, { type: 'function_call', call_id: 'a', name: 'f', arguments: JSON.stringify({ n: 1, text: WORDS }) }] },
+    },
+  ],
+  anthropic: [
+    { type: 'message_start', message: { id: 'm', model: 'm', content: [] } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: WORDS } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: ' more' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'a', name: 'f', input: { n: 1, text: WORDS } } },
+    { type: 'content_block_stop', index: 1 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' } },
+    { type: 'message_stop' },
+  ],
+  gemini: [
+    { candidates: [{ content: { parts: [{ text: WORDS }] } }] },
+    { candidates: [{ content: { parts: [{ text: ' more' }, { functionCall: { id: 'a', name: 'f', args: { n: 1, text: WORDS } } }] }, finishReason: 'STOP' }] },
+  ],
+};
+
+function eventStream(events: readonly object[]): string {
+  return events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+}
+
+for (const transport of ['http', 'wire', 'fetch']) {
+  test(`large events arrive whole and in order over ${transport}`, async (t) => {
+    const upstream = await startUpstream(t, (response, { url = '' }) => {
+      const provider = url.includes('messages') ? 'anthropic' : url.includes('responses') ? 'openai' : url.includes('enerateContent') ? 'gemini' : 'compat';
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(eventStream(STREAMS[provider] ?? []));
+    });
+    const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_COMPAT_BASE_URL: upstream.origin, OPENAI_API: 'responses', GATEWAY_TRANSPORT: transport });
+    for (const provider of Object.keys(STREAMS)) {
+      const response = await gateway.post('/v1/chat/stream', { provider, model: 'm', messages: [user('x')], tools: TOOLS });
+      const frames = framesOf(await response.text());
+      assert.ok(frames.map(({ text = '' }) => text).join('') === `${WORDS} more`, provider);
+      const { type, message } = frames.at(-1) ?? {};
+      assert.equal(type, 'done', provider);
+      const [text, call] = message?.content ?? [];
+      assert.ok(text?.text === `${WORDS} more`, provider);
+      assert.deepEqual([call?.id, call?.arguments], ['a', { n: 1, text: WORDS }], provider);
+    }
+    assert.equal(upstream.calls(), 4);
+  });
+}
+
+test('a large event that is no JSON, or beyond a limit, is a failure that says so', async (t) => {
+  const cases = [
+    [`{"a":"${'x'.repeat(600_000)}`, 'an event of its stream is not JSON', 2],
+    [`${'['.repeat(101)}${' '.repeat(600_000)}`, "its JSON has nesting beyond 100 levels, which is the gateway's limit", 1],
+    [`{"a":[${'0,'.repeat(1_000_000)}0]}`, "its JSON has more than 1000000 values, which is the gateway's limit", 1],
+    [`{"a":[${' '.repeat(600_000)}${'1'.repeat(5000)}]}`, "its JSON has a number of more than 4096 characters, which is the gateway's limit", 1],
+  ] as const;
+  let data = '';
+  const upstream = await startUpstream(t, (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: ${data}\n\n`);
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '1', GATEWAY_RETRY_BASE_DELAY: '1ms' });
+  for (const [sent, sentence, calls] of cases) {
+    data = sent;
+    const before = upstream.calls();
+    const response = await gateway.post('/v1/chat/stream', { provider: 'gemini', model: 'm', messages: [user('x')] });
+    const { kind, error } = (await response.json()) as { kind: string; error: string };
+    assert.deepEqual([response.status, kind, error], [502, 'server', `gemini answered 200, but ${sentence}`]);
+    assert.equal(upstream.calls() - before, calls, sentence);
+  }
+});
+
+/** How many turns of the event loop pass while a task is running. */
+async function turnsIn(task: Promise<unknown>): Promise<number> {
+  const state = { turns: 0, isOver: false };
+  const count = (): void => {
+    state.turns += 1;
+    if (!state.isOver) setImmediate(count);
+  };
+  count();
+  await task;
+  state.isOver = true;
+  return state.turns;
+}
+
+test('others have their turn while a large text is parsed, be it JSON or not', async () => {
+  for (const text of [`[${'{"a":0},'.repeat(100_000)}0]`, `"${'\\n'.repeat(6_000_000)}"`, `[${'1 ,'.repeat(250_000)}x`]) {
+    assert.ok((await turnsIn(parseLargeText('acme', text, 'it is no JSON'))) > 8, text.slice(0, 20));
+  }
+});
+
+test('a large text of an event goes out in pieces, between which others have their turn', async () => {
+  const provider = {
+    name: 'acme', adapter: createGeminiAdapter('acme'), baseUrl: new URL('http://acme.example'), keys: [], keyHeader: { name: 'key', prefix: '' }, speaks: [],
+  };
+  const words = '😀'.repeat(1_000_000);
+  const [first, last] = [words, '!'].map((text) => ({ candidates: [{ content: { parts: [{ text }] }, finishReason: text === '!' ? 'STOP' : undefined }] }));
+  const chunk = Buffer.from(eventStream([first ?? {}, last ?? {}]));
+  let inTurn = '';
+  const turns: string[] = [];
+  const push = (delta: Delta): void => void (inTurn += delta.type === 'text' ? delta.text : '');
+  const flush = (): void => {
+    turns.push(inTurn);
+    inTurn = '';
+  };
+  const response: UpstreamResponse = {
+    status: 200,
+    headers: {},
+    readChunks: async (onChunk: ChunkReceiver) => void (await onChunk(chunk)),
+    readBody: async () => chunk,
+    startIdleLimit: () => undefined,
+    discard: () => undefined,
+  };
+  assert.equal(await pipeStream({ provider, relay: undefined }, response, push, { flush }), undefined);
+  assert.ok(turns.join('') === `${words}!`);
+  assert.ok(turns.length > 7);
+  for (const turn of turns) assert.ok(turn.length <= 300_000 && turn.isWellFormed());
+});
