@@ -150,6 +150,9 @@ export type ChatReply = {
 /** Most text, reasoning and arguments kept of one reply, in UTF-16 units: as much as any model writes, many times over. */
 export const REPLY_CHARS_MAX = 32 * 1024 * 1024;
 
+/** Most calls of one reply: many times what any model makes, and each costs some microseconds to read and to write. */
+export const REPLY_CALLS_MAX = 4096;
+
 /** Largest whole reply taken from a provider, and largest frame of a stream: an image comes in one. */
 export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
 

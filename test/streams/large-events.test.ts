@@ -7,7 +7,7 @@ import { parseLargeText } from '../../src/gateway/large-text.ts';
 import { pipeStream } from '../../src/gateway/pipe-stream.ts';
 import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
 import type { ChunkReceiver, UpstreamResponse } from '../../src/upstream/transport.ts';
-import { environmentFor, startUpstream } from '../faults/upstream.ts';
+import { answerJson, environmentFor, startUpstream } from '../faults/upstream.ts';
 import { framesOf, startGateway, user } from '../running-gateway.ts';
 
 /** Characters of one, two and four bytes, and some that are escaped. */
@@ -141,4 +141,39 @@ test('a large text of an event goes out in pieces, between which others have the
   assert.ok(turns.join('') === `${words}!`);
   assert.ok(turns.length > 7);
   for (const turn of turns) assert.ok(turn.length <= 300_000 && turn.isWellFormed());
+});
+
+test('more calls than any model makes are a failure that names the limit, whole and in a stream', async (t) => {
+  const many = <T>(make: (index: number) => T): T[] => Array.from({ length: 4097 }, (_, index) => make(index));
+  const chatCalls = many((index) => ({ index, id: `c${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }));
+  const items = many((index) => ({ type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '{}' }));
+  const blocks = many((index) => ({ type: 'tool_use', id: `c${index}`, name: 'f', input: {} }));
+  const parts = many((index) => ({ functionCall: { id: `c${index}`, name: 'f', args: {} } }));
+  const whole: Readonly<Record<string, object>> = {
+    compat: { choices: [{ message: { tool_calls: chatCalls }, finish_reason: 'tool_calls' }] },
+    openai: { object: 'response', status: 'completed', output: items },
+    anthropic: { content: blocks, stop_reason: 'tool_use' },
+    gemini: { candidates: [{ content: { parts }, finishReason: 'STOP' }] },
+  };
+  const streamed: Readonly<Record<string, object>> = {
+    compat: { choices: [{ index: 0, delta: { tool_calls: chatCalls } }] },
+    openai: { type: 'response.completed', response: whole['openai'] },
+    anthropic: { type: 'message_start', message: { content: [...blocks, { type: 'text', text: 'x' }] } },
+    gemini: whole['gemini'] ?? {},
+  };
+  let provider = '';
+  const upstream = await startUpstream(t, (response, { url = '' }, body) => {
+    const isStream = url.includes('stream') || /"stream":true/.test(body);
+    if (!isStream) return answerJson(response, 200, JSON.stringify(whole[provider]));
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(eventStream([streamed[provider] ?? {}]));
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_COMPAT_BASE_URL: upstream.origin, OPENAI_API: 'responses' });
+  for (provider of Object.keys(whole)) {
+    for (const path of ['/v1/chat', '/v1/chat/stream']) {
+      const response = await gateway.post(path, { provider, model: 'm', messages: [user('x')], tools: TOOLS });
+      assert.match(await response.text(), /answered 200, but the reply has more than 4096 tool calls, which is the gateway's limit/, `${provider} ${path}`);
+    }
+  }
+  assert.equal(upstream.calls(), 8);
 });

@@ -14,7 +14,7 @@ import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
-import { REPLY_CHARS_MAX } from '../../core/chat.ts';
+import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
@@ -208,6 +208,7 @@ class ReplyAssembly {
     const isWhole = call.entries.get('willContinue') !== true;
     const pieces = call.entries.get('partialArgs');
     if (name !== undefined) {
+      if (this.#callIds.size === REPLY_CALLS_MAX) return beyondLimit(this.#provider, 200, `the reply has more than ${REPLY_CALLS_MAX} tool calls`);
       if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
       if (isWhole && pieces === undefined) {
         const args = call.entries.get('args') ?? null;

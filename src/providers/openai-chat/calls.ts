@@ -12,12 +12,12 @@ import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
-import { REPLY_CHARS_MAX } from '../../core/chat.ts';
+import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, problemReply } from '../../core/failure.ts';
 import { textArguments } from '../openai-common/content.ts';
 import type { MessageSource } from './raw.ts';
 
-/** What a call counts for beside its text, so that a flood of empty ones is bounded too: some 32,000 in one answer. */
+/** What a call counts for beside its text. */
 const CALL_CHARS = 1024;
 
 export type WholeCall = {
@@ -55,12 +55,17 @@ export class CallDrafts {
     return this.#keptChars;
   }
 
+  /** Whether there are more calls than are kept. */
+  get isTooMany(): boolean {
+    return this.#calls.length > REPLY_CALLS_MAX;
+  }
+
   /** Takes a message's `tool_calls`, or the pieces of them in a delta. */
   take(entries: readonly unknown[], source: MessageSource): void {
     const touched = new Set<CallDraft>();
     for (const [at, entry] of entries.entries()) {
       if (!isObject(entry)) continue;
-      if (this.#keptChars > REPLY_CHARS_MAX) return;
+      if (this.#keptChars > REPLY_CHARS_MAX || this.isTooMany) return;
       const body = isObject(field(entry, 'custom')) ? 'custom' : 'function';
       const call = this.#callFor(entry, textField(field(entry, body), 'name') ?? '', source.isWhole, touched);
       touched.add(call);

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { isMadeCallId } from '../../../src/core/call-id.ts';
-import { REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
+import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/chat.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
@@ -225,7 +225,8 @@ test('a stream that never ends its calls or details is stopped by a limit that t
     assert.ok(last?.type === 'failed', field);
     const { kind, message, isOwn, isRetried } = last.failure;
     assert.deepEqual([kind, isOwn, isRetried], ['server', true, false]);
-    assert.equal(message, `openrouter answered 200, but the reply is longer than ${REPLY_CHARS_MAX} characters, which is the gateway's limit`);
+    const limit = field === 'tool_calls' ? `has more than ${REPLY_CALLS_MAX} tool calls` : `is longer than ${REPLY_CHARS_MAX} characters`;
+    assert.equal(message, `openrouter answered 200, but the reply ${limit}, which is the gateway's limit`);
   }
 });
 
