@@ -151,7 +151,8 @@ export interface Adapter {
   decodeChat(body: string, json?: unknown, exact?: JsonValue | JsonProblem, use?: AnswerUse): ChatReply | Failure;
   createStreamDecoder(use?: AnswerUse): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
-  decodeModels(body: string): ModelsPage | Failure;
+  /** A page of its list, which `json` is parsed where that is large. Failures: server, or what an error inside a 200 says. */
+  decodeModels(body: string, json?: unknown): ModelsPage | Failure;
   /** Absent where the provider does not count. */
   readonly counting?: TokenCounting | undefined;
   /** A reply whose status is not 2xx. Never throws, whatever the body. How long to wait is read elsewhere. */

@@ -5,6 +5,7 @@
  * the inbound side but the exchange's scope and a sink for deltas.
  */
 
+import { createJsonBudget } from '../base/json/parse.ts';
 import { renderJson, renderLargeJson } from '../base/json/render.ts';
 import type { JsonProblem, JsonValue } from '../base/json/value.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
@@ -35,6 +36,13 @@ import type { StreamSink } from './pipe-stream.ts';
 const FAILURE_BYTES_MAX = 64 * 1024;
 /** How long an error body may take: one that never ends must not hold its request for the attempt's limit. */
 const FAILURE_MS_MAX = 5000;
+/** Largest answer that is a number of tokens. */
+const COUNT_BYTES_MAX = 64 * 1024;
+/** Largest page of a model list, and most values in one: several times the longest there is, of OpenRouter. */
+const LIST_BYTES_MAX = 4 * 1024 * 1024;
+const LIST_VALUES_MAX = 300_000;
+/** Most models of one provider. */
+const MODELS_MAX = 20_000;
 /** Most pages of a model list; at 1,000 models a page nobody has more. */
 const MODEL_PAGES_MAX = 50;
 
@@ -115,11 +123,11 @@ export function createGateway(
     return readFailure(provider, response);
   }
 
-  async function readWhole(attempt: Attempt<Candidate>, context: CallContext): Promise<string | Failure> {
+  async function readWhole(attempt: Attempt<Candidate>, context: CallContext, bytesMax: number): Promise<string | Failure> {
     const { provider } = attempt.candidate;
     const response = await send(attempt, context, wholeLimits);
     if (response instanceof Failure) return response;
-    const body = await response.readBody(REPLY_BYTES_MAX);
+    const body = await response.readBody(bytesMax);
     if (body instanceof Failure) return body;
     if (body.length === 0) return malformedReply(provider.name, response.status, 'its body is empty');
     const text = body.length >= LARGE ? await largeUtf8Text(body, nextTurn) : utf8Text(body);
@@ -132,7 +140,7 @@ export function createGateway(
         isStream: false,
         isTooLate: never,
         async tryOnce(attempt) {
-          const raw = await readWhole(attempt, context);
+          const raw = await readWhole(attempt, context, REPLY_BYTES_MAX);
           if (raw instanceof Failure) return raw;
           const { provider, relay } = attempt.candidate;
           const parsed = raw.length >= LARGE ? await parseLargeText(provider.name, raw, 'its body is not JSON') : undefined;
@@ -199,7 +207,7 @@ export function createGateway(
           const { provider } = attempt.candidate;
           const { counting } = provider.adapter;
           if (counting === undefined) return new Failure('unsupported', `${provider.name} counts no tokens`);
-          const raw = await readWhole(attempt, context);
+          const raw = await readWhole(attempt, context, COUNT_BYTES_MAX);
           // Some models are not counted: whether it has this one is for chats to find out.
           if (raw instanceof Failure) return raw.kind === 'not_found' ? raw.with({ isReference: true }) : raw;
           const inputTokens = counting.decode(raw);
@@ -217,11 +225,14 @@ export function createGateway(
           isStream: false,
           isTooLate: never,
           async tryOnce(attempt) {
-            const body = await readWhole(attempt, context);
-            return body instanceof Failure ? body : provider.adapter.decodeModels(body);
+            const body = await readWhole(attempt, context, LIST_BYTES_MAX);
+            if (body instanceof Failure) return body;
+            const parsed = body.length >= LARGE ? await parseLargeText(provider.name, body, 'its list of models is not JSON', createJsonBudget(LIST_VALUES_MAX)) : undefined;
+            return parsed instanceof Failure ? parsed : provider.adapter.decodeModels(body, parsed?.json);
           },
         });
         if (page instanceof Failure) return page;
+        if (models.length + page.models.length > MODELS_MAX) return beyondLimit(provider.name, 200, `its model list has more than ${MODELS_MAX} models`);
         for (const model of page.models) models.push(model);
         if (page.nextCursor === undefined || page.nextCursor === cursor) return models;
         cursor = page.nextCursor;

@@ -93,3 +93,24 @@ test('a response head larger than is read is asked for once, and its failure nam
   assert.match(((await response.json()) as ReplyBody).error ?? '', /headers or trailers have more than 65536 bytes, which is the gateway's limit/);
   assert.equal(upstream.calls(), 1);
 });
+
+test('a list of models beyond what anybody has is asked for once, and its failure names the limit', async (t) => {
+  const listOf = (models: number, more = ''): string => `{"object":"list","data":[${Array.from({ length: models }, (_, index) => `{"id":"m${index}"${more}}`).join()}]}`;
+  const cases = [
+    [listOf(20_001), /its model list has more than 20000 models, which is the gateway's limit/],
+    [listOf(30_000, ',"tags":[1,2,3,4,5]'), /its JSON has more than 300000 values, which is the gateway's limit/],
+    [listOf(1, `,"name":"${'x'.repeat(4 * 1024 * 1024)}"`), /its body has more than 4194304 bytes, which is the gateway's limit/],
+  ] as const;
+  let body = listOf(20_000, ',"owned_by":"somebody"');
+  const upstream = await startUpstream(t, (response) => answerJson(response, 200, body));
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_RETRY_BASE_DELAY: '1ms' });
+  const good = (await (await gateway.get('/v1/models?provider=openai')).json()) as { models: unknown[] };
+  assert.equal(good.models.length, 20_000);
+  for (const [index, [sent, sentence]] of cases.entries()) {
+    body = sent;
+    const response = await gateway.get('/v1/models?provider=openai');
+    assert.equal(response.status, 502);
+    assert.match(((await response.json()) as ReplyBody).error ?? '', sentence);
+    assert.equal(upstream.calls(), index + 2);
+  }
+});

@@ -44,7 +44,7 @@ export function createAnthropicAdapter(provider: string, host = MAKER): Adapter 
     decodeChat: (body, json, exact) => decodeReply(provider, body, json, exact),
     createStreamDecoder: (use) => new AnthropicStream(provider, use),
     encodeModels,
-    decodeModels: (body) => decodeModels(provider, body),
+    decodeModels: (body, json) => decodeModels(provider, body, json),
     counting: countPath === undefined
       ? undefined
       : { encode: (request) => encodeCount(provider, host, countPath, request), decode: (body) => decodeCount(provider, body) },

@@ -18,8 +18,7 @@ export function encodeModels(cursor: string | undefined): UpstreamCall {
   return { method: 'GET', path: `/models?${query}`, headers: VERSION_HEADER, body: undefined };
 }
 
-export function decodeModels(provider: string, body: string): ModelsPage | Failure {
-  const page = parseLenient(body);
+export function decodeModels(provider: string, body: string, page = parseLenient(body)): ModelsPage | Failure {
   const inside = failureInside(provider, page);
   if (inside !== undefined) return inside;
   const data = field(page, 'data');

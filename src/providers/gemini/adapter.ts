@@ -35,7 +35,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     decodeChat: (body, json, exact) => decodeGeminiReply(provider, body, json, exact),
     createStreamDecoder: () => new GeminiStream(provider),
     encodeModels,
-    decodeModels: (body) => decodeModels(provider, body),
+    decodeModels: (body, json) => decodeModels(provider, body, json),
     counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, body) => decodeGeminiFailure(provider, status, body),
   };
@@ -128,8 +128,7 @@ function encodeModels(cursor: string | undefined): UpstreamCall {
   return { method: 'GET', path: `/models?${query}`, headers: {}, body: undefined };
 }
 
-function decodeModels(provider: string, body: string): ModelsPage | Failure {
-  const page = parseLenient(body);
+function decodeModels(provider: string, body: string, page = parseLenient(body)): ModelsPage | Failure {
   if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
   const error = field(page, 'error');
   if (isObject(error)) return embeddedFailure(provider, error);

@@ -26,7 +26,7 @@ export function createOpenAiAdapter(provider: string, profile: HostProfile, mode
     decodeChat: (body, json, exact, use) => decodeChatBody(provider, profile, body, json, exact, use),
     createStreamDecoder: (use) => new OpenAiStreamDecoder(provider, profile, use),
     encodeModels: encodeModelsCall,
-    decodeModels: (body) => decodeModelsBody(provider, body),
+    decodeModels: (body, json) => decodeModelsBody(provider, body, json),
     decodeFailure: (status, body) => decodeFailureBody(provider, status, body),
   };
 }

@@ -14,8 +14,7 @@ export function encodeModelsCall(): UpstreamCall {
 }
 
 /** A 200 body: `{data: [...]}`, `{data: null}` where there are none (Ollama), or the bare list (Together). Failure: server. */
-export function decodeModelsBody(provider: string, body: string): ModelsPage | Failure {
-  const json = parseLenient(body);
+export function decodeModelsBody(provider: string, body: string, json = parseLenient(body)): ModelsPage | Failure {
   const failure = failureInside(provider, json);
   if (failure !== undefined) return failure;
   const data = field(json, 'data');

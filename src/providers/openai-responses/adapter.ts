@@ -28,7 +28,7 @@ export function createResponsesAdapter(provider: string, differences: Partial<Re
     decodeChat: (body, json, exact, use) => decodeResponse(provider, body, json, exact, use),
     createStreamDecoder: (use) => new ResponsesStream(provider, use),
     encodeModels: encodeModelsCall,
-    decodeModels: (body) => decodeModelsBody(provider, body),
+    decodeModels: (body, json) => decodeModelsBody(provider, body, json),
     counting: { encode: (request) => encodeCountCall(host, request), decode: (body) => decodeCount(provider, body) },
     decodeFailure: (status, body) => decodeFailureBody(provider, status, body),
   };

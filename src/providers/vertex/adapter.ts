@@ -100,7 +100,7 @@ function modelList(name: string): Pick<Adapter, 'encodeModels' | 'decodeModels' 
   const claude = createAnthropicAdapter(name);
   return {
     encodeModels,
-    decodeModels: (body) => decodeModels(name, body),
+    decodeModels: (body, json) => decodeModels(name, body, json),
     decodeFailure(status, body) {
       const json = parseLenient(body);
       return stringField(json, 'type') === 'error' ? claude.decodeFailure(status, body) : decodeGeminiFailure(name, status, body);
@@ -116,8 +116,7 @@ function encodeModels(cursor: string | undefined): UpstreamCall {
 
 const PUBLISHER = 'publishers/google/models/';
 
-function decodeModels(provider: string, body: string): ModelsPage | Failure {
-  const page = parseLenient(body);
+function decodeModels(provider: string, body: string, page = parseLenient(body)): ModelsPage | Failure {
   if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
   const error = field(page, 'error');
   if (isObject(error)) return decodeGeminiFailure(provider, 200, body);
