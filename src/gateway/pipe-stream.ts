@@ -130,6 +130,8 @@ export async function pipeStream(
   if (isOverflown && state.end === undefined) {
     return beyondLimit(provider.name, 200, `an event of its stream has more than ${REPLY_BYTES_MAX} bytes`);
   }
+  // A page, say, which a wrong base URL brings.
+  if (isFirstFrame && cut === undefined && !isOverflown) return malformedReply(provider.name, response.status, 'its body holds no event of a stream');
   return endOfStream(provider, state.end, cut, () => {
     decoder.end(onDelta);
     void sink.flush();

@@ -179,3 +179,20 @@ test('a redirect goes nowhere, whatever its status and wherever it points', asyn
   }
   assert.equal(other.connections(), 0);
 });
+
+test('a body without an event where a stream was asked for is told from a stream that was cut', async (t) => {
+  const bodies = [['text/html', '<html>\n<body>Welcome</body>\n</html>\n'], ['text/event-stream', ': welcome\n\n'], ['application/x-ndjson', '{"choices":[]}\n']] as const;
+  let [type, sent]: readonly [string, string] = bodies[0];
+  const upstream = await startUpstream(t, (response) => {
+    response.writeHead(200, { 'content-type': type });
+    response.end(sent);
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0' });
+  for ([type, sent] of bodies) {
+    for (const provider of PROVIDERS) {
+      const response = await gateway.post('/v1/chat/stream', { provider, model: 'm', messages: [user('x')] });
+      assert.equal(response.status, 502);
+      assert.deepEqual(await response.json(), { kind: 'server', error: `${provider} answered 200, but its body holds no event of a stream` });
+    }
+  }
+});
