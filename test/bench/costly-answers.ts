@@ -6,7 +6,7 @@ export type FormatName = keyof typeof FORMATS;
 
 const BYTES = 32 * 1024 * 1024 - 64 * 1024;
 /** As many calls as a reply may hold, and some values to spare. */
-const CALLS = 50_000;
+const CALLS = 4096;
 const VALUES = 900_000;
 
 type Answer = (format: FormatName) => string;
