@@ -152,6 +152,34 @@ test('whoever cannot be reached, or has nothing to say, is unknown and may be as
   }
 });
 
+test('a rate, and an issuer that is away, are no refusal although the status is one', async (t) => {
+  const world = await startWorld(t);
+  world.files.set('token', 'a-token');
+  const say = { code: '', body: (_code: string) => '' };
+  const endpoint = await startUpstream(t, (response) => {
+    response.writeHead(400);
+    response.end(say.body(say.code));
+  });
+  const origin = new URL(endpoint.origin);
+  const sts = signed({ source: 'web identity', stsUrl: origin, roleArn: 'arn:aws:iam::000000000000:role/r', sessionName: 'gateway', tokenFile: 'token' });
+  const entra: CredentialPlan = { type: 'token', plan: { source: 'entra workload identity', tokenUrl: origin, clientId: 'c', scope: 's', tokenFile: 'token' } };
+  for (const [plan, code, kind] of [
+    [sts, 'Throttling', 'unknown'],
+    [sts, 'IDPCommunicationError', 'unknown'],
+    [sts, 'InvalidIdentityToken', 'auth'],
+    [entra, 'temporarily_unavailable', 'unknown'],
+    [entra, 'server_error', 'unknown'],
+    [entra, 'invalid_grant', 'auth'],
+  ] as const) {
+    say.code = code;
+    say.body = plan === sts ? (said) => `<ErrorResponse><Error><Type>Sender</Type><Code>${said}</Code></Error></ErrorResponse>` : (said) => JSON.stringify({ error: said });
+    const failure = await world.authorize(plan).grant(OUTGOING);
+    assert.ok(failure instanceof Failure);
+    assert.deepEqual([failure.kind, failure.isRetried], [kind, kind === 'unknown'], code);
+    assert.match(failure.message, new RegExp(`\\(HTTP 400, code ${code}\\)$`));
+  }
+});
+
 test('what is no token is none, a redirect leads nowhere, and no life is longer than it is said', async (t) => {
   const world = await startWorld(t);
   const elsewhere = await startUpstream(t, (response) => response.end('{"access_token":"elsewhere","expires_in":3600}'));
