@@ -1,9 +1,10 @@
 /** What reading the variables of a cloud takes: kinds of values that only clouds have, and questions about variables. */
 
 import { isLoopback } from '../base/loopback.ts';
+import { Secret } from '../base/secret.ts';
 import type { ProviderRow } from '../core/adapter.ts';
 import type { ModelNames } from '../core/model-name.ts';
-import { BASE_URL } from './environment.ts';
+import { BASE_URL, SECRET } from './environment.ts';
 import type { Environment, SettingType } from './environment.ts';
 
 type Text = SettingType<string>;
@@ -20,6 +21,13 @@ export const SESSION_NAME = text('2 to 64 letters, digits and "+=,.@-_"', /^[\w+
 export const PROFILE = text('the name of a profile', /^[^\r\n\]]{1,256}$/);
 export const WORD = text('a word', /^[\w-]{1,64}$/);
 export const RELATIVE_URI = text('a path', /^\/[\x21-\x7e]{0,2048}$/);
+
+/** A header by itself, with its scheme: `Basic abcd`. */
+export const AUTHORIZATION: SettingType<Secret> = {
+  ...SECRET,
+  expects: '1 to 4000 printable ASCII characters',
+  parse: (given) => (/^[\x20-\x7e]{1,4000}$/.test(given) ? new Secret(given) : undefined),
+};
 
 /** Where secrets go to be exchanged, so https, unless that is this machine. A bare host stands for https. */
 export const EXCHANGE_URL: SettingType<URL> = {

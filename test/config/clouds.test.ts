@@ -119,6 +119,7 @@ test('AWS has the environment, a web identity, the shared files, a container or 
   assert.deepEqual(plan(container), signed({ source: 'container', url: 'http://169.254.170.2/v2/credentials/1' }));
   assert.deepEqual(plan({ AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://[fd00:ec2::23]/v1/credentials?a=1', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/token' }),
     signed({ source: 'container', url: 'http://[fd00:ec2::23]/v1/credentials?a=1', tokenFile: '/token' }));
+  assert.deepEqual(plan({ ...container, AWS_CONTAINER_AUTHORIZATION_TOKEN: 'Basic abcd' }), signed({ source: 'container', url: 'http://169.254.170.2/v2/credentials/1', token: '[set]' }));
   assert.deepEqual(plan({}), signed({ source: 'instance metadata', origin: 'http://169.254.169.254/' }));
   assert.deepEqual(plan({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }), signed({ source: 'instance metadata', origin: 'http://[fd00:ec2::254]/' }));
 });
@@ -168,6 +169,7 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     ...['http://10.0.0.1/x', 'http://169.254.169.254/x', 'http://[fd00:ec2::254]/x', 'http://metadata.google.internal/x', 'http://169.254.170.2.example.com/x'].map((url) =>
       [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: url }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected https, or an address of this machine or of ECS or EKS']] as const),
     [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: 'https://me:canary@x.test/' }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected an http or https URL without user name or password']],
+    [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/x', AWS_CONTAINER_AUTHORIZATION_TOKEN: 'canary\r\nb: c' }, ['AWS_CONTAINER_AUTHORIZATION_TOKEN: expected 1 to 4000 printable ASCII characters']],
     [{ ...bedrock, AWS_EC2_METADATA_DISABLED: 'true' }, ["AWS_ACCESS_KEY_ID: required for bedrock, or another source of credentials, since AWS_EC2_METADATA_DISABLED rules an instance's role out"]],
     [{ GATEWAY_CLOUDS: 'claude-aws', ...AWS }, ['ANTHROPIC_AWS_WORKSPACE_ID: required, because claude-aws is configured']],
     [{ GATEWAY_CLOUDS: 'vertex', GOOGLE_CLOUD_PROJECT: 'p1' }, ['GOOGLE_CLOUD_LOCATION: required, because vertex is configured']],

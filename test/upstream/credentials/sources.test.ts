@@ -94,6 +94,22 @@ test('files are read again for each token', async (t) => {
   grantFrom(await authorization.grant(OUTGOING));
 });
 
+test('what a container says it is goes out as it stands, scheme and all', async (t) => {
+  const world = await startWorld(t);
+  const said: unknown[] = [];
+  const agent = await startUpstream(t, (response, { headers }) => {
+    said.push(headers.authorization);
+    response.end(JSON.stringify({ AccessKeyId: 'AKID', SecretAccessKey: 's', Token: 't', Expiration: '2099-01-01T00:00:00Z' }));
+  });
+  const url = new URL('/keys', agent.origin);
+  world.files.set('container token', 'Basic abcd\n');
+  grantFrom(await world.authorize(signed({ source: 'container', url, token: undefined, tokenFile: 'container token' })).grant(OUTGOING));
+  grantFrom(await world.authorize(signed({ source: 'container', url, token: new Secret('Basic abcd'), tokenFile: undefined })).grant(OUTGOING));
+  assert.deepEqual(said, ['Basic abcd', 'Basic abcd']);
+  world.files.set('container token', 'Basic\r\nb: c');
+  assert.ok(await world.authorize(signed({ source: 'container', url, token: undefined, tokenFile: 'container token' })).grant(OUTGOING) instanceof Failure);
+});
+
 test('whoever refuses is auth, in a sentence that quotes nothing of the answer', async (t) => {
   const world = await startWorld(t);
   const { sandbox: { url, clouds }, files } = world;
