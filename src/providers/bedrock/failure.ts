@@ -39,12 +39,14 @@ const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRe
 /** Sent as a validation error. */
 const UNKNOWN_MODEL = /^the provided model identifier is invalid/i;
 const NEEDS_PROFILE = /inference profile/i;
+/** More than the model's context, in Bedrock's words and in Claude's, or than InvokeModel takes at all. */
+const TOO_LONG = /\b(?:prompt|input) is too long\b|exceed context limit|'body' failed to satisfy constraint: member must have length/i;
 
 /** The failure for a reply whose status is not 2xx; undefined where it is none of Bedrock's own. */
 export function decodeBedrockFailure(provider: string, status: number, body: string, headers: UpstreamHeaders = {}): Failure | undefined {
   const json = parseLenient(body);
   const name = stringField(headers, 'x-amzn-errortype')?.split(':')[0] ?? stringField(json, '__type')?.split('#').at(-1) ?? textField(json, 'code');
-  const message = textField(json, 'message') ?? textField(json, 'Message');
+  const message = textField(json, 'message') ?? textField(json, 'Message') ?? textField(field(json, 'error'), 'message');
   const isOwn = name !== undefined || (message !== undefined && field(json, 'error') === undefined && field(json, 'type') === undefined);
   return isOwn ? failureOf(provider, status, name ?? '', message) : undefined;
 }
@@ -68,6 +70,7 @@ function failureOf(provider: string, status: number, name: string, message: stri
     code: name,
     detail: message,
     isOverloaded: key === 'ServiceUnavailable',
+    isTooLong: kind === 'bad_request' && (status === 413 || TOO_LONG.test(message ?? '')),
     ...(known?.isRetried === undefined ? {} : { isRetried: known.isRetried }),
     ...(kind === 'bad_request' && NEEDS_PROFILE.test(message ?? '') ? { hint: 'the model is served by an inference profile only, such as us.… or global.…' } : {}),
   });

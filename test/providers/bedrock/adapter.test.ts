@@ -89,6 +89,35 @@ test('a failure in the words of another maker is read as theirs', () => {
   assert.equal(claude.decodeFailure(403, '{"message":"x"}', { 'x-amzn-errortype': 'AccessDeniedException' }).kind, 'auth');
 });
 
+test('a failure of Claude\'s own is read as Claude\'s, whether or not AWS has a name for it', () => {
+  const said = (type: string, message: string): string => JSON.stringify({ type: 'error', error: { type, message } });
+  const signature = adapter.decodeFailure(400, said('invalid_request_error', 'messages.1.content.0: Invalid `signature` in `thinking` block'));
+  assert.match(signature.message, /a provider_state belongs to another conversation or account$/);
+  assert.equal(adapter.decodeFailure(529, said('overloaded_error', 'x')).isOverloaded, true);
+  const long = adapter.decodeFailure(400, said('invalid_request_error', 'prompt is too long: 2 tokens > 1 maximum'), { 'x-amzn-errortype': 'ValidationException' });
+  assert.deepEqual([long.kind, long.isTooLong, long.detail], ['bad_request', true, 'prompt is too long: 2 tokens > 1 maximum']);
+  const other = adapter.decodeFailure(400, '{"error":{"message":"no such field"}}', { 'x-amzn-errortype': 'ValidationException' });
+  assert.equal(other.detail, 'no such field');
+});
+
+test('a request beyond the context is told from others that are refused, before a stream and inside one', () => {
+  const cases = [
+    ['prompt is too long: 210000 tokens > 200000 maximum', true],
+    ['The model returned the following errors: Input is too long for requested model.', true],
+    ['input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000', true],
+    ["1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to 25000000", true],
+    ['max_tokens: Field required', false],
+  ] as const;
+  for (const [message, isTooLong] of cases) {
+    const failure = adapter.decodeFailure(400, JSON.stringify({ message }), { 'x-amzn-errortype': 'ValidationException' });
+    assert.deepEqual([failure.kind, failure.isTooLong], ['bad_request', isTooLong], message);
+    const deltas: Delta[] = [];
+    adapter.createStreamDecoder().frame(':exception validationException', JSON.stringify({ message }), (delta) => deltas.push(delta));
+    const [failed] = deltas;
+    assert.equal(failed?.type === 'failed' && failed.failure.isTooLong, isTooLong, message);
+  }
+});
+
 /** The deltas of a stream that comes in these chunks, and whether its bytes held. */
 function deltasOf(chunks: readonly Buffer[]): { readonly deltas: readonly Delta[]; readonly isWhole: boolean } {
   const deltas: Delta[] = [];
