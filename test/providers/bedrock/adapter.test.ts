@@ -134,6 +134,13 @@ function endOf(chunks: readonly Buffer[]): string {
   return last?.type === 'failed' ? `${last.failure.kind}: ${last.failure.message}` : (last?.type ?? 'nothing');
 }
 
+test('the words of an error that is no exception are for the operator', { skip: vectorsAbsent }, () => {
+  const error = readVectors<Vectors>('eventstream').frames.find(({ name }) => name.startsWith('unmodeled error'));
+  const last = deltasOf([Buffer.from(error?.base64 ?? '', 'base64')]).deltas.at(-1);
+  assert.ok(last?.type === 'failed');
+  assert.equal(last.failure.detail, 'An internal server error occurred');
+});
+
 type Vectors = { readonly frames: readonly { readonly name: string; readonly base64: string }[] };
 
 test('an exception inside a stream, and an error, end it as failures', { skip: vectorsAbsent }, () => {
