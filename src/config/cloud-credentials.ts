@@ -12,16 +12,26 @@ import type { Environment } from './environment.ts';
 
 const AZURE_RESOURCE = 'https://ai.azure.com';
 
-/** Entra: a client's secret, a token of Kubernetes, or else the identity of the machine. */
-export function entraPlan(reading: Reading): CredentialPlan | undefined {
+/** Whom the tokens of sovereign clouds are for, by the domains of their endpoints and of those who give them. */
+const SOVEREIGN_RESOURCES: readonly (readonly [RegExp, string])[] = [
+  [/\.(?:azure|microsoftonline)\.us$/, 'https://cognitiveservices.azure.us'],
+  [/\.(?:azure|microsoftonline|chinacloudapi)\.cn$/, 'https://cognitiveservices.azure.cn'],
+];
+
+function resourceOf(...hosts: readonly string[]): string {
+  return SOVEREIGN_RESOURCES.find(([domains]) => hosts.some((host) => domains.test(host)))?.[1] ?? AZURE_RESOURCE;
+}
+
+/** Entra: a client's secret, a token of Kubernetes, or else the identity of the machine; for the provider at `host`. */
+export function entraPlan(reading: Reading, host: string): CredentialPlan | undefined {
   const { environment } = reading;
   const hasSecret = environment.isSet('AZURE_CLIENT_SECRET', SECRET);
-  if (!hasSecret && !environment.isSet('AZURE_FEDERATED_TOKEN_FILE', PATH)) return tokenPlan(identityPlan(reading));
+  if (!hasSecret && !environment.isSet('AZURE_FEDERATED_TOKEN_FILE', PATH)) return tokenPlan(identityPlan(reading, resourceOf(host)));
   const tenantId = required(reading, 'AZURE_TENANT_ID', ID);
   const clientId = required(reading, 'AZURE_CLIENT_ID', ID);
   const authority = optional(environment, 'AZURE_AUTHORITY_HOST', EXCHANGE_URL) ?? new URL('https://login.microsoftonline.com');
   if (tenantId === undefined || clientId === undefined) return undefined;
-  const common = { tokenUrl: new URL(`/${tenantId}/oauth2/v2.0/token`, authority), clientId, scope: `${AZURE_RESOURCE}/.default` };
+  const common = { tokenUrl: new URL(`/${tenantId}/oauth2/v2.0/token`, authority), clientId, scope: `${resourceOf(host, authority.hostname)}/.default` };
   if (hasSecret) {
     const clientSecret = environment.read('AZURE_CLIENT_SECRET', SECRET);
     return clientSecret && { type: 'token', plan: { source: 'entra client secret', ...common, clientSecret } };
@@ -34,9 +44,9 @@ function tokenPlan(plan: TokenPlan | undefined): CredentialPlan | undefined {
   return plan && { type: 'token', plan };
 }
 
-function identityPlan({ environment, row }: Reading): TokenPlan | undefined {
+function identityPlan({ environment, row }: Reading, resource: string): TokenPlan | undefined {
   const clientId = optional(environment, 'AZURE_CLIENT_ID', ID);
-  const common = { resource: AZURE_RESOURCE, clientId };
+  const common = { resource, clientId };
   if (environment.isSet('IDENTITY_ENDPOINT', ENDPOINT_URL) && environment.isSet('IDENTITY_HEADER', SECRET)) {
     const [endpoint, header] = [environment.read('IDENTITY_ENDPOINT', ENDPOINT_URL), environment.read('IDENTITY_HEADER', SECRET)];
     return endpoint === undefined || header === undefined ? undefined : { source: 'app service identity', endpoint, header, ...common };

@@ -76,7 +76,7 @@ function readAzure(reading: Reading): Cloud | undefined {
   const { environment, hasKey } = reading;
   const place = azurePlace(reading);
   const models = optional(environment, 'AZURE_MODELS', MODEL_NAMES);
-  const credentials = hasKey ? undefined : entraPlan(reading);
+  const credentials = hasKey ? undefined : entraPlan(reading, place?.root.hostname ?? '');
   return place && { ...place, credentials, headers: undefined, settings: { models } };
 }
 
@@ -93,7 +93,7 @@ function readFoundry(reading: Reading): Cloud | undefined {
   const { environment, hasKey } = reading;
   const place = foundryPlace(reading);
   const models = optional(environment, 'FOUNDRY_MODELS', MODEL_NAMES);
-  const credentials = hasKey ? undefined : entraPlan(reading);
+  const credentials = hasKey ? undefined : entraPlan(reading, place?.root.hostname ?? '');
   return place && { ...place, credentials, headers: undefined, settings: { models } };
 }
 

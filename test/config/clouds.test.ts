@@ -91,6 +91,21 @@ test('a key wins over other credentials, which is said', () => {
   assert.deepEqual(load(variables).warnings, ['GATEWAY_CLOUDS: azure is called by the key in AZURE_OPENAI_API_KEY, not by other credentials']);
 });
 
+test('a token of Entra is for the cloud whose endpoint is asked, or whose authority gives it', () => {
+  const audience = (variables: Variables): string => {
+    const { plan } = planOf(providerWith({ GATEWAY_CLOUDS: 'azure', ...variables })) as { plan: { scope?: string; resource?: string } };
+    return plan.scope ?? `${plan.resource} of an identity`;
+  };
+  const secret = { ...ENTRA, AZURE_CLIENT_SECRET: 's' };
+  const at = (host: string): Variables => ({ AZURE_OPENAI_ENDPOINT: `https://${host}` });
+  assert.equal(audience({ ...secret, ...at('res.openai.azure.us') }), 'https://cognitiveservices.azure.us/.default');
+  assert.equal(audience({ ...secret, ...at('res.openai.azure.cn') }), 'https://cognitiveservices.azure.cn/.default');
+  assert.equal(audience(at('res.openai.azure.us')), 'https://cognitiveservices.azure.us of an identity');
+  assert.equal(audience({ ...secret, ...at('proxy.example.us') }), 'https://ai.azure.com/.default');
+  assert.equal(audience({ ...secret, ...at('proxy.example.us'), AZURE_AUTHORITY_HOST: 'login.microsoftonline.us' }), 'https://cognitiveservices.azure.us/.default');
+  assert.equal(audience({ ...secret, ...at('proxy.example.cn'), AZURE_AUTHORITY_HOST: 'https://login.chinacloudapi.cn/' }), 'https://cognitiveservices.azure.cn/.default');
+});
+
 test('Entra has a client\'s secret, a federated token, App Service or the machine, in this order', () => {
   const plan = (variables: Variables): unknown => (planOf(providerWith({ GATEWAY_CLOUDS: 'azure', ...AZURE, ...variables })) as { plan: unknown }).plan;
   const tokenUrl = 'https://login.microsoftonline.com/t1/oauth2/v2.0/token';
