@@ -102,6 +102,8 @@ const AWS_SUFFIXES: readonly (readonly [RegExp, string])[] = [
   [/^cn-/, 'amazonaws.com.cn'],
   [/^eusc-/, 'amazonaws.eu'],
   [/^us-isob-/, 'sc2s.sgov.gov'],
+  [/^us-isof-/, 'csp.hci.ic.gov'],
+  [/^eu-isoe-/, 'cloud.adc-e.uk'],
   [/^us-iso-/, 'c2s.ic.gov'],
 ];
 
