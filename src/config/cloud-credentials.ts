@@ -1,6 +1,7 @@
 /** By what a cloud is called where that is no key: the first source that is there, in the order of the makers' own SDKs. */
 
 import { parseSharedFiles } from '../base/aws/shared-files.ts';
+import type { SigningScope } from '../base/aws/signature.ts';
 import { parseGoogleCredentials } from '../base/google/credential-file.ts';
 import { isLoopback } from '../base/loopback.ts';
 import type { AwsPlan, CredentialPlan, TokenPlan } from '../core/credential-plan.ts';
@@ -59,10 +60,10 @@ function identityPlan({ environment, row }: Reading, resource: string): TokenPla
   return { source: 'azure managed identity', origin, ...common };
 }
 
-/** Keys of AWS, and whom what they sign is for. */
-export function signaturePlan(reading: Reading, region: string, service: string): CredentialPlan | undefined {
+/** Keys of AWS, given in a region, and whom what they sign is for. */
+export function signaturePlan(reading: Reading, region: string, scope: SigningScope): CredentialPlan | undefined {
   const plan = awsPlan(reading, region);
-  return plan && { type: 'signature', plan, region, service };
+  return plan && { type: 'signature', plan, ...scope };
 }
 
 /** The sources in the order of AWS's own SDKs; the first that is there. */

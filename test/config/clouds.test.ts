@@ -142,6 +142,21 @@ test('AWS has the environment, a web identity, the shared files, a container or 
   assert.deepEqual(plan({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }), signed({ source: 'instance metadata', origin: 'http://[fd00:ec2::254]/' }));
 });
 
+test('what goes to an endpoint of AWS is signed for the region that this has in its name', () => {
+  const keys = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', ...AWS };
+  const regionOf = (variables: Variables): string => (planOf(providerWith({ ...keys, ...variables })) as { region: string }).region;
+  for (const [host, region] of [
+    ['bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
+    ['bedrock-runtime-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
+    ['bedrock-runtime.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
+    ['vpce-0a1b-2c3d.bedrock-runtime.us-east-2.vpce.amazonaws.com', 'us-east-2'],
+    ['bedrock.internal.example.com', 'eu-west-1'],
+  ] as const) assert.equal(regionOf({ GATEWAY_CLOUDS: 'bedrock', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: `https://${host}` }), region, host);
+  const claude = { GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1' };
+  assert.equal(regionOf({ ...claude, ANTHROPIC_AWS_BASE_URL: 'https://aws-external-anthropic.us-east-1.api.aws' }), 'us-east-1');
+  assert.equal(regionOf(claude), 'eu-west-1');
+});
+
 test('a profile of the shared files that was asked for has to be there, and to hold keys', () => {
   const variables = { GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_CONFIG_FILE: '/f' };
   assert.deepEqual(problemsWith({ ...variables, AWS_PROFILE: 'p' }), ['AWS_PROFILE: neither of the files with the profile for bedrock can be read']);
