@@ -82,6 +82,13 @@ describe('decodeFailure', () => {
     assert.equal(adapter.decodeFailure(502, '<html>').detail, '<html>');
   });
 
+  test('tells a path that a server does not have from a model that it does not have', () => {
+    for (const body of ['{"error":{"code":"404","message":"Resource not found"}}', '<html>404</html>', '404 page not found\n', '']) {
+      assert.equal(adapter.decodeFailure(404, body).message, 'anthropic knows no such model (HTTP 404): or its base URL is wrong', body);
+    }
+    for (const said of ['model: claude-9', 'Not Found']) assert.doesNotMatch(adapter.decodeFailure(404, error('not_found_error', said)).message, /base URL/);
+  });
+
   test('says what to do about reasoning of another conversation', () => {
     for (const message of ['messages.1.content.0: Invalid `signature` in `thinking` block', 'The block is bound to a different conversation.']) {
       const failure = adapter.decodeFailure(400, error('invalid_request_error', message));
