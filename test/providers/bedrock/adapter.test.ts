@@ -78,6 +78,12 @@ test('a failure is what its exception says, wherever its name stands', () => {
     assert.deepEqual([failure.kind, failure.isRetried, failure.upstreamStatus], [kind, isRetried, status], type);
   }
   assert.equal(adapter.decodeFailure(400, '{"__type":"com.amazon.coral.service#ThrottlingException","message":"x"}').kind, 'rate_limit');
+  for (const [body, headers] of [
+    ['{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}', {}],
+    ['<UnknownOperationException/>\n', { 'x-amzn-errortype': 'UnknownOperationException' }],
+  ] as const) {
+    assert.match(adapter.decodeFailure(404, body, headers).message, /^bedrock knows no such model \(HTTP 404, code UnknownOperationException\): or this region has no such route; /);
+  }
   assert.equal(adapter.decodeFailure(403, '{"Message":"x"}').kind, 'auth');
   assert.match(adapter.decodeFailure(400, '{"message":"Retry with the ID of an inference profile"}', { 'x-amzn-errortype': 'ValidationException' }).message, /inference profile only/);
 });
