@@ -101,7 +101,11 @@ const FOREIGN_THINKING = /Invalid `signature` in `thinking` block|bound to a dif
 /** What servers say of a path that they do not have: a page, nothing, or these words (Go, Azure). A model is said to be none by a type. */
 const NO_PATH = /^\s*(?:<|$|(?:404 page |resource )?not found\s*$)/i;
 
+/** A host whose schema is behind its maker's, of a field that says what was asked for: a shape of the answer, an effort, strict tools. */
+export const UNKNOWN_FIELD = /^(?:output_config|thinking|tools\.\d+(?:\.custom)?\.strict)\b[\w.]*: extra inputs are not permitted/i;
+
 function kindFrom(status: number, type: string, errorCode: string | undefined, message: string): FailureKind {
   if (errorCode === 'organization_on_hold' || OUT_OF_CREDIT.test(message)) return 'auth';
+  if (status === 400 && UNKNOWN_FIELD.test(message)) return 'unsupported';
   return KINDS_BY_TYPE.get(type) ?? kindFromStatus(status === 200 ? (STATUSES_BY_TYPE.get(type) ?? 500) : status);
 }

@@ -12,6 +12,7 @@ import { field, stringField, textField } from '../../base/loose.ts';
 import type { UpstreamHeaders } from '../../core/adapter.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
+import { UNKNOWN_FIELD } from '../anthropic/failure.ts';
 
 /** By name, without `Exception`. `isRetried`: where the kind does not say it. */
 const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRetried?: boolean }>> = {
@@ -68,7 +69,8 @@ function failureOf(provider: string, status: number, name: string, message: stri
   const plain = name.replace(/Exception$/, '');
   const key = plain.slice(0, 1).toUpperCase() + plain.slice(1);
   const known = Object.hasOwn(KINDS, key) ? KINDS[key] : undefined;
-  const kind = known?.kind ?? kindOf(status);
+  const said = known?.kind ?? kindOf(status);
+  const kind = said === 'bad_request' && UNKNOWN_FIELD.test(message ?? '') ? 'unsupported' : said;
   const isUnknownModel = kind === 'bad_request' && UNKNOWN_MODEL.test(message ?? '');
   return upstreamFailure({
     provider,

@@ -64,6 +64,7 @@ test('a failure is what its exception says, wherever its name stands', () => {
     [400, 'ValidationException:http://internal.amazon.com/', '{"message":"max_tokens: Field required"}', 'bad_request', false],
     [400, 'ValidationException', '{"message":"The provided model identifier is invalid."}', 'not_found', false],
     [400, 'ValidationException', '{"message":"extraneous key [the provided model identifier is invalid] is not permitted"}', 'bad_request', false],
+    [400, 'ValidationException', '{"message":"output_config.format: Extra inputs are not permitted"}', 'unsupported', false],
     [404, 'ResourceNotFoundException', '{"message":"x"}', 'not_found', false],
     [400, 'ServiceQuotaExceededException', '{"message":"x"}', 'rate_limit', false],
     [429, 'ThrottlingException', '{"message":"x"}', 'rate_limit', true],
