@@ -5,7 +5,7 @@ import type { SigningScope } from '../base/aws/signature.ts';
 import { parseGoogleCredentials } from '../base/google/credential-file.ts';
 import { isLoopback } from '../base/loopback.ts';
 import type { AwsPlan, CredentialPlan, TokenPlan } from '../core/credential-plan.ts';
-import { ARN, AUTHORIZATION, awsSuffix, eitherOf, ENDPOINT_URL, EXCHANGE_URL, firstSet, FLAG, ID, METADATA_URL, optional } from './cloud-reading.ts';
+import { ARN, AUTHORIZATION, awsSuffix, CREDENTIALS_URL, eitherOf, ENDPOINT_URL, EXCHANGE_URL, firstSet, FLAG, ID, METADATA_URL, optional } from './cloud-reading.ts';
 import { PROFILE, RELATIVE_URI, required, SESSION_NAME, WORD } from './cloud-reading.ts';
 import type { Reading } from './cloud-reading.ts';
 import { PATH, SECRET } from './environment.ts';
@@ -140,7 +140,7 @@ function containerPlan(reading: Reading): AwsPlan | undefined {
   const place = eitherOf({ ...reading, rootPlace: undefined }, 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI', 'AWS_CONTAINER_CREDENTIALS_FULL_URI', PATH);
   if (place === undefined) return undefined;
   const relative = place.endsWith('RELATIVE_URI') ? environment.read(place, RELATIVE_URI) : undefined;
-  const url = relative === undefined ? optional(environment, 'AWS_CONTAINER_CREDENTIALS_FULL_URI', ENDPOINT_URL) : new URL(`http://169.254.170.2${relative}`);
+  const url = relative === undefined ? optional(environment, 'AWS_CONTAINER_CREDENTIALS_FULL_URI', CREDENTIALS_URL) : new URL(`http://169.254.170.2${relative}`);
   const tokenFile = optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE', PATH);
   const token = tokenFile === undefined ? optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN', AUTHORIZATION) : undefined;
   if (url === undefined) return undefined;

@@ -20,7 +20,8 @@ export const ARN = text('an ARN such as arn:aws:iam::123456789012:role/name', /^
 export const SESSION_NAME = text('2 to 64 letters, digits and "+=,.@-_"', /^[\w+=,.@-]{2,64}$/);
 export const PROFILE = text('the name of a profile', /^[^\r\n\]]{1,256}$/);
 export const WORD = text('a word', /^[\w-]{1,64}$/);
-export const RELATIVE_URI = text('a path', /^\/[\x21-\x7e]{0,2048}$/);
+/** Who knows where a container's keys are may have them: not shown. */
+export const RELATIVE_URI: Text = { ...text('a path', /^\/[\x21-\x7e]{0,2048}$/), shown: 'never' };
 
 /** A header by itself, with its scheme: `Basic abcd`. */
 export const AUTHORIZATION: SettingType<Secret> = {
@@ -46,6 +47,9 @@ export const ENDPOINT_URL: SettingType<URL> = {
   expects: 'an http or https URL without user name or password',
   parse: (given) => (/^https?:\/\/[^\s/?#@]+(?:[/?#]\S*)?$/i.test(given) && URL.canParse(given) ? new URL(given) : undefined),
 };
+
+/** Likewise. */
+export const CREDENTIALS_URL: SettingType<URL> = { ...ENDPOINT_URL, shown: 'never' };
 
 /** `name=model,…` */
 export const MODEL_NAMES: SettingType<ModelNames> = {

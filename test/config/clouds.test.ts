@@ -142,6 +142,16 @@ test('AWS has the environment, a web identity, the shared files, a container or 
   assert.deepEqual(plan({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }), signed({ source: 'instance metadata', origin: 'http://[fd00:ec2::254]/' }));
 });
 
+test('where the keys of a container are is not shown', () => {
+  for (const place of [{ AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/canary' }, { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://127.0.0.1:41/canary?a=1' }]) {
+    const { config, effective } = load({ GATEWAY_CLOUDS: 'bedrock', ...AWS, ...place });
+    assert.ok(config !== undefined);
+    assert.equal(effective.find(({ variable }) => variable.startsWith('AWS_CONTAINER_'))?.value, '[set]');
+    assert.doesNotMatch(JSON.stringify(effective), /canary/);
+  }
+  assert.doesNotMatch(problemsWith({ GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: 'canary' }).join(), /canary/);
+});
+
 test('what goes to an endpoint of AWS is signed for the region that this has in its name', () => {
   const keys = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', ...AWS };
   const regionOf = (variables: Variables): string => (planOf(providerWith({ ...keys, ...variables })) as { region: string }).region;
