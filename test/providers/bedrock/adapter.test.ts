@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EventFrames } from '../../../src/base/aws/event-frames.ts';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { BEDROCK_ROW, CLAUDE_AWS_ROW } from '../../../src/providers/bedrock/adapter.ts';
 import { sentText } from '../../sent-text.ts';
