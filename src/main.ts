@@ -35,6 +35,7 @@ main(process.argv.slice(2));
 
 function main(words: readonly string[]): void {
   const [word, extra] = words;
+  if (word !== undefined && word !== WORKER) bearLostOutput();
   if (word === '--sandbox') void import('./sandbox/command.ts').then(({ runSandbox }) => runSandbox(words));
   else if (COMMANDS.includes(word)) void run(words);
   else if (extra !== undefined) refuse(extra);
@@ -44,6 +45,16 @@ function main(words: readonly string[]): void {
   else if (word === WORKER) void work();
   else if (word === undefined) void start(load());
   else refuse(word);
+}
+
+/** Who reads what a command prints may have read enough (`--help | head`). What is lost for another reason, as on a full disk, is a failure. */
+function bearLostOutput(): void {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') return;
+    process.stderr.write(`gateway: stdout cannot be written (${code})\n`);
+    process.exitCode = FAILED;
+  });
+  process.stderr.on('error', () => {});
 }
 
 function refuse(word: string): void {
@@ -60,7 +71,7 @@ async function run(words: readonly string[]): Promise<void> {
     complain: (line) => process.stderr.write(`${line}\n`),
   });
   if (typeof outcome === 'string') refuse(outcome);
-  else process.exitCode = outcome;
+  else if (outcome !== 0) process.exitCode = outcome;
 }
 
 /** The configuration, and the files that it was read from. */
