@@ -161,7 +161,8 @@ export class Primary {
       this.#log.error('a worker did not end within GATEWAY_SHUTDOWN_GRACE and is ended', { worker: member.number });
       member.kill();
     }
-    return members.every(({ leftClean }) => leftClean === true);
+    // One that had yet to begin has cut nobody off, however it ended: a terminal's signal ends it too.
+    return members.every(({ isReady, leftClean }) => !isReady || leftClean === true);
   }
 
   #stopListening(): void {

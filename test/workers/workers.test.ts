@@ -19,7 +19,7 @@ import { parsePage, valueOf } from '../metrics-page.ts';
 import { framesOf, holdReplies, PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { Caller } from '../streams/caller.ts';
 import { createCertificate } from '../upstream/certificate.ts';
-import { isAlive, startWorkers } from './running-workers.ts';
+import { childrenOf, isAlive, startWorkers } from './running-workers.ts';
 import type { RunningWorkers } from './running-workers.ts';
 
 const MAIN = join(buildProgram(), 'dist/main.js');
@@ -167,6 +167,26 @@ test('a worker that hangs is counted as silent and given nothing; what it was gi
   assert.equal((await gateway.running.exited).code, 0);
   assert.ok(!isAlive(next));
   assert.equal(gateway.linesOf('a worker did not end within GATEWAY_SHUTDOWN_GRACE and is ended').length, 1);
+});
+
+test('workers that a signal ends before they have begun to serve cut nobody off', async (t) => {
+  const stuck = join(makeFolder(t), 'stuck.cjs');
+  writeFileSync(stuck, "if (process.argv.includes('--worker')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);");
+  const running = new RunningProcess(t, [process.execPath, MAIN], {
+    OPENAI_API_KEY: PROVIDER_KEY,
+    GATEWAY_AUTH_TOKEN: TOKEN,
+    GATEWAY_ADDR: '127.0.0.1:0',
+    GATEWAY_WORKERS: '2',
+    NODE_OPTIONS: `--require ${stuck}`,
+  });
+  const primary = running.child.pid ?? 0;
+  await until(() => childrenOf(primary).length === 2);
+  running.child.kill('SIGINT');
+  await running.printed(/SIGINT: draining/);
+  for (const pid of childrenOf(primary)) process.kill(pid, 'SIGINT');
+  const { code, out } = await running.exited;
+  assert.equal(code, 0);
+  assert.match(out, /"message":"stopped"\}\n$/);
 });
 
 test('callers that were accepted before a drain are served, however many there are for each worker', async (t) => {
