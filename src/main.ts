@@ -8,6 +8,7 @@ import { describeError } from './base/describe-error.ts';
 import { LineWriter, WHOLE_WRITE_BYTES } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
+import { isKeptFromNetwork } from './base/network-permission.ts';
 import type { EffectiveValue } from './config/environment.ts';
 import { problemFields } from './config/reload.ts';
 import { renderRouting } from './config/routing-table.ts';
@@ -28,6 +29,9 @@ const USAGE_ERROR = 2;
 /** Commands of a room of their own, which serving does not wait for. */
 const COMMANDS: readonly (string | undefined)[] = ['--probe', '--doctor', '--dashboard', '--alerts'];
 
+/** What is nothing without connections: these, and serving. */
+const NETWORKED: readonly (string | undefined)[] = [undefined, '--probe', '--doctor', '--sandbox'];
+
 /** What a primary starts its workers with, and nobody else. */
 const WORKER = '--worker';
 
@@ -36,7 +40,8 @@ main(process.argv.slice(2));
 function main(words: readonly string[]): void {
   const [word, extra] = words;
   if (word !== undefined && word !== WORKER) bearLostOutput();
-  if (word === '--sandbox') void import('./sandbox/command.ts').then(({ runSandbox }) => runSandbox(words));
+  if (NETWORKED.includes(word) && isKeptFromNetwork(process)) fail("Node's permission model keeps this process from the network: start it with --allow-net");
+  else if (word === '--sandbox') void import('./sandbox/command.ts').then(({ runSandbox }) => runSandbox(words));
   else if (COMMANDS.includes(word)) void run(words);
   else if (extra !== undefined) refuse(extra);
   else if (word === '--version') process.stdout.write(`${VERSION}\n`);
@@ -50,11 +55,14 @@ function main(words: readonly string[]): void {
 /** Who reads what a command prints may have read enough (`--help | head`). What is lost for another reason, as on a full disk, is a failure. */
 function bearLostOutput(): void {
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code === 'EPIPE') return;
-    process.stderr.write(`gateway: stdout cannot be written (${code})\n`);
-    process.exitCode = FAILED;
+    if (code !== 'EPIPE') fail(`stdout cannot be written (${code})`);
   });
   process.stderr.on('error', () => {});
+}
+
+function fail(why: string): void {
+  process.stderr.write(`gateway: ${why}\n`);
+  process.exitCode = FAILED;
 }
 
 function refuse(word: string): void {
@@ -144,9 +152,10 @@ async function start(loaded: Loaded): Promise<void> {
       // Who starts a gateway waits for this line, and should not for those that come together with it.
       void writer.flush();
     },
-    (error: Error & { code?: string; syscall?: string }) => {
+    (error: Error & { code?: string; syscall?: string; permission?: string }) => {
       const why = error.code ?? error.name;
-      log.error(why === 'ERR_ACCESS_DENIED' || error.syscall?.startsWith('spawn') === true ? `GATEWAY_WORKERS: a process cannot be started (${why})` : `GATEWAY_ADDR: cannot listen there (${why})`);
+      const isOfProcess = error.permission === 'ChildProcess' || error.syscall?.startsWith('spawn') === true;
+      log.error(isOfProcess ? `GATEWAY_WORKERS: a process cannot be started (${why})` : `GATEWAY_ADDR: cannot listen there (${why})`);
       exit(FAILED);
     },
   );
