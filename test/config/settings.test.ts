@@ -308,6 +308,16 @@ test('each of several workers gets its part of the limits of the machine, rounde
   deepEqual([configWith({ GATEWAY_WORKERS: '4' }).concurrentMax, configWith({ GATEWAY_WORKERS: '4' }).connectionsMax], [undefined, undefined]);
 });
 
+test('more connections than the descriptors of a process allow are a warning', () => {
+  const limits = { '/proc/self/limits': 'Max open files            1024                 4096                 files' };
+  const warningsOf = (variables: Variables): readonly string[] => loadWith(variables, limits).warnings;
+  deepEqual(warningsOf({ GATEWAY_MAX_CONNECTIONS: '489' }), [
+    'GATEWAY_MAX_CONNECTIONS: 489 connections of a process take the descriptors of its calls to providers; raise ulimit -n, which is enough for 488',
+  ]);
+  deepEqual(warningsOf({ GATEWAY_MAX_CONNECTIONS: '488' }), []);
+  deepEqual(warningsOf({ GATEWAY_MAX_CONNECTIONS: '1952', GATEWAY_WORKERS: '4' }), []);
+});
+
 test('an empty or blank value counts as absent', () => {
   const config = configWith({ GATEWAY_MAX_RETRIES: '', GATEWAY_METRICS: '  ', GATEWAY_METRICS_TOKEN_FILE: '', ALPHA_API_KEY: ' ', GATEWAY_TYPO: '' });
   deepEqual([config.retriesMax, config.isMetricsEnabled, config.metricsToken, config.providers.length], [3, true, undefined, 1]);
