@@ -154,7 +154,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '10m',
     severity: 'ticket',
     summary: '{{ $labels.instance }} loses log lines.',
-    action: 'Whoever reads its stdout has stopped or is too slow.',
+    action: 'Whoever reads its stdout has stopped or is too slow, or the disk that it goes to is full.',
   },
 ];
 
