@@ -134,6 +134,7 @@ async function start(loaded: Loaded): Promise<void> {
     return;
   }
   const { log, writer } = openLog(config);
+  logSettings(loaded, log);
   for (const warning of [...loaded.warnings, ...loaded.unknownVariables]) log.warn(warning);
   const serving = config.workers === 1 ? createApp(config, surroundings(log, writer)) : await createPrimary(config, loaded.files, log, writer);
   const exit = (code: number): void => {
@@ -143,7 +144,6 @@ async function start(loaded: Loaded): Promise<void> {
   };
   stopOnSignals(serving, log, exit);
   reloadOnSignal(serving, log);
-  logSettings(loaded, log);
   serving.listen().then(
     (address) => {
       const providers = config.providers.map((provider) => provider.name).join(', ');
