@@ -8,6 +8,7 @@
 import { limitPassed } from '../base/json/lenient.ts';
 import type { JsonBudget } from '../base/json/parse.ts';
 import type { JsonProblem } from '../base/json/value.ts';
+import type { ChatReply } from './chat.ts';
 
 export type FailureKind =
   | 'auth'
@@ -74,6 +75,8 @@ export type FailureFields = {
   readonly errorCode?: string | undefined;
   /** The model did not manage what this request asks of it, which says nothing of how the provider does. */
   readonly isUnmet?: boolean;
+  /** What came with a refusal that has no word of an answer: model, usage, reasoning. */
+  readonly reply?: ChatReply | undefined;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -99,6 +102,7 @@ export class Failure {
   readonly isReference: boolean;
   readonly errorCode: string | undefined;
   readonly isUnmet: boolean;
+  readonly reply: ChatReply | undefined;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -121,6 +125,7 @@ export class Failure {
     this.isReference = fields.isReference ?? false;
     this.errorCode = fields.errorCode;
     this.isUnmet = fields.isUnmet ?? false;
+    this.reply = fields.reply;
   }
 
   /** The same failure but for what is given here. */
@@ -161,6 +166,8 @@ export type UpstreamReport = {
   /** A not_found is known to be about what the request refers to; unless it is true, parameter and prose decide. */
   readonly isReference?: boolean;
   readonly isUnmet?: boolean;
+  /** Of a refusal that has no word of an answer. */
+  readonly reply?: ChatReply;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -170,6 +177,9 @@ const REFERENCE = /\b(?:items?|files?|responses?|conversations?|prompts?|contain
 const MODEL = /\b(?:models?|deployment)\b/i;
 /** A place such as `tools[0].model` or `messages.2.content`: the request's model stands in none. */
 const IN_A_LIST = /[.[]\d/;
+
+/** In Anthropic's words, by which agents know that they have to shorten the conversation. */
+const TOO_LONG_HINT = 'the prompt is too long';
 
 const MACHINE_WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
@@ -193,11 +203,11 @@ export function upstreamFailure(report: UpstreamReport): Failure {
   const { code = '', param = '', errorCode = '' } = report;
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
-  const hint = report.hint === undefined ? '' : `: ${report.hint}`;
+  const hint = report.hint ?? (isPromptTooLong(report) ? TOO_LONG_HINT : undefined);
   const isReference = refersInVain(report);
   return new Failure(
     report.kind,
-    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
+    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint === undefined ? '' : `: ${hint}`}`,
     {
       upstreamStatus: report.status,
       detail: report.detail,
@@ -211,8 +221,14 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       errorCode: MACHINE_WORD.test(errorCode) ? errorCode : undefined,
       isReference,
       isUnmet: report.isUnmet ?? false,
+      reply: report.reply,
     },
   );
+}
+
+/** Whether it is the conversation that is more than the model takes, rather than more than a rate. */
+export function isPromptTooLong({ kind, isTooLong = false }: Pick<UpstreamReport, 'kind' | 'isTooLong'>): boolean {
+  return isTooLong && kind === 'bad_request';
 }
 
 /** Whether what the provider does not have is the request's own choice: other requests do without. */

@@ -6,7 +6,7 @@ import { SseBuffer } from '../base/sse.ts';
 import { nextTurn } from '../base/turn.ts';
 import type { DeltaSink, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX, REPLY_CHARS_MAX } from '../core/chat.ts';
-import type { Delta } from '../core/chat.ts';
+import type { Delta } from '../core/delta.ts';
 import { beyondLimit, Failure, malformedReply, truncatedStream } from '../core/failure.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 import type { Candidate } from './ask.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Delta } from '../../src/core/chat.ts';
+import type { Delta } from '../../src/core/delta.ts';
 import { parseLargeText } from '../../src/gateway/large-text.ts';
 import { pipeStream } from '../../src/gateway/pipe-stream.ts';
 import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
