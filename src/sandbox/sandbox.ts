@@ -114,7 +114,7 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.listen(port, host);
+  server.listen({ port, host });
   await once(server, 'listening');
   url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
   const close = async (): Promise<void> => {

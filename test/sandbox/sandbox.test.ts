@@ -17,6 +17,7 @@ test('a sandbox takes the host and port it is given, and rejects when the port i
   const { port } = new URL(first.url);
   assert.match(first.url, /^http:\/\/\[::1\]:\d+$/);
   await assert.rejects(startSandbox({ host: '::1', port: Number(port) }), { code: 'EADDRINUSE' });
+  await assert.rejects(startSandbox({ port: 'http' as unknown as number }), { code: 'ERR_SOCKET_BAD_PORT' });
 });
 
 test('a call is recorded as it came', async (t) => {
