@@ -294,8 +294,10 @@ function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefine
   if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']), parallel: undefined };
   const choice = Fields.from(value, fields.at('tool_choice'));
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
-  const name = choice.object('function')?.requiredText('name');
-  if (name === undefined) throw choice.problem('function', 'required');
+  const named = choice.object('function');
+  if (named === undefined) throw choice.problem('function', 'required');
+  const name = named.requiredText('name');
+  ignored.addUnread(named);
   ignored.addUnread(choice);
   return { mode: 'tool', name, parallel: undefined };
 }

@@ -207,7 +207,7 @@ test('a Chat Completions request names what it left out, as long as the answer i
     [{ logit_bias: {}, functions: [] }, ['logit_bias', 'functions']],
     [{ frequency_penalty: 0, presence_penalty: 0.0 }, ['frequency_penalty', 'presence_penalty']],
     [{ response_format: { type: 'text' }, modalities: ['text'] }, ['modalities']],
-    [{ tool_choice: { type: 'function', function: { name: 'n' }, x: 1 } }, ['tool_choice.x']],
+    [{ tool_choice: { type: 'function', function: { name: 'n', y: 1 }, x: 1 } }, ['tool_choice.function.y', 'tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
   ];
   for (const [fields, ignored] of cases) assert.deepEqual(ignoredOf(fields), ignored);
