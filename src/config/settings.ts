@@ -271,12 +271,14 @@ export function configFrom(source: Source, settings: Settings, parties: Parties,
     routes, callerLimits, routingFile: _, ...fields
   } = settings;
   const { callers, providers, routingFile } = parties;
+  const connectionsWanted = partOf(fields.connectionsMax, fields.workers);
+  const connectionsAllowed = connectionsMaxFrom(readFile);
   const config: Config = {
     ...fields,
     takesModelPrefixes: routingFile?.takesModelPrefixes ?? fields.takesModelPrefixes,
     concurrentMax: partOf(fields.concurrentMax, fields.workers),
     // What the descriptors allow, each process has for itself.
-    connectionsMax: partOf(fields.connectionsMax, fields.workers) ?? connectionsMaxFrom(readFile),
+    connectionsMax: connectionsWanted ?? connectionsAllowed,
     callers,
     providers,
     defaultProvider: defaultProviderFrom(source, defaultProvider, providers),
@@ -293,6 +295,11 @@ export function configFrom(source: Source, settings: Settings, parties: Parties,
     }),
   };
   checkTogether(source, config);
+  if (connectionsWanted !== undefined && connectionsAllowed !== undefined && connectionsWanted > connectionsAllowed) {
+    // Node closes what it has no descriptor for without a word, and nothing counts it.
+    const place = source.nameOf('GATEWAY_MAX_CONNECTIONS');
+    source.warnings.push(`${place}: ${connectionsWanted} connections of a process take the descriptors of its calls to providers; raise ulimit -n, which is enough for ${connectionsAllowed}`);
+  }
   return config;
 }
 

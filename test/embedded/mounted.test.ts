@@ -374,5 +374,5 @@ test('a gateway that was closed listens nowhere', async (t) => {
 test('listen takes an address or a port, and says what it expects instead of anything else', async (t) => {
   const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
   assert.match(await gateway.listen(0), /^http:\/\/localhost:\d+$/);
-  await assert.rejects(gateway.listen('nowhere'), { name: 'ConfigError', problems: ['address: expected host:port, :port, [ipv6]:port or unix:/path'] });
+  await assert.rejects(gateway.listen('nowhere'), { name: 'ConfigError', problems: ['address: expected host:port, :port, [ipv6]:port or unix:/path of at most 107 bytes'] });
 });
