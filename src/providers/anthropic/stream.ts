@@ -18,7 +18,7 @@ import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from './failure.ts';
-import { ReplyHead, TurnAssembly, exactContent, isSealed } from './reply.ts';
+import { ReplyHead, TurnAssembly, exactContent, isWhole } from './reply.ts';
 import type { BlockFields } from './state.ts';
 
 /** What a piece costs beside its text, so that a flood of empty ones is bounded too. */
@@ -219,7 +219,7 @@ export class AnthropicStream implements StreamDecoder {
     if (block.type === 'text') return this.#releaseText(block, sink);
     if (isFragment(block)) return undefined;
     const whole = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
-    if (this.#head.isCut && (whole === undefined || !isSealed(whole))) {
+    if (this.#head.isCut && (whole === undefined || !isWhole(whole))) {
       if (whole !== undefined) this.#turn.addCut(whole);
       return undefined;
     }
