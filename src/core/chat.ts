@@ -182,6 +182,11 @@ export function replyToolCalls(reply: ChatReply): readonly ToolCallPart[] {
   return reply.parts.filter((part) => part.type === 'tool_call');
 }
 
+/** Whether the turn has to be kept to one call. Without tools, or where none may be called, there is no other anyway. */
+export function isKeptToOneCall({ tools, toolChoice }: ChatRequest): boolean {
+  return toolChoice?.parallel === false && toolChoice.mode !== 'none' && tools.length > 0;
+}
+
 /** Marks a switch as complete: a new member of the union fails to compile here. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable: ${String(value)}`);

@@ -455,6 +455,12 @@ test('a file without or with a bad secret is a problem of the file variable', ()
   deepEqual(problemsWith({ GATEWAY_METRICS_TOKEN_FILE: '/two' }, { '/two': 'line-one\nline-two\n' }), [`GATEWAY_METRICS_TOKEN_FILE: expected ${SECRET}`]);
 });
 
+test('an unknown setting is held against what follows the prefix of all, and may be a part of a name', () => {
+  const meantBy = (word: string): string | undefined => loadWith({ [`GATEWAY_${word}`]: 'x' }).unknownVariables[0]?.split('; did you mean ')[1];
+  const guesses = { TOKEN: 'GATEWAY_AUTH_TOKEN?', RETRIES: 'GATEWAY_MAX_RETRIES?', LEVEL: 'GATEWAY_LOG_LEVEL?', HTTPS_PROXY: 'HTTPS_PROXY?', PORT: 'GATEWAY_ADDR?', ADDRESS: 'GATEWAY_ADDR?', DEBUG: undefined };
+  for (const [word, meant] of Object.entries(guesses)) equal(meantBy(word), meant, word);
+});
+
 test('what is no secret has no file form', () => {
   deepEqual(loadWith({ GATEWAY_MAX_RETRIES_FILE: '/x' }).unknownVariables, [
     'GATEWAY_MAX_RETRIES_FILE: there is no such setting; did you mean GATEWAY_MAX_RETRIES?',
@@ -846,7 +852,7 @@ test('an unknown GATEWAY_ variable is named with the nearest known one', () => {
     'GATEWAY_MAX_RETRYS: there is no such setting; did you mean GATEWAY_MAX_RETRIES?',
     'GATEWAY_AUTH_TOKEN_FLIE: there is no such setting; did you mean GATEWAY_AUTH_TOKEN_FILE?',
     'GATEWAY_SOMETHING_ALTOGETHER_ELSE: there is no such setting',
-    '"GATEWAY_A\\nB": there is no such setting; did you mean GATEWAY_ADDR?',
+    '"GATEWAY_A\\nB": there is no such setting',
   ]);
 });
 

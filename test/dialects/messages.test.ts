@@ -174,6 +174,18 @@ test('a message that holds nothing but what the gateway carried for another prov
   assert.match(gateway.sandbox.calls[0]?.body ?? '', /"messages":\[\{"role":"user","content":"hi"\}\]/);
 });
 
+test('a text without a word, as models write before a call and Anthropic does not take back, is not relayed', async (t) => {
+  const gateway = await startGateway(t, NO_RETRIES);
+  const call = { type: 'tool_use', id: 'toolu_1', name: 'weather', input: {} };
+  const answered = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'rain' }] };
+  const said = { role: 'assistant', content: [{ type: 'text', text: '\n\n' }, call] };
+  const response = await gateway.post(PATH, { model: 'anthropic/fake-chat', max_tokens: 9, messages: [...HI, said, answered] });
+  assert.equal(response.status, 200, await response.text());
+  assert.equal(response.headers.get('x-gateway-ignored'), 'messages[1].content[0]');
+  const { messages } = JSON.parse(gateway.sandbox.calls[0]?.body ?? '') as { messages: unknown };
+  assert.deepEqual(messages, [...HI, { role: 'assistant', content: [call] }, answered]);
+});
+
 test('a name of an end user or a cache that is too long for a digest is refused, in every format that passes it on', async (t) => {
   const gateway = await startGateway(t);
   const long = 'x'.repeat(65_537);

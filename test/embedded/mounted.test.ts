@@ -153,6 +153,15 @@ test('a body that was read before, or given an encoding, is a 500 that says so, 
   assert.equal(calls(), 0);
 });
 
+test('a request that a host paused before it handed it over is read', async (t) => {
+  const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
+  const url = await serve(t, (request, response) => {
+    request.pause();
+    setImmediate(() => gateway.handler(request, response));
+  });
+  assert.equal((await post(`${url}/v1/chat`)).status, 200);
+});
+
 test('what reads no body is served whatever was read before', async (t) => {
   const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
   const url = await serve(t, (request, response) => request.resume().on('end', () => gateway.handler(request, response)));

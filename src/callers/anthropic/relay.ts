@@ -2,7 +2,8 @@
  * Messages passed on to a provider that speaks them as their maker does.
  *
  * Changed are only: the model's name where a prefix was cut off, which the answer then echoes; the name of the end user; and
- * thinking blocks that the gateway itself put into the history for another provider.
+ * blocks of the history that would be refused: thinking that the gateway itself put there for another provider, and an
+ * assistant's texts without a word.
  */
 
 import { memberOf } from '../../base/json/member.ts';
@@ -57,23 +58,32 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
   if (messages instanceof JsonArray) {
-    const cleaned = messages.items.map((message, index) => withoutOwnThinking(message, index, ignored)).filter((message) => message !== undefined);
+    const cleaned = messages.items.map((message, index) => withoutRefused(message, index, ignored)).filter((message) => message !== undefined);
     if (ignored.paths.length > 0) changes.set('messages', cleaned);
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
 }
 
 /** Undefined when nothing is left, since a message without content is refused. */
-function withoutOwnThinking(message: JsonValue, index: number, ignored: Ignored): JsonOut | undefined {
+function withoutRefused(message: JsonValue, index: number, ignored: Ignored): JsonOut | undefined {
   const content = memberOf(message, 'content');
-  if (!(message instanceof JsonObject) || !(content instanceof JsonArray) || !content.items.some(isOwnThinking)) return outFrom(message);
+  if (!(message instanceof JsonObject) || !(content instanceof JsonArray)) return outFrom(message);
+  const isAssistant = message.entries.get('role') === 'assistant';
+  const isRefused = (block: JsonValue): boolean => isOwnThinking(block) || (isAssistant && isBlankText(block));
+  if (!content.items.some(isRefused)) return outFrom(message);
   const path = { parent: { parent: { parent: undefined, key: 'messages' }, key: index }, key: 'content' };
   const kept = content.items.filter((block, at) => {
-    if (!isOwnThinking(block)) return true;
+    if (!isRefused(block)) return true;
     ignored.add({ parent: path, key: at });
     return false;
   });
   return kept.length === 0 ? undefined : withMembers(message, new Map([['content', kept.map(outFrom)]]));
+}
+
+/** Models write such texts, before a call for one, and the API does not take them back. */
+function isBlankText(block: JsonValue): boolean {
+  const text = memberOf(block, 'type') === 'text' ? memberOf(block, 'text') : undefined;
+  return typeof text === 'string' && text.trim() === '';
 }
 
 function isOwnThinking(block: JsonValue): boolean {

@@ -59,16 +59,19 @@ export function stopReasonOf(reply: ChatReply): string {
 export const NO_STOP_SEQUENCE = null;
 
 /**
- * Input without what a cache served or stored, as this format counts. Clients read the two sums as numbers or raise, so
- * a usage that was not reported is 0, which no real one is.
+ * Input without what a cache served or stored, as this format counts: the three are all input, also where a host reports more
+ * cached than there was, or tokens both as read and as written. Clients read the two sums as numbers or raise, so a usage
+ * that was not reported is 0, which no real one is.
  */
 export function usageFrom(usage: Usage | undefined): JsonOutObject {
   if (usage === undefined) return { input_tokens: 0, output_tokens: 0 };
-  const { inputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
+  const { inputTokens, reasoningTokens } = usage;
+  const read = Math.min(usage.cacheReadTokens, inputTokens);
+  const written = Math.min(usage.cacheWriteTokens, inputTokens - read);
   return {
-    input_tokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
-    cache_creation_input_tokens: cacheWriteTokens,
-    cache_read_input_tokens: cacheReadTokens,
+    input_tokens: inputTokens - read - written,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
     output_tokens: usage.outputTokens,
     output_tokens_details: reasoningTokens === 0 ? undefined : { thinking_tokens: reasoningTokens },
   };

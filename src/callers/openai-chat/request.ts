@@ -24,7 +24,7 @@ import { documentFromData } from '../document.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { readModel } from '../model.ts';
-import { isSilent, laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+import { isSilent, joinTexts, laterInstructions, LINE, PARAGRAPH, plainText, readArguments } from '../openai-common/content.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
@@ -120,7 +120,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
       results = undefined;
       turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored, places) } : { role, parts: readAssistantParts(message, ignored, places, budget) });
     } else {
-      const text = readText(message, ignored);
+      const text = readText(message, PARAGRAPH, ignored);
       if (turns.length === 0) system.push(text);
       else if (text !== '') turns.push(laterInstructions(text));
       if (text !== '') results = undefined;
@@ -128,7 +128,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
     ignored.addUnreadOfItem(message);
   });
   if (messages === undefined) throw fields.problem('messages', 'required');
-  const instructions = system.filter((text) => text !== '').join('\n\n');
+  const instructions = joinTexts(system, PARAGRAPH);
   if (turns.length > 0) return { system: instructions || undefined, turns };
   if (instructions === '') throw fields.problem('messages', 'must hold at least one message of a user');
   return { system: undefined, turns: [{ role: 'user', parts: [plainText(instructions)] }] };
@@ -136,15 +136,15 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
 
 function readResult(message: Fields, ignored: Ignored): ToolResultPart {
   const toolCallId = message.requiredText('tool_call_id');
-  return { type: 'tool_result', toolCallId, content: readText(message, ignored), isError: false };
+  return { type: 'tool_result', toolCallId, content: readText(message, LINE, ignored), isError: false };
 }
 
-/** A message's content that may come as a string or as a list of text parts. */
-function readText(message: Fields, ignored: Ignored): string {
+/** A message's content that may come as a string or as a list of text parts, which `separator` joins. */
+function readText(message: Fields, separator: string, ignored: Ignored): string {
   const value = message.any('content');
   if (typeof value === 'string') return value;
   if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of text parts');
-  return value.items.map((item, index) => readTextPart(item, { parent: message.at('content'), key: index }, ignored)).join('');
+  return joinTexts(value.items.map((item, index) => readTextPart(item, { parent: message.at('content'), key: index }, ignored)), separator);
 }
 
 function readTextPart(item: JsonValue, path: Path, ignored: Ignored): string {
@@ -221,7 +221,7 @@ function readSpokenText(message: Fields, ignored: Ignored): string {
   const refusal = message.string('refusal') ?? '';
   if (!message.has('content')) return refusal;
   const value = message.any('content');
-  if (!(value instanceof JsonArray)) return readText(message, ignored) + refusal;
+  if (!(value instanceof JsonArray)) return readText(message, '', ignored) + refusal;
   const pieces = value.items.map((item, index) => readSpokenPart(item, { parent: message.at('content'), key: index }, ignored));
   return pieces.join('') + refusal;
 }
@@ -294,8 +294,10 @@ function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefine
   if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']), parallel: undefined };
   const choice = Fields.from(value, fields.at('tool_choice'));
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
-  const name = choice.object('function')?.requiredText('name');
-  if (name === undefined) throw choice.problem('function', 'required');
+  const named = choice.object('function');
+  if (named === undefined) throw choice.problem('function', 'required');
+  const name = named.requiredText('name');
+  ignored.addUnread(named);
   ignored.addUnread(choice);
   return { mode: 'tool', name, parallel: undefined };
 }

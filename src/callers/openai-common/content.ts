@@ -17,6 +17,16 @@ export function isSilent(part: ContentPart): boolean {
   return part.type === 'text' && part.text === '';
 }
 
+/** Between the parts of a system text, and between such texts. */
+export const PARAGRAPH = '\n\n';
+/** Between the texts of a tool's result: without, the end of one and the beginning of the next would be one word. */
+export const LINE = '\n';
+
+/** The texts that say something, as one. */
+export function joinTexts(texts: readonly string[], separator: string): string {
+  return texts.filter((text) => text !== '').join(separator);
+}
+
 /** Instructions that come in the middle of a conversation, where a chat has no other place for them. */
 export function laterInstructions(text: string): UserTurn {
   return { role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] };

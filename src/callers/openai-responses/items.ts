@@ -19,7 +19,7 @@ import type { CarriedState } from '../carried-state.ts';
 import { documentFromData, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { isSilent, laterInstructions, plainText, readArguments } from '../openai-common/content.ts';
+import { isSilent, joinTexts, laterInstructions, LINE, PARAGRAPH, plainText, readArguments } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
@@ -41,7 +41,7 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === 'function_call') draft.takePart(readCall(item, draft.budget, ignored), item.path);
-  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', ignored)}`);
+  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, ignored)}`);
   else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
   else if (type === 'item_reference') {
@@ -58,8 +58,8 @@ function isNamedAlone(item: Fields): boolean {
 function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const role = item.requiredOneOf('role', ['user', 'assistant', 'system', 'developer']);
   if (role === 'user') draft.takeUser(readUserParts(item, draft.places, ignored));
-  else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', ignored)), item.path);
-  else draft.takeInstructions(readText(item, 'content', ignored));
+  else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', '', ignored)), item.path);
+  else draft.takeInstructions(readText(item, 'content', PARAGRAPH, ignored));
 }
 
 function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn['parts'] {
@@ -101,12 +101,12 @@ function readImage(part: Fields): ImagePart {
   return imageFromUrl(part.requiredText('image_url'), part.at('image_url'));
 }
 
-/** Text that may come as a string or as a list of text parts; a refusal is what the assistant said, too. */
-function readText(item: Fields, name: string, ignored: Ignored): string {
+/** Text that may come as a string or as a list of text parts, which `separator` joins; a refusal is what the assistant said, too. */
+function readText(item: Fields, name: string, separator: string, ignored: Ignored): string {
   const value = item.any(name);
   if (typeof value === 'string') return value;
   if (!(value instanceof JsonArray)) throw item.problem(name, 'expected a string or an array of text parts');
-  return value.items.map((part, index) => readTextPart(part, { parent: item.at(name), key: index }, ignored)).join('');
+  return joinTexts(value.items.map((part, index) => readTextPart(part, { parent: item.at(name), key: index }, ignored)), separator);
 }
 
 function readTextPart(value: JsonValue, path: Path, ignored: Ignored): string {
@@ -137,7 +137,7 @@ function readResult(item: Fields, ignored: Ignored): ToolResultPart {
 function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = item.any('output');
   const isMedia = (part: JsonValue): boolean => part instanceof JsonObject && (part.entries.get('type') === 'input_image' || part.entries.get('type') === 'input_file');
-  if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(item, 'output', ignored);
+  if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(item, 'output', LINE, ignored);
   return value.items.flatMap((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
 }
 
@@ -261,6 +261,6 @@ class ConversationDraft {
 
   finish(): Conversation {
     this.#endTurn();
-    return { system: this.#system.join('\n\n') || undefined, turns: this.#turns };
+    return { system: this.#system.join(PARAGRAPH) || undefined, turns: this.#turns };
   }
 }

@@ -52,7 +52,7 @@ function addBlocks(turn: TurnAssembly, blocks: readonly unknown[], { provider, t
       exactBlocks = exactContent(message);
     }
     const exact = exactBlocks[index] ?? NO_FIELDS;
-    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isSealed(exact)) {
+    if (head.isCut && index === blocks.length - 1 && type !== 'text' && !isWhole(exact)) {
       turn.addCut(exact);
       break;
     }
@@ -73,11 +73,15 @@ export function exactContent(message: JsonValue): readonly BlockFields[] {
   return content.items.map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
 }
 
-/** True for reasoning that nothing is missing of: what comes last, its signature, is there. */
-export function isSealed(block: BlockFields): boolean {
-  const type = block.get('type');
+/**
+ * True for a block of which nothing is missing wherever the stop fell: reasoning whose signature, which comes last, is there;
+ * what a tool of the provider's own found, which no model wrote and without which its call is refused.
+ */
+export function isWhole(block: BlockFields): boolean {
+  const type = textEntry(block, 'type');
   if (type === 'thinking') return textEntry(block, 'signature') !== undefined;
-  return type === 'redacted_thinking' && textEntry(block, 'data') !== undefined;
+  if (type === 'redacted_thinking') return textEntry(block, 'data') !== undefined;
+  return type?.endsWith('_tool_result') === true;
 }
 
 /** The parts of a turn, put together block by block. */
@@ -231,8 +235,8 @@ export class ReplyHead {
   }
 
   /**
-   * True when the stop may have fallen inside the last block. Only a text is of use then, and reasoning that has its
-   * signature: a call has lost arguments, though what is left of them may be an object.
+   * True when the stop may have fallen inside the last block. Only a text is of use then, and what is whole all the same: a
+   * call has lost arguments, though what is left of them may be an object.
    */
   get isCut(): boolean {
     return this.stopReason === 'max_tokens' || this.stopReason === 'refusal';

@@ -19,7 +19,7 @@ import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, problemReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from './failure.ts';
-import { ReplyHead, TurnAssembly, exactContent, isSealed } from './reply.ts';
+import { ReplyHead, TurnAssembly, exactContent, isWhole } from './reply.ts';
 import type { BlockFields } from './state.ts';
 
 /** What a piece costs beside its text, so that a flood of empty ones is bounded too. */
@@ -220,12 +220,12 @@ export class AnthropicStream implements StreamDecoder {
     if (block.type === 'text') return this.#releaseText(block, sink);
     if (isFragment(block)) return undefined;
     const whole = block.type === 'thinking' ? thinkingFields(block) : otherFields(block);
-    const isWhole = !(whole instanceof JsonProblem);
-    if (this.#head.isCut && !(isWhole && isSealed(whole))) {
-      if (isWhole) this.#turn.addCut(whole);
+    const isRead = !(whole instanceof JsonProblem);
+    if (this.#head.isCut && !(isRead && isWhole(whole))) {
+      if (isRead) this.#turn.addCut(whole);
       return undefined;
     }
-    const fields = isWhole ? whole : this.#relayedFields(block, whole);
+    const fields = isRead ? whole : this.#relayedFields(block, whole);
     if (fields instanceof JsonProblem) return problemReply(this.#provider, fields, 'the arguments of a tool call are not a JSON object');
     return this.#turn.addBlock(fields, sink);
   }

@@ -12,7 +12,7 @@ import { createJsonBudget } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { isMadeCallId } from '../../core/call-id.ts';
-import { unreachable } from '../../core/chat.ts';
+import { isKeptToOneCall, unreachable } from '../../core/chat.ts';
 import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
@@ -56,11 +56,12 @@ function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Fail
 }
 
 /** What would be dropped or refused is said here by its path. */
-function refuseCombination({ model, output, tools, toolChoice }: ChatRequest): Failure | undefined {
+function refuseCombination(request: ChatRequest): Failure | undefined {
+  const { model, output, tools } = request;
   if (output !== undefined && tools.length > 0 && !mixesToolsWithJson(model)) {
     return new Failure('unsupported', 'output: Gemini before 3 answers in JSON only without tools');
   }
-  if (toolChoice?.parallel === false) return new Failure('unsupported', 'tool_choice.parallel: Gemini cannot be kept to one call at a time');
+  if (isKeptToOneCall(request)) return new Failure('unsupported', 'tool_choice.parallel: Gemini cannot be kept to one call at a time');
   const strict = tools.findIndex((tool) => tool.strict === true);
   if (strict === -1 || areStrict(tools)) return undefined;
   return new Failure('unsupported', `tools[${strict}].strict: Gemini holds either all calls to their parameters or none`);

@@ -1,5 +1,6 @@
 /** What a host cannot be asked, by its profile: refused before any call rather than left out, or asked for in vain. */
 
+import { isKeptToOneCall } from '../../core/chat.ts';
 import type { ChatRequest, ContentPart, OutputFormat, Tool } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { plainModelName } from '../../core/model-name.ts';
@@ -9,14 +10,14 @@ import type { HostProfile } from './profile.ts';
 
 /** The failure for the first part of a request that the host cannot be asked; undefined when it can be asked all of it. */
 export function refusalOf(provider: string, profile: HostProfile, request: ChatRequest): Failure | undefined {
-  const { model, output, tools, toolChoice, turns } = request;
+  const { model, output, tools, turns } = request;
   if (output !== undefined) {
     const refused = outputRefusal(provider, profile, model, output, tools);
     if (refused !== undefined) return refused;
   }
   const strict = takesStrictTools(profile, model) ? -1 : tools.findIndex((tool) => tool.strict === true);
   if (strict !== -1) return new Failure('unsupported', `tools[${strict}].strict: ${provider} does not hold this model's calls to a tool's parameters`);
-  if (toolChoice?.parallel === false && profile.parallelToolCalls === 'refused') {
+  if (isKeptToOneCall(request) && profile.parallelToolCalls === 'refused') {
     return new Failure('unsupported', `tool_choice.parallel: ${provider} cannot be told to make one call at a time`);
   }
   return refuseContent(turns, (part, isResult) => objectionTo(provider, profile, part, isResult));

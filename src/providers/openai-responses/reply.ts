@@ -228,7 +228,7 @@ export class ResponseDraft {
   /** Hosts that number nothing give the next item the same index. */
   #endThought(index: number): void {
     this.#thoughts.delete(index);
-    this.#thoughtItem = -1;
+    if (this.#thoughtItem === index) this.#thoughtItem = -1;
   }
 
   #takeOpaque(item: JsonValue | undefined | Failure): Failure | undefined {

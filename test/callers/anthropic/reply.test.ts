@@ -70,9 +70,10 @@ for (const [reason, expected] of Object.entries({
 for (const [usage, expected] of [
   [{ inputTokens: 10, outputTokens: 3, cacheReadTokens: 0, cacheWriteTokens: 0 }, [10, 0, 0]],
   [{ inputTokens: 10, outputTokens: 3, cacheReadTokens: 10, cacheWriteTokens: 0 }, [0, 0, 10]],
-  [{ inputTokens: 10, outputTokens: 3, cacheReadTokens: 9, cacheWriteTokens: 9 }, [0, 9, 9]],
+  [{ inputTokens: 10, outputTokens: 3, cacheReadTokens: 9, cacheWriteTokens: 9 }, [0, 1, 9]],
+  [{ inputTokens: 10, outputTokens: 3, cacheReadTokens: 12, cacheWriteTokens: 0 }, [0, 0, 10]],
 ] as readonly (readonly [Omit<Usage, 'reasoningTokens'>, unknown])[]) {
-  test(`of ${usage.inputTokens} input tokens, ${usage.cacheReadTokens} read from a cache and ${usage.cacheWriteTokens} written, the rest is told`, () => {
+  test(`of ${usage.inputTokens} input tokens, ${usage.cacheReadTokens} read from a cache and ${usage.cacheWriteTokens} written, the rest is told, and no more than all`, () => {
     const message = JSON.parse(renderJson(encodeMessage({ ...BARE, usage: { ...usage, reasoningTokens: 0 } }, FACTS))) as { usage: Record<string, unknown> };
     const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, ...rest } = message.usage;
     deepEqual([input_tokens, cache_creation_input_tokens, cache_read_input_tokens], expected);

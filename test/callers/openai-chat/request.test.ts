@@ -207,7 +207,7 @@ test('a Chat Completions request names what it left out, as long as the answer i
     [{ logit_bias: {}, functions: [] }, ['logit_bias', 'functions']],
     [{ frequency_penalty: 0, presence_penalty: 0.0 }, ['frequency_penalty', 'presence_penalty']],
     [{ response_format: { type: 'text' }, modalities: ['text'] }, ['modalities']],
-    [{ tool_choice: { type: 'function', function: { name: 'n' }, x: 1 } }, ['tool_choice.x']],
+    [{ tool_choice: { type: 'function', function: { name: 'n', y: 1 }, x: 1 } }, ['tool_choice.function.y', 'tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
   ];
   for (const [fields, ignored] of cases) assert.deepEqual(ignoredOf(fields), ignored);
@@ -312,13 +312,13 @@ test('a Chat Completions request that makes no sense is a bad_request that names
 test('leading system and developer messages are the system text, later ones stay in their place', () => {
   const messages = [
     { role: 'system', content: 'One.' },
-    { role: 'developer', content: [{ type: 'text', text: 'Tw' }, { type: 'text', text: 'o.' }] },
+    { role: 'developer', content: [{ type: 'text', text: 'Two.' }, { type: 'text', text: '' }, { type: 'text', text: 'Still two.' }] },
     USER,
     { role: 'system', content: 'Three.' },
     { role: 'system', content: '' },
   ];
   const { system, turns } = requestOf({ messages });
-  assert.equal(system, 'One.\n\nTwo.');
+  assert.equal(system, 'One.\n\nTwo.\n\nStill two.');
   assert.deepEqual(turns.slice(1), [{ role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] }]);
 });
 
@@ -356,6 +356,20 @@ test('arguments that are no JSON object are shown as a text in one, and named', 
     assert.deepEqual((turnsOf(...messages) as unknown[])[1], { role: 'assistant', parts: [shown] });
     assert.deepEqual(ignoredOf({ messages }), ['messages[1].tool_calls[0].function.arguments']);
   }
+});
+
+test('texts of a tool\'s result are lines of their own, those of an assistant one text', () => {
+  const texts = (...said: string[]): object[] => said.map((text) => ({ type: 'text', text }));
+  const messages = [
+    USER,
+    { role: 'assistant', content: texts('Let me ', 'see.'), tool_calls: [CALL] },
+    { role: 'tool', tool_call_id: 'c', content: texts('noon', 'midnight') },
+  ];
+  assert.deepEqual(turnsOf(...messages), [
+    USER_TURN,
+    { role: 'assistant', parts: [{ type: 'text', text: 'Let me see.' }, CALLED] },
+    { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c', content: 'noon\nmidnight', isError: false }] },
+  ]);
 });
 
 test('an assistant\'s calls stand behind its text, and results in a row are one turn', () => {

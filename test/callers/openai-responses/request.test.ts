@@ -348,13 +348,13 @@ test('an output that no call asked for is told as an instruction in its place', 
 test('instructions and leading system and developer messages are the system text, later ones stay in their place', () => {
   const input = [
     { role: 'system', content: 'One.' },
-    { role: 'developer', content: [{ type: 'input_text', text: 'Two.' }] },
+    { role: 'developer', content: [{ type: 'input_text', text: 'Two.' }, { type: 'input_text', text: 'Still two.' }] },
     { role: 'system', content: '' },
     user('Hi'),
     { role: 'developer', content: 'Three.' },
   ];
   const { system, turns } = requestOf({ instructions: 'Zero.', input });
-  assert.equal(system, 'Zero.\n\nOne.\n\nTwo.');
+  assert.equal(system, 'Zero.\n\nOne.\n\nTwo.\n\nStill two.');
   assert.deepEqual(turns.slice(1), [{ role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] }]);
 });
 
@@ -374,16 +374,16 @@ test('what an assistant said and called in a row is one turn, and so are results
   ]);
 });
 
-test('a call without arguments and an output in parts are taken', () => {
+test('a call without arguments and an output in parts, each a line of its own, are taken', () => {
   const input = [
     user('Hi'),
     { type: 'function_call', call_id: 'a', name: 'now', arguments: '' },
-    { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'no' }, { type: 'input_text', text: 'on' }] },
+    { type: 'function_call_output', call_id: 'a', output: [{ type: 'input_text', text: 'noon' }, { type: 'input_text', text: 'midnight' }] },
   ];
   assert.deepEqual(turnsOf(...input), [
     USER_TURN,
     { role: 'assistant', parts: [{ type: 'tool_call', id: 'a', name: 'now', arguments: { text: '{}' } }] },
-    { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'a', content: 'noon', isError: false }] },
+    { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'a', content: 'noon\nmidnight', isError: false }] },
   ]);
 });
 

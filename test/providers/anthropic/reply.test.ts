@@ -185,6 +185,14 @@ describe('the stop reason', () => {
     }
   });
 
+  test('a stop behind what a tool of the provider found leaves that with its call', () => {
+    const search = '{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}';
+    for (const reason of ['max_tokens', 'refusal']) {
+      const reply = replyOf(adapter.decodeChat(body(`${TEXT},${search}`, `"stop_reason":"${reason}"`)));
+      assert.deepEqual(stateContent(reply.parts[1]), { before: JSON.parse(`[${search}]`) as unknown }, reason);
+    }
+  });
+
   test('refusal with some content is a reply, whose calls are not to be run', () => {
     const reply = replyOf(adapter.decodeChat(body(`${CALL},${TEXT}`, '"stop_reason":"refusal","stop_details":null')));
     assert.equal(reply.stopReason, 'refusal');

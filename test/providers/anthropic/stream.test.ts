@@ -339,6 +339,13 @@ test('max_tokens inside a call leaves the call out, whole arguments or not', () 
   }
 });
 
+test('max_tokens behind what a tool of the provider found leaves that with its call', () => {
+  const call = '{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}';
+  const found = '{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}';
+  const reply = replyOf(endOf(decode(START, TEXT_BLOCK, textPiece('a'), stop(), start(call, 1), stop(1), start(found, 2), stop(2), ending('max_tokens'), STOP)));
+  assert.deepEqual(stateContent(reply.parts[1]), { before: JSON.parse(`[${call},${found}]`) as unknown });
+});
+
 test('max_tokens inside reasoning leaves it out of the turn, unless its signature has come, but not out of what was disclosed', () => {
   const thinking = start('{"type":"thinking","thinking":"","signature":""}');
   const words = piece('{"type":"thinking_delta","thinking":"Hm"}');

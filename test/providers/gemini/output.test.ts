@@ -72,6 +72,10 @@ test('one call at a time is refused, several are what Gemini does', () => {
   const failure = refused(requestOf(choosing(false)));
   assert.deepEqual([failure.kind, failure.message], ['unsupported', 'tool_choice.parallel: Gemini cannot be kept to one call at a time']);
   assert.deepEqual(payload(requestOf(choosing(true)))['toolConfig'], { functionCallingConfig: { mode: 'AUTO' } });
+  // Of no call there is at most one.
+  const idle = payload(requestOf({ tools: tools(undefined), toolChoice: { mode: 'none', parallel: false } }));
+  assert.deepEqual(idle['toolConfig'], { functionCallingConfig: { mode: 'NONE' } });
+  assert.equal(payload(requestOf({ toolChoice: { mode: 'auto', parallel: false } }))['toolConfig'], undefined);
 });
 
 test('a cache hint and a user change nothing', () => {

@@ -87,6 +87,9 @@ test('one call at a time is asked for beside tools, and refused where it cannot 
   for (const provider of ['deepseek', 'ollama', 'perplexity', 'zai']) {
     assert.equal(sent(provider, true), undefined, provider);
     assert.equal(refusal(provider, { tools: [WEATHER], toolChoice: { mode: 'auto', parallel: false } }), `tool_choice.parallel: ${provider} cannot be told to make one call at a time`);
+    // Of no call there is at most one.
+    const idle = payload(adapterOf(provider), requestOf({ tools: [WEATHER], toolChoice: { mode: 'none', parallel: false } }));
+    assert.deepEqual([idle['tool_choice'], idle['parallel_tool_calls'], sent(provider, false, false)], ['none', undefined, undefined], provider);
   }
   const named = payload(adapterOf('llamacpp'), requestOf({ tools: [WEATHER], toolChoice: { mode: 'tool', name: 'weather', parallel: false } }));
   assert.deepEqual([named['tool_choice'], named['parallel_tool_calls']], ['required', false]);

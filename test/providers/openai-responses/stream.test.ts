@@ -129,6 +129,11 @@ test('an item that is done late keeps its place before what it led to', () => {
   ]);
 });
 
+test('reasoning that is done late begins no paragraph in the middle of the next', () => {
+  const deltas = deltasOf(itemAdded(0), summaryDelta('A'), itemAdded(1), summaryDelta('B', 1), itemDone(reasoning('s', 'A')), summaryDelta('C', 1), itemDone(reasoning('t', 'BC'), 1), completed());
+  assert.deepEqual(deltas.slice(0, -1), ['A', '\n\nB', 'C'].map((text) => ({ type: 'thinking', text })));
+});
+
 test('an item that is never done keeps nothing from the answer', () => {
   const deltas = deltasOf(itemAdded(0), itemAdded(1), itemDone(functionCall('c', '{}'), 1), completed());
   assert.deepEqual(kinds(deltas), ['tool_call', 'done']);
