@@ -109,6 +109,13 @@ test('the usage that only the gateway asked for is not passed on, however it is 
   assert.equal(await (await gateway.post('/v1/chat/completions', asking)).text(), HI + STOP + usage + DONE);
 });
 
+test('a usage beside a choice, and a chunk without choices that says something else, are passed on unasked', async (t) => {
+  const filtered = 'data: {"id":"c1","choices":[],"prompt_filter_results":[]}\n\n';
+  const stopped = STOP.replace(/\}\n\n$/, ',"usage":{"prompt_tokens":5,"completion_tokens":6,"total_tokens":11}}\n\n');
+  const gateway = await startAnswering(t, streamed(filtered + HI + stopped + DONE));
+  assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), filtered + HI + stopped + DONE);
+});
+
 test('a stream of several choices is complete only when all of them are', async (t) => {
   const second = chunk({ content: 'Ho' }, null, 1);
   const body = { ...CHAT, n: 2 };

@@ -260,6 +260,7 @@ test('a Responses request that makes no sense is a bad_request that names the pl
     [{ tool_choice: 'any' }, 'tool_choice: must be one of auto, none, required'],
     [{ tools: [{ type: 'function', function: { name: 'nested' } }] }, 'tools[0].name: required'],
     [{ text: 'short' }, 'text: expected an object, got a string'],
+    [{ text: { format: { type: 'json_schema', name: 'n'.repeat(65), schema: {} } } }, 'text.format.name: must be 1 to 64 letters, digits, _ or -'],
     [{ include: [1] }, 'include[0]: expected a string, got a number'],
   ];
   for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `bad_request: ${sentence}`);
@@ -351,11 +352,15 @@ test('instructions and leading system and developer messages are the system text
     { role: 'developer', content: [{ type: 'input_text', text: 'Two.' }] },
     { role: 'system', content: '' },
     user('Hi'),
+    { role: 'assistant', content: 'Hello.' },
     { role: 'developer', content: 'Three.' },
   ];
   const { system, turns } = requestOf({ instructions: 'Zero.', input });
   assert.equal(system, 'Zero.\n\nOne.\n\nTwo.');
-  assert.deepEqual(turns.slice(1), [{ role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] }]);
+  assert.deepEqual(turns.slice(1), [
+    { role: 'assistant', parts: [{ type: 'text', text: 'Hello.', state: undefined }] },
+    { role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] },
+  ]);
 });
 
 test('what an assistant said and called in a row is one turn, and so are results in a row', () => {
