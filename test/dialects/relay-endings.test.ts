@@ -36,9 +36,9 @@ function namedEvents(datas: readonly string[]): string {
 }
 
 /** A gateway whose providers all answer so. */
-async function startAnswering(t: TestContext, answer: (response: ServerResponse) => void): Promise<RunningGateway> {
+async function startAnswering(t: TestContext, answer: (response: ServerResponse) => void, environment: Record<string, string> = {}): Promise<RunningGateway> {
   const upstream = await startUpstream(t, answer);
-  return startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0' });
+  return startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0', ...environment });
 }
 
 function streamed(text: string): (response: ServerResponse) => void {
@@ -114,6 +114,12 @@ test('a usage beside a choice, and a chunk without choices that says something e
   const stopped = STOP.replace(/\}\n\n$/, ',"usage":{"prompt_tokens":5,"completion_tokens":6,"total_tokens":11}}\n\n');
   const gateway = await startAnswering(t, streamed(filtered + HI + stopped + DONE));
   assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), filtered + HI + stopped + DONE);
+});
+
+test('a caller whose tokens are limited is sent what the provider said, as any other is', async (t) => {
+  const said = HI.replace('"id"', '"of_its_own":1.0,"id"');
+  const gateway = await startAnswering(t, streamed(said + STOP + DONE), { GATEWAY_CALLER_LIMITS: 'default:tpm=100000' });
+  assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), said + STOP + DONE);
 });
 
 test('a stream of several choices is complete only when all of them are', async (t) => {
