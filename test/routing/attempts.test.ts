@@ -279,6 +279,20 @@ test('R24: a target that hangs leaves time for the next', async () => {
   assert.equal(answeredAtMs, 1500);
 });
 
+test('the last call that is allowed has all of the time that is left, whoever could still be asked', async () => {
+  const route = fakeRoute([fakeTarget('a/m'), fakeTarget('b/m'), fakeTarget('c/m')]);
+  for (const [retriesMax, expected] of [[0, [2000]], [1, [1000, 2000]]] as const) {
+    const subject = createSubject(createLoneClock(() => 0.5), { retriesMax });
+    const limits: number[] = [];
+    const { outcome } = request(subject, askRoute(route, PROVIDERS), ({ attemptMs }) => {
+      limits.push(Math.min(attemptMs, 2000));
+      return Promise.resolve(failure('server'));
+    }, { deadlineMs: 2000 });
+    await outcome;
+    assert.deepEqual(limits, expected);
+  }
+});
+
 /** Outcome of one request to the route whose targets answer as said, by provider. */
 async function outcomeOf(answers: Readonly<Record<string, Failure | 'good'>>, subject = createSubject(createLoneClock(() => 0.5), { retriesMax: 1 }), route = ROUTE) {
   const { outcome, record } = request(subject, askRoute(route, PROVIDERS), (attempt) => Promise.resolve(answers[nameOf(attempt)] ?? 'good'));

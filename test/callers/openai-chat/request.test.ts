@@ -399,7 +399,7 @@ test('an assistant\'s message comes back from every client in its own way', () =
 });
 
 test('unknown fields of messages, calls and tools are left out and named once for all of them', () => {
-  const tool = { type: 'function', function: { name: 'n', strict: true }, x: 1 };
+  const tool = { type: 'function', function: { name: 'n', strict: true, w: 1 }, x: 1 };
   const said = { role: 'assistant', content: 'A', parsed: {}, reasoning_content: 'Hm.', tool_calls: [{ ...CALL, index: 0, y: 1, function: { ...CALL.function, z: 1 } }] };
   assert.deepEqual(ignoredOf({ messages: [{ ...USER, name: 'Ann' }, said, said], tools: [tool, { ...tool, function: { name: 'o', strict: true } }] }), [
     'messages[].name',
@@ -407,6 +407,7 @@ test('unknown fields of messages, calls and tools are left out and named once fo
     'messages[].tool_calls[].y',
     'messages[].parsed',
     'messages[].reasoning_content',
+    'tools[].function.w',
     'tools[].x',
   ]);
 });
