@@ -430,7 +430,6 @@ test('a model that does not manage what is asked of it leaves its target in: the
 test('the second round waits as a retry does, and begins with the first', async () => {
   const clock = createLoneClock(() => 0.5);
   const subject = createSubject(clock, { retriesMax: 3 });
-  clock.nowMs = 1000;
   const startMs = clock.nowMs;
   const answers = [failure('server'), failure('server'), 'good'] as const;
   let calls = 0;
