@@ -3,7 +3,8 @@
 import { SseBuffer } from '../src/base/sse.ts';
 import type { Adapter } from '../src/core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../src/core/chat.ts';
-import type { ChatReply, Delta } from '../src/core/chat.ts';
+import type { ChatReply } from '../src/core/chat.ts';
+import type { Delta } from '../src/core/delta.ts';
 import { Failure } from '../src/core/failure.ts';
 
 /** All deltas for the chunks, the terminal one last. */

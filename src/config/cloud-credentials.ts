@@ -1,10 +1,11 @@
 /** By what a cloud is called where that is no key: the first source that is there, in the order of the makers' own SDKs. */
 
 import { parseSharedFiles } from '../base/aws/shared-files.ts';
+import type { SigningScope } from '../base/aws/signature.ts';
 import { parseGoogleCredentials } from '../base/google/credential-file.ts';
 import { isLoopback } from '../base/loopback.ts';
 import type { AwsPlan, CredentialPlan, TokenPlan } from '../core/credential-plan.ts';
-import { ARN, awsSuffix, eitherOf, ENDPOINT_URL, EXCHANGE_URL, firstSet, FLAG, ID, METADATA_URL, optional } from './cloud-reading.ts';
+import { ARN, AUTHORIZATION, awsSuffix, CREDENTIALS_URL, eitherOf, ENDPOINT_URL, EXCHANGE_URL, firstSet, FLAG, ID, METADATA_URL, optional } from './cloud-reading.ts';
 import { PROFILE, RELATIVE_URI, required, SESSION_NAME, WORD } from './cloud-reading.ts';
 import type { Reading } from './cloud-reading.ts';
 import { PATH, SECRET } from './environment.ts';
@@ -12,16 +13,26 @@ import type { Environment } from './environment.ts';
 
 const AZURE_RESOURCE = 'https://ai.azure.com';
 
-/** Entra: a client's secret, a token of Kubernetes, or else the identity of the machine. */
-export function entraPlan(reading: Reading): CredentialPlan | undefined {
+/** Whom the tokens of sovereign clouds are for, by the domains of their endpoints and of those who give them. */
+const SOVEREIGN_RESOURCES: readonly (readonly [RegExp, string])[] = [
+  [/\.(?:azure|microsoftonline)\.us$/, 'https://cognitiveservices.azure.us'],
+  [/\.(?:azure|microsoftonline|chinacloudapi)\.cn$/, 'https://cognitiveservices.azure.cn'],
+];
+
+function resourceOf(...hosts: readonly string[]): string {
+  return SOVEREIGN_RESOURCES.find(([domains]) => hosts.some((host) => domains.test(host)))?.[1] ?? AZURE_RESOURCE;
+}
+
+/** Entra: a client's secret, a token of Kubernetes, or else the identity of the machine; for the provider at `host`. */
+export function entraPlan(reading: Reading, host: string): CredentialPlan | undefined {
   const { environment } = reading;
   const hasSecret = environment.isSet('AZURE_CLIENT_SECRET', SECRET);
-  if (!hasSecret && !environment.isSet('AZURE_FEDERATED_TOKEN_FILE', PATH)) return tokenPlan(identityPlan(reading));
+  if (!hasSecret && !environment.isSet('AZURE_FEDERATED_TOKEN_FILE', PATH)) return tokenPlan(identityPlan(reading, resourceOf(host)));
   const tenantId = required(reading, 'AZURE_TENANT_ID', ID);
   const clientId = required(reading, 'AZURE_CLIENT_ID', ID);
   const authority = optional(environment, 'AZURE_AUTHORITY_HOST', EXCHANGE_URL) ?? new URL('https://login.microsoftonline.com');
   if (tenantId === undefined || clientId === undefined) return undefined;
-  const common = { tokenUrl: new URL(`/${tenantId}/oauth2/v2.0/token`, authority), clientId, scope: `${AZURE_RESOURCE}/.default` };
+  const common = { tokenUrl: new URL(`/${tenantId}/oauth2/v2.0/token`, authority), clientId, scope: `${resourceOf(host, authority.hostname)}/.default` };
   if (hasSecret) {
     const clientSecret = environment.read('AZURE_CLIENT_SECRET', SECRET);
     return clientSecret && { type: 'token', plan: { source: 'entra client secret', ...common, clientSecret } };
@@ -34,9 +45,9 @@ function tokenPlan(plan: TokenPlan | undefined): CredentialPlan | undefined {
   return plan && { type: 'token', plan };
 }
 
-function identityPlan({ environment, row }: Reading): TokenPlan | undefined {
+function identityPlan({ environment, row }: Reading, resource: string): TokenPlan | undefined {
   const clientId = optional(environment, 'AZURE_CLIENT_ID', ID);
-  const common = { resource: AZURE_RESOURCE, clientId };
+  const common = { resource, clientId };
   if (environment.isSet('IDENTITY_ENDPOINT', ENDPOINT_URL) && environment.isSet('IDENTITY_HEADER', SECRET)) {
     const [endpoint, header] = [environment.read('IDENTITY_ENDPOINT', ENDPOINT_URL), environment.read('IDENTITY_HEADER', SECRET)];
     return endpoint === undefined || header === undefined ? undefined : { source: 'app service identity', endpoint, header, ...common };
@@ -49,10 +60,10 @@ function identityPlan({ environment, row }: Reading): TokenPlan | undefined {
   return { source: 'azure managed identity', origin, ...common };
 }
 
-/** Keys of AWS, and whom what they sign is for. */
-export function signaturePlan(reading: Reading, region: string, service: string): CredentialPlan | undefined {
+/** Keys of AWS, given in a region, and whom what they sign is for. */
+export function signaturePlan(reading: Reading, region: string, scope: SigningScope): CredentialPlan | undefined {
   const plan = awsPlan(reading, region);
-  return plan && { type: 'signature', plan, region, service };
+  return plan && { type: 'signature', plan, ...scope };
 }
 
 /** The sources in the order of AWS's own SDKs; the first that is there. */
@@ -129,9 +140,9 @@ function containerPlan(reading: Reading): AwsPlan | undefined {
   const place = eitherOf({ ...reading, rootPlace: undefined }, 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI', 'AWS_CONTAINER_CREDENTIALS_FULL_URI', PATH);
   if (place === undefined) return undefined;
   const relative = place.endsWith('RELATIVE_URI') ? environment.read(place, RELATIVE_URI) : undefined;
-  const url = relative === undefined ? optional(environment, 'AWS_CONTAINER_CREDENTIALS_FULL_URI', ENDPOINT_URL) : new URL(`http://169.254.170.2${relative}`);
+  const url = relative === undefined ? optional(environment, 'AWS_CONTAINER_CREDENTIALS_FULL_URI', CREDENTIALS_URL) : new URL(`http://169.254.170.2${relative}`);
   const tokenFile = optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE', PATH);
-  const token = tokenFile === undefined ? optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN', SECRET) : undefined;
+  const token = tokenFile === undefined ? optional(environment, 'AWS_CONTAINER_AUTHORIZATION_TOKEN', AUTHORIZATION) : undefined;
   if (url === undefined) return undefined;
   if (url.protocol === 'http:' && !isContainerHost(url.hostname)) {
     environment.problems.push(`${place}: expected https, or an address of this machine or of ECS or EKS`);

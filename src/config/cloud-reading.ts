@@ -1,9 +1,10 @@
 /** What reading the variables of a cloud takes: kinds of values that only clouds have, and questions about variables. */
 
 import { isLoopback } from '../base/loopback.ts';
+import { Secret } from '../base/secret.ts';
 import type { ProviderRow } from '../core/adapter.ts';
 import type { ModelNames } from '../core/model-name.ts';
-import { BASE_URL } from './environment.ts';
+import { BASE_URL, SECRET } from './environment.ts';
 import type { Environment, SettingType } from './environment.ts';
 
 type Text = SettingType<string>;
@@ -19,7 +20,15 @@ export const ARN = text('an ARN such as arn:aws:iam::123456789012:role/name', /^
 export const SESSION_NAME = text('2 to 64 letters, digits and "+=,.@-_"', /^[\w+=,.@-]{2,64}$/);
 export const PROFILE = text('the name of a profile', /^[^\r\n\]]{1,256}$/);
 export const WORD = text('a word', /^[\w-]{1,64}$/);
-export const RELATIVE_URI = text('a path', /^\/[\x21-\x7e]{0,2048}$/);
+/** Who knows where a container's keys are may have them: not shown. */
+export const RELATIVE_URI: Text = { ...text('a path', /^\/[\x21-\x7e]{0,2048}$/), shown: 'never' };
+
+/** A header by itself, with its scheme: `Basic abcd`. */
+export const AUTHORIZATION: SettingType<Secret> = {
+  ...SECRET,
+  expects: '1 to 4000 printable ASCII characters',
+  parse: (given) => (/^[\x20-\x7e]{1,4000}$/.test(given) ? new Secret(given) : undefined),
+};
 
 /** Where secrets go to be exchanged, so https, unless that is this machine. A bare host stands for https. */
 export const EXCHANGE_URL: SettingType<URL> = {
@@ -38,6 +47,9 @@ export const ENDPOINT_URL: SettingType<URL> = {
   expects: 'an http or https URL without user name or password',
   parse: (given) => (/^https?:\/\/[^\s/?#@]+(?:[/?#]\S*)?$/i.test(given) && URL.canParse(given) ? new URL(given) : undefined),
 };
+
+/** Likewise. */
+export const CREDENTIALS_URL: SettingType<URL> = { ...ENDPOINT_URL, shown: 'never' };
 
 /** `name=model,…` */
 export const MODEL_NAMES: SettingType<ModelNames> = {
@@ -94,6 +106,8 @@ const AWS_SUFFIXES: readonly (readonly [RegExp, string])[] = [
   [/^cn-/, 'amazonaws.com.cn'],
   [/^eusc-/, 'amazonaws.eu'],
   [/^us-isob-/, 'sc2s.sgov.gov'],
+  [/^us-isof-/, 'csp.hci.ic.gov'],
+  [/^eu-isoe-/, 'cloud.adc-e.uk'],
   [/^us-iso-/, 'c2s.ic.gov'],
 ];
 

@@ -76,7 +76,7 @@ function readAzure(reading: Reading): Cloud | undefined {
   const { environment, hasKey } = reading;
   const place = azurePlace(reading);
   const models = optional(environment, 'AZURE_MODELS', MODEL_NAMES);
-  const credentials = hasKey ? undefined : entraPlan(reading);
+  const credentials = hasKey ? undefined : entraPlan(reading, place?.root.hostname ?? '');
   return place && { ...place, credentials, headers: undefined, settings: { models } };
 }
 
@@ -93,7 +93,7 @@ function readFoundry(reading: Reading): Cloud | undefined {
   const { environment, hasKey } = reading;
   const place = foundryPlace(reading);
   const models = optional(environment, 'FOUNDRY_MODELS', MODEL_NAMES);
-  const credentials = hasKey ? undefined : entraPlan(reading);
+  const credentials = hasKey ? undefined : entraPlan(reading, place?.root.hostname ?? '');
   return place && { ...place, credentials, headers: undefined, settings: { models } };
 }
 
@@ -111,14 +111,19 @@ function readRegion(reading: Reading): string | undefined {
   return required(reading, firstSet(environment, NAME, 'AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'AWS_REGION', NAME);
 }
 
+/** The region that an endpoint of AWS's own, a private one too, has in its name; it takes signatures for no other. */
+function regionAt({ hostname }: URL): string | undefined {
+  return /(?:^|\.)(?:bedrock-runtime(?:-fips)?|aws-external-anthropic)\.([a-z0-9-]+)\.(?:vpce\.)?(?:amazonaws\.|api\.aws$)/.exec(hostname)?.[1];
+}
+
 function readBedrock(reading: Reading): Cloud | undefined {
   const { environment, row, hasKey } = reading;
   const region = readRegion(reading);
   const given = placeOf(reading);
   const models = optional(environment, 'BEDROCK_MODELS', MODEL_NAMES);
   if (region === undefined) return undefined;
-  const credentials = hasKey ? undefined : signaturePlan(reading, region, 'bedrock');
   const place = given ?? { root: new URL(`https://bedrock-runtime.${region}.${awsSuffix(region)}`), place: row.baseUrlVariable };
+  const credentials = hasKey ? undefined : signaturePlan(reading, region, { region: regionAt(place.root) ?? region, service: 'bedrock' });
   return { ...place, credentials, headers: undefined, settings: { models } };
 }
 
@@ -128,8 +133,8 @@ function readClaudeAws(reading: Reading): Cloud | undefined {
   const workspace = required(reading, 'ANTHROPIC_AWS_WORKSPACE_ID', ID);
   const given = placeOf(reading);
   if (region === undefined || workspace === undefined) return undefined;
-  const credentials = hasKey ? undefined : signaturePlan(reading, region, 'aws-external-anthropic');
   const place = given ?? { root: new URL(`https://aws-external-anthropic.${region}.api.aws`), place: row.baseUrlVariable };
+  const credentials = hasKey ? undefined : signaturePlan(reading, region, { region: regionAt(place.root) ?? region, service: 'aws-external-anthropic' });
   return { ...place, credentials, headers: { 'anthropic-workspace-id': workspace }, settings: {} };
 }
 

@@ -144,6 +144,8 @@ function readProvider(
     const root = entry?.baseUrl && { root: entry.baseUrl, place };
     const cloud = readCloud(row.cloud, { environment, row, hasKey: given !== undefined, root, rootPlace: entry?.keys === undefined ? undefined : placeOf('base_url'), readFile });
     if (cloud === undefined || (given !== undefined && given.keys === undefined)) return undefined;
+    // Its place may have variables of other names.
+    if (cloud.place !== row.baseUrlVariable) origins.set(row.name, { keyVariables: given?.variables ?? [], baseUrlPlace: cloud.place });
     return cloudFrom(environment, row, cloud, given?.keys ?? [], withStructuredOutput(environment, row, settings));
   }
   const root = entry?.baseUrl ?? (isVariableSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? ''));

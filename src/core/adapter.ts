@@ -8,8 +8,9 @@
 
 import type { JsonOut, JsonProblem, JsonValue } from '../base/json/value.ts';
 import type { Secret } from '../base/secret.ts';
-import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
+import type { ChatReply, ChatRequest, ModelInfo } from './chat.ts';
 import type { CredentialPlan } from './credential-plan.ts';
+import type { Delta } from './delta.ts';
 import type { Failure } from './failure.ts';
 import type { ModelNames } from './model-name.ts';
 

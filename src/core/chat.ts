@@ -6,7 +6,6 @@
  */
 
 import type { JsonObject, RawJson } from '../base/json/value.ts';
-import type { Failure } from './failure.ts';
 
 export type ChatRequest = {
   /** Registered provider's name; undefined = the gateway's default. */
@@ -152,14 +151,6 @@ export const REPLY_CHARS_MAX = 32 * 1024 * 1024;
 
 /** Largest whole reply taken from a provider, and largest frame of a stream: an image comes in one. */
 export const REPLY_BYTES_MAX = 32 * 1024 * 1024;
-
-/** One step of a streamed answer. A stream has exactly one `done` or `failed`, last. */
-export type Delta =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'thinking'; readonly text: string }
-  | { readonly type: 'tool_call'; readonly call: ToolCallPart }
-  | { readonly type: 'done'; readonly reply: ChatReply }
-  | { readonly type: 'failed'; readonly failure: Failure };
 
 export type ModelInfo = {
   readonly id: string;

@@ -7,7 +7,8 @@
  */
 
 import type { JsonObject, JsonOut, JsonOutObject, JsonProblem, JsonValue } from '../base/json/value.ts';
-import type { ChatReply, ChatRequest, Delta, ModelInfo } from './chat.ts';
+import type { ChatReply, ChatRequest, ModelInfo } from './chat.ts';
+import type { Delta } from './delta.ts';
 import type { Failure } from './failure.ts';
 
 /** A path on which chats are asked for, by POST. */

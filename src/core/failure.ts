@@ -7,6 +7,7 @@
 
 import { limitPassed } from '../base/json/lenient.ts';
 import type { JsonBudget } from '../base/json/parse.ts';
+import type { ChatReply } from './chat.ts';
 
 export type FailureKind =
   | 'auth'
@@ -73,6 +74,8 @@ export type FailureFields = {
   readonly errorCode?: string | undefined;
   /** The model did not manage what this request asks of it, which says nothing of how the provider does. */
   readonly isUnmet?: boolean;
+  /** What came with a refusal that has no word of an answer: model, usage, reasoning. */
+  readonly reply?: ChatReply | undefined;
 };
 
 const NO_QUOTES: readonly string[] = [];
@@ -98,6 +101,7 @@ export class Failure {
   readonly isReference: boolean;
   readonly errorCode: string | undefined;
   readonly isUnmet: boolean;
+  readonly reply: ChatReply | undefined;
 
   constructor(kind: FailureKind, message: string, fields: FailureFields = {}) {
     const row = FAILURE_KINDS[kind];
@@ -120,6 +124,7 @@ export class Failure {
     this.isReference = fields.isReference ?? false;
     this.errorCode = fields.errorCode;
     this.isUnmet = fields.isUnmet ?? false;
+    this.reply = fields.reply;
   }
 
   /** The same failure but for what is given here. */
@@ -160,6 +165,8 @@ export type UpstreamReport = {
   /** A not_found is known to be about what the request refers to; unless it is true, parameter and prose decide. */
   readonly isReference?: boolean;
   readonly isUnmet?: boolean;
+  /** Of a refusal that has no word of an answer. */
+  readonly reply?: ChatReply;
   /** Replaces the sentence's ending where the gateway has better advice. */
   readonly hint?: string;
 };
@@ -210,6 +217,7 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       errorCode: MACHINE_WORD.test(errorCode) ? errorCode : undefined,
       isReference,
       isUnmet: report.isUnmet ?? false,
+      reply: report.reply,
     },
   );
 }

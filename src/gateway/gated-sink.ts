@@ -1,6 +1,6 @@
 /** Holds a stream back until its first delta, since another may have its own earlier: then all of it passes, or nothing. */
 
-import type { Delta } from '../core/chat.ts';
+import type { Delta } from '../core/delta.ts';
 import type { StreamSink } from './pipe-stream.ts';
 
 type Push = (delta: Delta, servedModel: string | undefined) => void;

@@ -14,7 +14,8 @@ import { LARGE, nextTurn } from '../base/turn.ts';
 import { largeUtf8Text, utf8Text } from '../base/utf8.ts';
 import type { Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX } from '../core/chat.ts';
-import type { ChatReply, Delta, ModelInfo } from '../core/chat.ts';
+import type { ChatReply, ModelInfo } from '../core/chat.ts';
+import type { Delta } from '../core/delta.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Metrics } from '../metrics.ts';
@@ -128,8 +129,8 @@ export function createGateway(
   }
 
   return {
-    complete(ask, context) {
-      return attempts.run(ask, context, {
+    async complete(ask, context) {
+      const outcome = await attempts.run(ask, context, {
         isStream: false,
         isTooLate: never,
         async tryOnce(attempt) {
@@ -146,6 +147,8 @@ export function createGateway(
           return { reply, raw, exact: parsed?.exact };
         },
       });
+      noteRefusal(context.record, outcome.result);
+      return outcome;
     },
 
     async stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink<C>) {
@@ -186,6 +189,7 @@ export function createGateway(
         },
       });
       const { candidate, result } = outcome;
+      noteRefusal(context.record, result);
       const { ended } = context.scope;
       if (result instanceof Failure && firstAtMs !== undefined && ended !== 'caller-gone') metrics.streamCut(candidate.provider.name, result, ended);
       return outcome;
@@ -244,6 +248,11 @@ function never(): boolean {
 function noteReply(record: CallRecord, reply: ChatReply): void {
   record.servedModel = reply.model;
   record.usage = reply.usage;
+}
+
+/** A refusal costs what an answer costs. */
+function noteRefusal(record: CallRecord, result: unknown): void {
+  if (result instanceof Failure && result.reply !== undefined) noteReply(record, result.reply);
 }
 
 function isJson(response: UpstreamResponse): boolean {

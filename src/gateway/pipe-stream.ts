@@ -4,7 +4,7 @@ import { EVENT_STREAM_TYPE, EventFrames } from '../base/aws/event-frames.ts';
 import { SseBuffer } from '../base/sse.ts';
 import type { Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX, REPLY_CHARS_MAX } from '../core/chat.ts';
-import type { Delta } from '../core/chat.ts';
+import type { Delta } from '../core/delta.ts';
 import { beyondLimit, Failure, malformedReply, truncatedStream } from '../core/failure.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 import type { Candidate } from './ask.ts';

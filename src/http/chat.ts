@@ -64,7 +64,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
     exchange.failure = result;
     const declined = relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
     const relayed = declined === undefined ? undefined : relay?.encodeReply(declined, facts);
-    exchange.sendJson(200, renderJson(relayed ?? dialect.encodeReply(refusalReply(exchange), facts, undefined)));
+    exchange.sendJson(200, renderJson(relayed ?? dialect.encodeReply(refusalReply(exchange, result), facts, undefined)));
   } else {
     showFailed(exchange, asked.ask, result);
     exchange.sendFailure(parts.presentable(result));
@@ -90,7 +90,7 @@ async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Ask
     const { candidate, result } = await parts.gateway.stream(ask, context, countedSink(exchange, stream));
     showServer(exchange, ask, candidate);
     if (result instanceof Failure) showFailed(exchange, ask, result);
-    if (result instanceof Failure && isRefusalReplied(result, dialect)) stream.refuse(result, refusalReply(exchange));
+    if (result instanceof Failure && isRefusalReplied(result, dialect)) stream.refuse(result, refusalReply(exchange, result));
     else if (result instanceof Failure) stream.fail(parts.presentable(result));
     observeChat(exchange, parts);
   } finally {
@@ -107,9 +107,9 @@ function declinedAnswer({ record: { declined } }: Exchange): string | undefined 
   return declined === undefined || isObject(field(parseLenient(declined), 'error')) ? undefined : declined;
 }
 
-/** What a provider that declined without a word has said. */
-function refusalReply({ record }: Exchange): ChatReply {
-  return { id: undefined, model: record.servedModel, parts: [], thinking: '', stopReason: 'refusal', usage: record.usage };
+/** What a provider that declined without a word has said; one that declined by an error said nothing. */
+function refusalReply({ record }: Exchange, { reply }: Failure): ChatReply {
+  return reply ?? { id: undefined, model: record.servedModel, parts: [], thinking: '', stopReason: 'refusal', usage: undefined };
 }
 
 function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded }: Asked): AnswerFacts {

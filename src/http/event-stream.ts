@@ -5,7 +5,8 @@
  * status; when one heartbeat interval passes first, the stream opens with a comment.
  */
 
-import type { ChatReply, Delta } from '../core/chat.ts';
+import type { ChatReply } from '../core/chat.ts';
+import type { Delta } from '../core/delta.ts';
 import type { RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Candidate } from '../gateway/ask.ts';

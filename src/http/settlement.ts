@@ -3,7 +3,8 @@
  * and what was delivered; nothing where all came to nothing.
  */
 
-import type { ChatReply, Delta } from '../core/chat.ts';
+import type { ChatReply } from '../core/chat.ts';
+import type { Delta } from '../core/delta.ts';
 import { countsTokens } from '../core/route.ts';
 import type { Candidate } from '../gateway/ask.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';

@@ -6,7 +6,8 @@
 import { JsonArray, JsonObject } from '../base/json/value.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { unreachable } from '../core/chat.ts';
-import type { ChatReply, ChatRequest, ContentPart, Delta, DocumentPart, Part } from '../core/chat.ts';
+import type { ChatReply, ChatRequest, ContentPart, DocumentPart, Part } from '../core/chat.ts';
+import type { Delta } from '../core/delta.ts';
 
 const CHARS_PER_TOKEN = 4;
 /** What an image comes to where it is neither tiny nor cut into many tiles. A document that nobody sees is taken for one. */

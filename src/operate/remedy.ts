@@ -18,6 +18,8 @@ export type Origin = {
   readonly provider: string;
   readonly host: string;
   readonly hasKey: boolean;
+  /** Whether it is called by something else than keys. */
+  readonly hasCredentials: boolean;
   /** The variables that are set, or to be set. */
   readonly keyVariable: string;
   readonly baseUrlVariable: string;
@@ -42,6 +44,7 @@ export function originOf(provider: Provider, { effective, origins }: Written, ha
     provider: provider.name,
     host: hostnameOf(provider.baseUrl),
     hasKey: provider.keys.length > 0,
+    hasCredentials: provider.credentials !== undefined,
     keyVariable: keyVariables.map((variable) => setOne([variable]) ?? variable).join(' or ') || row.keyVariables.join(' or '),
     baseUrlVariable: baseUrlPlace ?? row.baseUrlVariable,
     proxyVariable: setOne([proxyVariable, proxyVariable.toLowerCase()]) ?? proxyVariable,
@@ -89,9 +92,14 @@ export function remedyFor(place: FailedCheckName, failure: Failure, origin: Orig
   }
 }
 
-function sourceRemedy({ kind }: Failure, { provider, keyVariable }: Origin): string {
-  if (kind === 'auth') return `GATEWAY_CLOUDS: check the identity that ${provider} is called by, and what it may do; or give a key in ${keyVariable}.`;
+function sourceRemedy({ kind }: Failure, origin: Origin): string {
+  const { provider, keyVariable } = origin;
+  if (kind === 'auth') return identityRemedy(origin);
   return `GATEWAY_CLOUDS: check that the source of credentials of ${provider} can be reached from here; or give a key in ${keyVariable}.`;
+}
+
+function identityRemedy({ provider, keyVariable }: Origin): string {
+  return `GATEWAY_CLOUDS: check the identity that ${provider} is called by, and what it may do; or give a key in ${keyVariable}.`;
 }
 
 function nameRemedy({ hasProxy, proxyVariable, isBaseUrlSet, baseUrlVariable, host }: Origin): string {
@@ -115,12 +123,14 @@ function tlsRemedy({ code = '' }: Failure, { baseUrlVariable, host }: Origin): s
   return 'NODE_EXTRA_CA_CERTS: name a PEM file with the authority that issued it, if it is one of yours.';
 }
 
-function answerRemedy(place: 'key' | 'chat', { kind }: Failure, { provider, hasKey, keyVariable, baseUrlVariable }: Origin): string {
+function answerRemedy(place: 'key' | 'chat', { kind }: Failure, origin: Origin): string {
+  const { provider, hasKey, hasCredentials, keyVariable, baseUrlVariable } = origin;
   switch (kind) {
     case 'auth':
+      if (hasCredentials) return identityRemedy(origin);
       return hasKey ? `${keyVariable}: give a key that ${provider} accepts, of an account that may do this.` : `${keyVariable}: give a key; ${provider} asks for one.`;
     case 'rate_limit':
-      return `${keyVariable}: raise the limits of its account, or wait.`;
+      return `${hasCredentials ? 'GATEWAY_CLOUDS' : keyVariable}: raise the limits of its account, or wait.`;
     case 'server':
     case 'unknown':
       return `${baseUrlVariable}: check that it is the address of the API; if it is, ${provider} itself is in trouble.`;

@@ -64,9 +64,10 @@ const RATE_LIMIT_RETRY_TOKENS = 5;
 const TOKENS_PER_MS = 10 / 1000;
 
 /**
- * One provider's budget of retries: a bucket of 500 tokens, from which a retry takes 14, or 5 after `rate_limit`. A success
- * gives 1 back, a success on a retry what that retry took, and 10 tokens a second flow in. In an outage
- * the bucket empties after some thirty retries and the load on the provider falls to about the callers' own.
+ * One provider's budget of retries: a bucket of 500 tokens, from which a retry takes 14, or 5 after `rate_limit`, or none with
+ * another credential in place of one that was refused. A success gives 1 back, a success on a retry what that retry took, and 10
+ * tokens a second flow in. In an outage the bucket empties after some thirty retries and the load on the provider falls to about
+ * the callers' own.
  */
 export class RetryBudget {
   readonly #now: () => number;
@@ -105,8 +106,10 @@ export class RetryBudget {
   }
 }
 
-function retryTokens(failure: Failure): number {
-  return failure.kind === 'rate_limit' ? RATE_LIMIT_RETRY_TOKENS : RETRY_TOKENS;
+function retryTokens({ kind, isRetried }: Failure): number {
+  // A credential that was refused, and of which there is another: no outage, and it strikes all who are on their way at once.
+  if (kind === 'auth' && isRetried) return 0;
+  return kind === 'rate_limit' ? RATE_LIMIT_RETRY_TOKENS : RETRY_TOKENS;
 }
 
 /** A budget for each provider, by its name; there are as many as were ever configured. */

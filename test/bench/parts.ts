@@ -13,7 +13,7 @@ import { renderJson } from '../../src/base/json/render.ts';
 import { SseBuffer } from '../../src/base/sse.ts';
 import { DIALECTS } from '../../src/callers/index.ts';
 import type { UpstreamCall } from '../../src/core/adapter.ts';
-import type { Delta } from '../../src/core/chat.ts';
+import type { Delta } from '../../src/core/delta.ts';
 import type { AnswerFacts, DecodedRequest } from '../../src/core/dialect.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { authenticate } from '../../src/http/auth.ts';

@@ -1,7 +1,8 @@
 /** Replies made from a seeded random, and the deltas of a stream that says them. */
 
 import { RawJson } from '../../src/base/json/value.ts';
-import type { AssistantPart, ChatReply, Delta, StopReason } from '../../src/core/chat.ts';
+import type { AssistantPart, ChatReply, StopReason } from '../../src/core/chat.ts';
+import type { Delta } from '../../src/core/delta.ts';
 import type { Random } from '../base/random.ts';
 
 const TEXTS = ['A', 'Hello', ' world\n', '\n\n', '"\\', '😀', '\u2028', 'data: x', '\ud83d', 'x'.repeat(300)];

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -17,7 +18,7 @@ import { createHttpTransport } from '../../src/upstream/http.ts';
 import { sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { providerAt } from '../upstream/attempts.ts';
-import { answerJson, startUpstream } from '../faults/upstream.ts';
+import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
 import { createFakeClock } from '../upstream/credentials/clock.ts';
 import { AZURE, BEDROCK, CLAUDE_AWS, FOUNDRY, VERTEX } from './environments.ts';
 
@@ -56,6 +57,26 @@ for (const [name, environment, request, source] of [
     assert.equal(gateway.logLines.filter(({ kind }) => kind === 'auth').length, 0);
   });
 }
+
+test('all who are on their way when a token is revoked are served with another, asked for once', async (t) => {
+  const count = 60;
+  const refused: ServerResponse[] = [];
+  let last: string | undefined;
+  let revoked: string | undefined;
+  const upstream = await startUpstream(t, (response, { headers }) => {
+    last = headers.authorization;
+    if (last !== revoked) return answerJson(response, 200, GOOD_REPLY);
+    if (refused.push(response) === count) for (const each of refused) answerJson(each, 401, '{"error":{"code":"401","message":"x"}}');
+  });
+  const clock = createFakeClock();
+  const gateway = await startGateway(t, (sandbox) => ({ ...AZURE(sandbox), AZURE_OPENAI_BASE_URL: upstream.origin }), { clock });
+  assert.equal((await gateway.chat(CHAT)).status, 200);
+  revoked = last;
+  clock.pass(60_000);
+  const answers = await Promise.all(Array.from({ length: count }, () => gateway.chat(CHAT)));
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  assert.equal(asked(gateway, /oauth2/), 2);
+});
 
 test('the gateway is ready whatever becomes of its clouds, and asks for no token before somebody asks it', async (t) => {
   const gateway = await startGateway(t, AZURE);

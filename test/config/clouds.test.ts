@@ -61,6 +61,9 @@ test('a key registers a cloud, at the place that its other variables say', () =>
     [{ ANTHROPIC_FOUNDRY_API_KEY: 'k', ANTHROPIC_FOUNDRY_BASE_URL: 'https://x.test/anthropic' }, 'foundry', 'https://x.test/anthropic/v1'],
     [{ AWS_BEARER_TOKEN_BEDROCK: 'k', ...AWS }, 'bedrock', 'https://bedrock-runtime.eu-west-1.amazonaws.com/'],
     [{ AWS_BEARER_TOKEN_BEDROCK: 'k', AWS_DEFAULT_REGION: 'cn-north-1' }, 'bedrock', 'https://bedrock-runtime.cn-north-1.amazonaws.com.cn/'],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'k', AWS_REGION: 'us-isof-south-1' }, 'bedrock', 'https://bedrock-runtime.us-isof-south-1.csp.hci.ic.gov/'],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'k', AWS_REGION: 'eu-isoe-west-1' }, 'bedrock', 'https://bedrock-runtime.eu-isoe-west-1.cloud.adc-e.uk/'],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'k', AWS_REGION: 'us-gov-west-1' }, 'bedrock', 'https://bedrock-runtime.us-gov-west-1.amazonaws.com/'],
     [{ AWS_BEARER_TOKEN_BEDROCK: 'k', ...AWS, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: 'https://vpce.test' }, 'bedrock', 'https://vpce.test/'],
     [{ ANTHROPIC_AWS_API_KEY: 'k', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...AWS }, 'claude-aws', 'https://aws-external-anthropic.eu-west-1.api.aws/v1'],
     [{ GOOGLE_VERTEX_API_KEY: 'k' }, 'vertex', 'https://aiplatform.googleapis.com/'],
@@ -91,6 +94,21 @@ test('a key wins over other credentials, which is said', () => {
   assert.deepEqual(load(variables).warnings, ['GATEWAY_CLOUDS: azure is called by the key in AZURE_OPENAI_API_KEY, not by other credentials']);
 });
 
+test('a token of Entra is for the cloud whose endpoint is asked, or whose authority gives it', () => {
+  const audience = (variables: Variables): string => {
+    const { plan } = planOf(providerWith({ GATEWAY_CLOUDS: 'azure', ...variables })) as { plan: { scope?: string; resource?: string } };
+    return plan.scope ?? `${plan.resource} of an identity`;
+  };
+  const secret = { ...ENTRA, AZURE_CLIENT_SECRET: 's' };
+  const at = (host: string): Variables => ({ AZURE_OPENAI_ENDPOINT: `https://${host}` });
+  assert.equal(audience({ ...secret, ...at('res.openai.azure.us') }), 'https://cognitiveservices.azure.us/.default');
+  assert.equal(audience({ ...secret, ...at('res.openai.azure.cn') }), 'https://cognitiveservices.azure.cn/.default');
+  assert.equal(audience(at('res.openai.azure.us')), 'https://cognitiveservices.azure.us of an identity');
+  assert.equal(audience({ ...secret, ...at('proxy.example.us') }), 'https://ai.azure.com/.default');
+  assert.equal(audience({ ...secret, ...at('proxy.example.us'), AZURE_AUTHORITY_HOST: 'login.microsoftonline.us' }), 'https://cognitiveservices.azure.us/.default');
+  assert.equal(audience({ ...secret, ...at('proxy.example.cn'), AZURE_AUTHORITY_HOST: 'https://login.chinacloudapi.cn/' }), 'https://cognitiveservices.azure.cn/.default');
+});
+
 test('Entra has a client\'s secret, a federated token, App Service or the machine, in this order', () => {
   const plan = (variables: Variables): unknown => (planOf(providerWith({ GATEWAY_CLOUDS: 'azure', ...AZURE, ...variables })) as { plan: unknown }).plan;
   const tokenUrl = 'https://login.microsoftonline.com/t1/oauth2/v2.0/token';
@@ -119,8 +137,34 @@ test('AWS has the environment, a web identity, the shared files, a container or 
   assert.deepEqual(plan(container), signed({ source: 'container', url: 'http://169.254.170.2/v2/credentials/1' }));
   assert.deepEqual(plan({ AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://[fd00:ec2::23]/v1/credentials?a=1', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/token' }),
     signed({ source: 'container', url: 'http://[fd00:ec2::23]/v1/credentials?a=1', tokenFile: '/token' }));
+  assert.deepEqual(plan({ ...container, AWS_CONTAINER_AUTHORIZATION_TOKEN: 'Basic abcd' }), signed({ source: 'container', url: 'http://169.254.170.2/v2/credentials/1', token: '[set]' }));
   assert.deepEqual(plan({}), signed({ source: 'instance metadata', origin: 'http://169.254.169.254/' }));
   assert.deepEqual(plan({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }), signed({ source: 'instance metadata', origin: 'http://[fd00:ec2::254]/' }));
+});
+
+test('where the keys of a container are is not shown', () => {
+  for (const place of [{ AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/canary' }, { AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://127.0.0.1:41/canary?a=1' }]) {
+    const { config, effective } = load({ GATEWAY_CLOUDS: 'bedrock', ...AWS, ...place });
+    assert.ok(config !== undefined);
+    assert.equal(effective.find(({ variable }) => variable.startsWith('AWS_CONTAINER_'))?.value, '[set]');
+    assert.doesNotMatch(JSON.stringify(effective), /canary/);
+  }
+  assert.doesNotMatch(problemsWith({ GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: 'canary' }).join(), /canary/);
+});
+
+test('what goes to an endpoint of AWS is signed for the region that this has in its name', () => {
+  const keys = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', ...AWS };
+  const regionOf = (variables: Variables): string => (planOf(providerWith({ ...keys, ...variables })) as { region: string }).region;
+  for (const [host, region] of [
+    ['bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
+    ['bedrock-runtime-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
+    ['bedrock-runtime.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
+    ['vpce-0a1b-2c3d.bedrock-runtime.us-east-2.vpce.amazonaws.com', 'us-east-2'],
+    ['bedrock.internal.example.com', 'eu-west-1'],
+  ] as const) assert.equal(regionOf({ GATEWAY_CLOUDS: 'bedrock', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: `https://${host}` }), region, host);
+  const claude = { GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1' };
+  assert.equal(regionOf({ ...claude, ANTHROPIC_AWS_BASE_URL: 'https://aws-external-anthropic.us-east-1.api.aws' }), 'us-east-1');
+  assert.equal(regionOf(claude), 'eu-west-1');
 });
 
 test('a profile of the shared files that was asked for has to be there, and to hold keys', () => {
@@ -168,6 +212,7 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     ...['http://10.0.0.1/x', 'http://169.254.169.254/x', 'http://[fd00:ec2::254]/x', 'http://metadata.google.internal/x', 'http://169.254.170.2.example.com/x'].map((url) =>
       [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: url }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected https, or an address of this machine or of ECS or EKS']] as const),
     [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: 'https://me:canary@x.test/' }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected an http or https URL without user name or password']],
+    [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/x', AWS_CONTAINER_AUTHORIZATION_TOKEN: 'canary\r\nb: c' }, ['AWS_CONTAINER_AUTHORIZATION_TOKEN: expected 1 to 4000 printable ASCII characters']],
     [{ ...bedrock, AWS_EC2_METADATA_DISABLED: 'true' }, ["AWS_ACCESS_KEY_ID: required for bedrock, or another source of credentials, since AWS_EC2_METADATA_DISABLED rules an instance's role out"]],
     [{ GATEWAY_CLOUDS: 'claude-aws', ...AWS }, ['ANTHROPIC_AWS_WORKSPACE_ID: required, because claude-aws is configured']],
     [{ GATEWAY_CLOUDS: 'vertex', GOOGLE_CLOUD_PROJECT: 'p1' }, ['GOOGLE_CLOUD_LOCATION: required, because vertex is configured']],

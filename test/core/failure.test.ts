@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ChatReply } from '../../src/core/chat.ts';
 import { FAILURE_KINDS, Failure, kindFromStatus, malformedReply, truncatedStream, upstreamFailure } from '../../src/core/failure.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 
@@ -20,6 +21,7 @@ for (const kind of Object.keys(kinds) as FailureKind[]) {
     assert.deepEqual({ ...new Failure(kind, 'sentence') }, {
       kind, message: 'sentence', status, isRetried, retriesMax: undefined, retryAfterMs: undefined, upstreamStatus: 0, detail: undefined, limit: undefined, isOwn: false, quotes: [],
       code: undefined, isAtProxy: false, isTooLong: false, isQuota: false, isOverloaded: false, isReference: false, isUnmet: false, errorCode: undefined,
+      reply: undefined,
     });
   });
 }
@@ -30,7 +32,8 @@ test('FAILURE_KINDS has a meaning for each kind and no other kind', () => {
 });
 
 test('Failure takes what its fields say over what its kind says', () => {
-  const fields = { status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true, isOverloaded: true, isReference: true, isUnmet: true, errorCode: 'lost' };
+  const reply: ChatReply = { id: 'r', model: 'm', parts: [], thinking: 'hm', stopReason: 'refusal', usage: undefined };
+  const fields = { reply, status: 401, isRetried: true, retriesMax: 2, retryAfterMs: 5, upstreamStatus: 403, detail: 'prose', limit: 'GATEWAY_X', quotes: ['code'], isOwn: true, code: 'ECODE', isAtProxy: true, isTooLong: true, isQuota: true, isOverloaded: true, isReference: true, isUnmet: true, errorCode: 'lost' };
   assert.deepEqual({ ...new Failure('auth', 'sentence', fields) }, { kind: 'auth', message: 'sentence', ...fields });
 });
 

@@ -272,6 +272,20 @@ describe('a key', () => {
     assert.equal(failed.remedy, 'GATEWAY_COMPAT_API_KEY: give a key; compat asks for one.');
   });
 
+  test('is not asked for where another credential may not do this: the remedy names whom that belongs to', async (t) => {
+    const { baseUrl } = await startServer(t, () => failure(403, '{"message":"x"}'));
+    const bedrock = { GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_CLOUDS: 'bedrock', AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'secret-canary' };
+    const failed = await failedOf({ ...bedrock, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: baseUrl.origin });
+    assert.equal(failed.check, 'key');
+    assert.equal(failed.remedy, 'GATEWAY_CLOUDS: check the identity that bedrock is called by, and what it may do; or give a key in AWS_BEARER_TOKEN_BEDROCK.');
+  });
+
+  test('that finds nothing where a cloud is said to be has a remedy that names the variable which says so', async (t) => {
+    const { baseUrl } = await startServer(t, () => failure(404));
+    const failed = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, AZURE_OPENAI_API_KEY: PROVIDER_KEY, AZURE_OPENAI_ENDPOINT: baseUrl.origin });
+    assert.match(failed.remedy, /^AZURE_OPENAI_ENDPOINT: check its path\. /);
+  });
+
   test('that the provider repeats, in its code and as a model, is masked', async (t) => {
     const { baseUrl } = await startServer(t, () => failure(401, JSON.stringify({ error: { code: PROVIDER_KEY, message: PROVIDER_KEY } })));
     const { detail } = await failedOf({ ...OPENAI, OPENAI_BASE_URL: baseUrl.origin });

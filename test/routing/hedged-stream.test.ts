@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Delta } from '../../src/core/chat.ts';
+import type { Delta } from '../../src/core/delta.ts';
 import type { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import type { Candidate } from '../../src/gateway/ask.ts';

@@ -131,6 +131,14 @@ describe('RetryBudget', () => {
     assert.equal(budget.tokens, 10);
   });
 
+  test('takes nothing for a retry with another credential than the one that was refused', () => {
+    const budget = new RetryBudget(stopped);
+    while (budget.take(SERVER));
+    assert.equal(budget.take(new Failure('auth', 'x', { isRetried: true })), true);
+    assert.equal(budget.tokens, 10);
+    assert.equal(budget.take(new Failure('auth', 'x')), false);
+  });
+
   test('still pays for a cheaper retry when it cannot pay for a dear one', () => {
     const budget = new RetryBudget(stopped);
     while (budget.take(SERVER));

@@ -16,7 +16,7 @@ export class EventFrames {
   #problem: EventProblem | undefined;
 
   constructor(onFrame: FrameSink, bytesMax: number) {
-    this.#buffer = new EventStreamBuffer((headers, payload) => onFrame(nameOf(headers), payload.toString('utf8')), bytesMax);
+    this.#buffer = new EventStreamBuffer((headers, payload) => onFrame(nameOf(headers), dataOf(headers, payload)), bytesMax);
   }
 
   /** Takes the next bytes. False once there is a problem; nothing is read from then on. */
@@ -36,4 +36,10 @@ function nameOf(headers: EventHeaders): string {
   const type = headers.get(':message-type') ?? 'event';
   const name = headers.get(`:${type}-type`) ?? headers.get(':error-code') ?? '';
   return `:${type} ${name}`;
+}
+
+/** The payload. Of a failure that the service has not modelled, whose words are in a header as well, what a modelled one would have. */
+function dataOf(headers: EventHeaders, payload: Buffer): string {
+  const words = payload.length === 0 ? headers.get(':error-message') : undefined;
+  return words === undefined ? payload.toString('utf8') : JSON.stringify({ message: words });
 }

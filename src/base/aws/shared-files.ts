@@ -32,6 +32,7 @@ export function parseSharedFiles(credentialsText: string | undefined, configText
   const [accessKeyId, secretAccessKey] = [read('aws_access_key_id'), read('aws_secret_access_key')];
   if (accessKeyId === undefined || secretAccessKey === undefined) return 'has no aws_access_key_id with an aws_secret_access_key';
   const sessionToken = read('aws_session_token');
+  if (/[^\x21-\x7e]/.test(accessKeyId + secretAccessKey + (sessionToken ?? ''))) return 'has a key with a character that no key has';
   return {
     accessKeyId,
     secretAccessKey: new Secret(secretAccessKey),

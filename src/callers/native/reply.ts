@@ -9,7 +9,8 @@ import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { replyText, replyToolCalls, unreachable } from '../../core/chat.ts';
-import type { AssistantPart, ChatReply, Delta, ToolCallPart, Usage } from '../../core/chat.ts';
+import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
+import type { Delta } from '../../core/delta.ts';
 import type { Failure } from '../../core/failure.ts';
 
 /**

@@ -7,7 +7,8 @@
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
 import { replyText, replyToolCalls } from '../../core/chat.ts';
-import type { ChatReply, Delta, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
+import type { ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
+import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
 import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';

@@ -55,8 +55,14 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     ...(isSpent ? { isRetried: false, isQuota: true } : {}),
     isOverloaded: type === 'overloaded_error',
     isTooLong: kind === 'bad_request' && (type === 'request_too_large' || status === 413 || TOO_LONG.test(message)),
-    ...(FOREIGN_THINKING.test(message) ? { hint: 'a provider_state belongs to another conversation or account' } : {}),
+    ...hintFor(status, type, report.prose ?? '', message),
   });
+}
+
+function hintFor(status: number, type: string, prose: string, message: string): { readonly hint?: string } {
+  if (FOREIGN_THINKING.test(message)) return { hint: 'a provider_state belongs to another conversation or account' };
+  const isPath = (status === 404 || status === 405) && type === '' && NO_PATH.test(message || prose);
+  return isPath ? { hint: 'or its base URL is wrong' } : {};
 }
 
 /** Limits on spending, which no waiting lifts, unlike a rate. */
@@ -92,7 +98,14 @@ const TOO_LONG = /prompt is too long|exceed context limit/i;
 /** Reasoning that was edited, or came back in a conversation or account other than its own. */
 const FOREIGN_THINKING = /Invalid `signature` in `thinking` block|bound to a different conversation/i;
 
+/** What servers say of a path that they do not have: a page, nothing, or these words (Go, Azure). A model is said to be none by a type. */
+const NO_PATH = /^\s*(?:<|$|(?:404 page |resource )?not found\s*$)/i;
+
+/** A host whose schema is behind its maker's, of a field that says what was asked for: a shape of the answer, an effort, strict tools. */
+export const UNKNOWN_FIELD = /^(?:output_config|thinking|tools\.\d+(?:\.custom)?\.strict)\b[\w.]*: extra inputs are not permitted/i;
+
 function kindFrom(status: number, type: string, errorCode: string | undefined, message: string): FailureKind {
   if (errorCode === 'organization_on_hold' || OUT_OF_CREDIT.test(message)) return 'auth';
+  if (status === 400 && UNKNOWN_FIELD.test(message)) return 'unsupported';
   return KINDS_BY_TYPE.get(type) ?? kindFromStatus(status === 200 ? (STATUSES_BY_TYPE.get(type) ?? 500) : status);
 }

@@ -155,12 +155,11 @@ export class TurnAssembly {
   /** The reply. Call once, when no block will follow. Failures, when nothing was said: refusal, and server where no reason is known. */
   finish(head: ReplyHead): ChatReply | Failure {
     const isSilent = this.#parts.length === 0;
-    if (head.stopReason === 'refusal' && isSilent) return this.#refusal(head);
     if (head.stopReason === 'unknown' && isSilent && this.#before.length === 0) {
       return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
     }
     if (this.#before.length > 0) this.#parts.push({ type: 'text', text: '', state: this.#takeState(NO_FIELDS) });
-    return {
+    const reply: ChatReply = {
       id: head.id,
       model: head.model,
       parts: this.#parts,
@@ -169,15 +168,14 @@ export class TurnAssembly {
       stopReason: this.#callIds.size > 0 && head.stopReason !== 'refusal' ? 'tool_use' : head.stopReason,
       usage: head.usage,
     };
-  }
-
-  #refusal(head: ReplyHead): Failure {
+    if (head.stopReason !== 'refusal' || !isSilent) return reply;
     return upstreamFailure({
       provider: this.#provider,
       status: 200,
       kind: 'refusal',
       code: textField(head.stopDetails, 'category') ?? 'refusal',
       detail: textField(head.stopDetails, 'explanation'),
+      reply,
     });
   }
 }

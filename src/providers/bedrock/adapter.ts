@@ -9,7 +9,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { isObject, textField } from '../../base/loose.ts';
+import { isObject, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
 import { malformedReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
@@ -47,7 +47,7 @@ export const CLAUDE_AWS_ROW: ProviderRow = {
   speaks: ['anthropic'],
   createAdapter(name) {
     const adapter = createAnthropicAdapter(name);
-    return { ...adapter, decodeFailure: withBedrockFailures(name, adapter) };
+    return { ...adapter, decodeFailure: withBedrockFailures(name, adapter, adapter) };
   },
 };
 
@@ -64,7 +64,7 @@ function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter
     { adapter: messages, serves: (model) => isClaude(model, models), isIts: (json) => 'type' in json },
     { adapter: openAi, serves: () => true, isIts: () => true },
   ]);
-  return { ...joint, createStreamDecoder: () => new BedrockStream(name, joint, invoked), decodeFailure: withBedrockFailures(name, openAi) };
+  return { ...joint, createStreamDecoder: () => new BedrockStream(name, joint, invoked), decodeFailure: withBedrockFailures(name, messages, openAi) };
 }
 
 function isClaude(model: string, models: ModelNames | undefined): boolean {
@@ -94,8 +94,12 @@ function createInvokeAdapter(name: string, models: ModelNames | undefined): Adap
   return createAnthropicAdapter(name, host);
 }
 
-function withBedrockFailures(name: string, adapter: Adapter): Adapter['decodeFailure'] {
-  return (status, body, headers) => decodeBedrockFailure(name, status, body, headers) ?? adapter.decodeFailure(status, body, headers);
+/** Claude's own failures are read as Claude's, whatever AWS calls them; then those of Bedrock; then those of the others. */
+function withBedrockFailures(name: string, claude: Adapter, others: Adapter): Adapter['decodeFailure'] {
+  return (status, body, headers) => {
+    if (stringField(parseLenient(body), 'type') === 'error') return claude.decodeFailure(status, body, headers);
+    return decodeBedrockFailure(name, status, body, headers) ?? others.decodeFailure(status, body, headers);
+  };
 }
 
 /**

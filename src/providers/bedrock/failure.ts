@@ -12,6 +12,7 @@ import { field, stringField, textField } from '../../base/loose.ts';
 import type { UpstreamHeaders } from '../../core/adapter.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
+import { UNKNOWN_FIELD } from '../anthropic/failure.ts';
 
 /** By name, without `Exception`. `isRetried`: where the kind does not say it. */
 const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRetried?: boolean }>> = {
@@ -23,6 +24,8 @@ const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRe
   UnrecognizedClient: { kind: 'auth' },
   Validation: { kind: 'bad_request' },
   ResourceNotFound: { kind: 'not_found' },
+  // A path that is not there, in this region at least.
+  UnknownOperation: { kind: 'not_found' },
   // Of an account, which no waiting lifts.
   ServiceQuotaExceeded: { kind: 'rate_limit', isRetried: false },
   Throttling: { kind: 'rate_limit' },
@@ -39,14 +42,21 @@ const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRe
 /** Sent as a validation error. */
 const UNKNOWN_MODEL = /^the provided model identifier is invalid/i;
 const NEEDS_PROFILE = /inference profile/i;
+/** More than the model's context, in Bedrock's words and in Claude's, or than InvokeModel takes at all. */
+const TOO_LONG = /\b(?:prompt|input) is too long\b|exceed context limit|'body' failed to satisfy constraint: member must have length/i;
 
 /** The failure for a reply whose status is not 2xx; undefined where it is none of Bedrock's own. */
 export function decodeBedrockFailure(provider: string, status: number, body: string, headers: UpstreamHeaders = {}): Failure | undefined {
   const json = parseLenient(body);
-  const name = stringField(headers, 'x-amzn-errortype')?.split(':')[0] ?? stringField(json, '__type')?.split('#').at(-1) ?? textField(json, 'code');
-  const message = textField(json, 'message') ?? textField(json, 'Message');
+  const name = stringField(headers, 'x-amzn-errortype')?.split(':')[0] ?? typeIn(json)?.split('#').at(-1) ?? textField(json, 'code');
+  const message = textField(json, 'message') ?? textField(json, 'Message') ?? textField(field(json, 'error'), 'message');
   const isOwn = name !== undefined || (message !== undefined && field(json, 'error') === undefined && field(json, 'type') === undefined);
   return isOwn ? failureOf(provider, status, name ?? '', message) : undefined;
+}
+
+/** That of a path that is not there lies deeper. */
+function typeIn(json: unknown): string | undefined {
+  return stringField(json, '__type') ?? stringField(field(json, 'Output'), '__type');
 }
 
 /** The failure that a message of a stream is, by its name and payload. */
@@ -59,7 +69,8 @@ function failureOf(provider: string, status: number, name: string, message: stri
   const plain = name.replace(/Exception$/, '');
   const key = plain.slice(0, 1).toUpperCase() + plain.slice(1);
   const known = Object.hasOwn(KINDS, key) ? KINDS[key] : undefined;
-  const kind = known?.kind ?? kindOf(status);
+  const said = known?.kind ?? kindOf(status);
+  const kind = said === 'bad_request' && UNKNOWN_FIELD.test(message ?? '') ? 'unsupported' : said;
   const isUnknownModel = kind === 'bad_request' && UNKNOWN_MODEL.test(message ?? '');
   return upstreamFailure({
     provider,
@@ -68,9 +79,16 @@ function failureOf(provider: string, status: number, name: string, message: stri
     code: name,
     detail: message,
     isOverloaded: key === 'ServiceUnavailable',
+    isTooLong: kind === 'bad_request' && (status === 413 || TOO_LONG.test(message ?? '')),
     ...(known?.isRetried === undefined ? {} : { isRetried: known.isRetried }),
-    ...(kind === 'bad_request' && NEEDS_PROFILE.test(message ?? '') ? { hint: 'the model is served by an inference profile only, such as us.… or global.…' } : {}),
+    ...hintFor(key, kind, message ?? ''),
   });
+}
+
+function hintFor(key: string, kind: FailureKind, message: string): { readonly hint?: string } {
+  if (key === 'UnknownOperation') return { hint: 'or this region has no such route; an id with a version behind a colon, or an ARN, is asked by InvokeModel instead' };
+  if (kind === 'bad_request' && NEEDS_PROFILE.test(message)) return { hint: 'the model is served by an inference profile only, such as us.… or global.…' };
+  return {};
 }
 
 function kindOf(status: number): FailureKind {

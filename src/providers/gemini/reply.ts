@@ -285,12 +285,9 @@ class ReplyAssembly {
       return this.#malformed('the reply ended inside a function call');
     }
     const isEmpty = this.#parts.every((part) => part.type === 'text' && part.text === '');
-    if (isEmpty && (ending === 'refusal' || ending === 'unknown')) {
-      // With nothing to show, an ending such as MALFORMED_FUNCTION_CALL is a failed attempt that another may mend.
-      const kind = ending === 'refusal' ? 'refusal' : 'server';
-      return upstreamFailure({ provider: this.#provider, status: 200, kind, code: reason, detail: this.#remark });
-    }
-    return {
+    // With nothing to show, an ending such as MALFORMED_FUNCTION_CALL is a failed attempt that another may mend.
+    if (isEmpty && ending === 'unknown') return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason, detail: this.#remark });
+    const reply: ChatReply = {
       id: this.#id,
       model: this.model,
       parts: this.#parts,
@@ -298,6 +295,8 @@ class ReplyAssembly {
       stopReason: this.#callIds.size > 0 && ending !== 'refusal' ? 'tool_use' : ending,
       usage: this.#usage,
     };
+    if (!isEmpty || ending !== 'refusal') return reply;
+    return upstreamFailure({ provider: this.#provider, status: 200, kind: 'refusal', code: reason, detail: this.#remark, reply });
   }
 }
 

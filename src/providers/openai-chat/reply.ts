@@ -187,11 +187,9 @@ export class ReplyDraft {
   finish(): ChatReply | Failure {
     const reason = this.#finishReason ?? '';
     const stopReason = STOP_REASONS.get(reason) ?? 'unknown';
-    if (FAILED_REASONS.has(reason)) return this.#failure('server', reason);
+    if (FAILED_REASONS.has(reason)) return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason });
     const calls = this.#calls.finish(stopReason === 'max_tokens');
     if (calls instanceof Failure) return calls;
-    if (stopReason === 'refusal' && this.#text === '' && calls.length === 0) return this.#failure('refusal', reason);
-
     const turnState = this.#turnState(calls.length > 0);
     const parts: AssistantPart[] = [];
     const stateOf = (signature: string | undefined): string | undefined =>
@@ -206,7 +204,7 @@ export class ReplyDraft {
     if (parts.length === 0 && this.#thinking === '' && stopReason === 'unknown') {
       return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
     }
-    return {
+    const reply: ChatReply = {
       id: this.#id,
       model: this.model,
       parts,
@@ -214,15 +212,13 @@ export class ReplyDraft {
       stopReason: calls.length > 0 ? 'tool_use' : this.#refine(stopReason),
       usage: this.#usage,
     };
+    if (stopReason !== 'refusal' || this.#text !== '' || calls.length > 0) return reply;
+    return upstreamFailure({ provider: this.#provider, status: 200, kind: 'refusal', code: reason, reply });
   }
 
   #refine(stopReason: StopReason): StopReason {
     if (this.#isRefused) return 'refusal';
     return stopReason === 'end_turn' && this.#isStopMatched ? 'stop_sequence' : stopReason;
-  }
-
-  #failure(kind: 'server' | 'refusal', reason: string): Failure {
-    return upstreamFailure({ provider: this.#provider, status: 200, kind, code: reason });
   }
 
   #turnState(hasCalls: boolean): TurnState {

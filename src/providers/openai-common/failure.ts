@@ -98,8 +98,8 @@ const OVERLOADED_CODES: ReadonlySet<string> = new Set(['server_is_overloaded', '
 /** Longest piece of a body without a message that goes into the detail. */
 const DETAIL_CHARS_MAX = 2000;
 
-/** What servers say of a path that they do not have, of themselves and of no model: a page, nothing, or these words (Go, FastAPI). */
-const NO_PATH = /^\s*(?:<|$|(?:404 page )?not found\s*$|method not allowed\s*$)/i;
+/** What servers say of a path that they do not have, of themselves and of no model: a page, nothing, or these words (Go, FastAPI, Azure). */
+const NO_PATH = /^\s*(?:<|$|(?:404 page |resource )?not found\s*$|method not allowed\s*$)/i;
 /** LM Studio's, inside a 200. */
 const NO_PATH_INSIDE = /^unexpected endpoint or method/i;
 const BASE_URL_HINT = 'or its base URL is wrong, e.g. without /v1';
@@ -200,7 +200,9 @@ function isTooLong(status: number, { message = '', type = '', code = '' }: Compl
 }
 
 function hintFor(status: number, kind: FailureKind, { message = '', param, code }: Complaint): string | undefined {
-  if ((status === 404 || status === 405) && code === undefined && NO_PATH.test(message)) return BASE_URL_HINT;
+  // Azure repeats the status as a code.
+  const isUncoded = code === undefined || code === String(status);
+  if ((status === 404 || status === 405) && isUncoded && NO_PATH.test(message)) return BASE_URL_HINT;
   if (status === 200 && NO_PATH_INSIDE.test(message)) return BASE_URL_HINT;
   if (param === 'reasoning.summary') return SUMMARY_HINT;
   return kind === 'unsupported' && isToolsWithReasoning(message) ? TOOLS_HINT : undefined;

@@ -304,7 +304,7 @@ export class ResponseDraft {
       usage: this.#usage,
     };
     if (reply.stopReason !== 'refusal' || replyText(reply) !== '') return reply;
-    return upstreamFailure({ provider: this.#provider, status: 200, kind: 'refusal', code: reason });
+    return upstreamFailure({ provider: this.#provider, status: 200, kind: 'refusal', code: reason, reply });
   }
 
   #finishParts(): readonly AssistantPart[] {

@@ -16,7 +16,7 @@ import { Failure } from '../../core/failure.ts';
 import { formQuestion, refusalFrom, senselessAnswer } from './endpoint.ts';
 import type { Answer, Question } from './endpoint.ts';
 import type { Fresh } from './renewed.ts';
-import { lifetimeMs, readText, readToken, secretFrom } from './source.ts';
+import { HEADER_FORM, lifetimeMs, readText, readToken, secretFrom } from './source.ts';
 import type { Surroundings } from './source.ts';
 
 type PlanOf<S extends AwsPlan['source']> = Extract<AwsPlan, { readonly source: S }>;
@@ -72,7 +72,7 @@ function readSharedFiles(plan: PlanOf<'shared files'>, surroundings: Surrounding
 }
 
 async function askContainer({ url, token: given, tokenFile }: PlanOf<'container'>, surroundings: Surroundings): Promise<Outcome> {
-  const token = tokenFile === undefined ? given : readToken(surroundings, tokenFile, 'the file of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE');
+  const token = tokenFile === undefined ? given : readToken(surroundings, tokenFile, 'the file of AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE', HEADER_FORM);
   if (token instanceof Failure) return token;
   const answer = await surroundings.ask({ method: 'GET', url, headers: token === undefined ? {} : { authorization: token.reveal() }, isMetadata: true });
   return answer instanceof Failure ? answer : credentialsFromJson(url, answer, surroundings);

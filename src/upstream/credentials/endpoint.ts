@@ -82,11 +82,15 @@ const KNOWN_CODES: ReadonlySet<string> = new Set([
   'InvalidIdentityToken', 'MalformedPolicyDocument', 'RegionDisabledException', 'Throttling', 'ValidationError',
 ]);
 
+/** Those of them that pass, though the status may be a refusal's: AWS STS says 400 to a rate, and of an issuer that it cannot reach. */
+const PASSING_CODES: ReadonlySet<string> = new Set(['temporarily_unavailable', 'server_error', 'IDPCommunicationError', 'Throttling']);
+
 /** What an answer that is no credential comes to. `code` is what the endpoint calls it. */
 export function refusalFrom(url: URL, { status }: Answer, code = ''): Failure {
   const facts = KNOWN_CODES.has(code) ? `HTTP ${status}, code ${code}` : `HTTP ${status}`;
   // An identity that is still being assigned is not found, and a rate limit passes.
-  const isRefused = status >= 400 && status < 500 && status !== 404 && status !== 408 && status !== 410 && status !== 429;
+  const isPassing = status === 404 || status === 408 || status === 410 || status === 429 || PASSING_CODES.has(code);
+  const isRefused = status >= 400 && status < 500 && !isPassing;
   if (isRefused) return new Failure('auth', `${nameOf(url)} refused the gateway's identity (${facts})`, { upstreamStatus: status });
   return new Failure('unknown', `${nameOf(url)} gave no credential (${facts})`, { upstreamStatus: status });
 }

@@ -19,9 +19,13 @@ export type Surroundings = {
 /** A token of more is none, and would not fit a header. */
 const TOKEN_CHARS_MAX = 16 * 1024;
 
+const TOKEN_FORM = /^[\x21-\x7e]+$/;
+/** What is a header by itself, with its scheme: `Basic abcd`. */
+export const HEADER_FORM = /^[\x20-\x7e]+$/;
+
 /** A text that can travel in a header; undefined where it is none. */
-export function secretFrom(text: string | undefined): Secret | undefined {
-  return text !== undefined && text.length <= TOKEN_CHARS_MAX && /^[\x21-\x7e]+$/.test(text) ? new Secret(text) : undefined;
+export function secretFrom(text: string | undefined, form = TOKEN_FORM): Secret | undefined {
+  return text !== undefined && text.length <= TOKEN_CHARS_MAX && form.test(text) ? new Secret(text) : undefined;
 }
 
 /** A text that a file holds; `what` names the file without its path, which nobody needs to know. */
@@ -35,10 +39,10 @@ export function readText({ readFile }: Surroundings, path: string, what: string)
 }
 
 /** A token that a file holds. */
-export function readToken(surroundings: Surroundings, path: string, what: string): Secret | Failure {
+export function readToken(surroundings: Surroundings, path: string, what: string, form = TOKEN_FORM): Secret | Failure {
   const text = readText(surroundings, path, what);
   if (text instanceof Failure) return text;
-  return secretFrom(text.trim()) ?? new Failure('unknown', `${what} holds no token`);
+  return secretFrom(text.trim(), form) ?? new Failure('unknown', `${what} holds no token`);
 }
 
 /** A token, and what goes out beside it. */

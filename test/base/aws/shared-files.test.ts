@@ -65,6 +65,10 @@ test('parseSharedFiles says what is wrong with a profile without quoting the fil
   assert.equal(keysOf('profile work'), 'is in neither file');
   assert.equal(keysOf('role'), 'has role_arn, which is not supported; only keys are');
   assert.equal(keysOf('empty'), 'has no aws_access_key_id with an aws_secret_access_key');
+  for (const line of ['aws_access_key_id = AK\u200bID', 'aws_secret_access_key = s s', 'aws_session_token = t\u0416']) {
+    const keys = '[default]\naws_access_key_id = AKID\naws_secret_access_key = s\n';
+    assert.equal(keysOf('default', `${keys}${line}\n`, ''), 'has a key with a character that no key has', line);
+  }
   assert.equal(keysOf('default', 'x'.repeat(SHARED_FILE_CHARS_MAX + 1)), 'is in a file of more than 1 MiB');
 });
 

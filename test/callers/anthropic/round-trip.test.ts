@@ -6,7 +6,8 @@ import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { encodeMessage } from '../../../src/callers/anthropic/reply.ts';
 import { MessageEvents } from '../../../src/callers/anthropic/stream.ts';
-import type { AssistantPart, ChatReply, Delta } from '../../../src/core/chat.ts';
+import type { AssistantPart, ChatReply } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { assemble } from './message-client.ts';
 import { BARE, FACTS, HI, translate } from './messages.ts';
 

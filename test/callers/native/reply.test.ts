@@ -5,7 +5,8 @@ import { RawJson } from '../../../src/base/json/value.ts';
 import { SseBuffer } from '../../../src/base/sse.ts';
 import { encodeChatReply, renderDeltaFrame, renderFailureBody } from '../../../src/callers/native/reply.ts';
 import { decodeChatRequest } from '../../../src/callers/native/request.ts';
-import type { ChatReply, Delta, ToolCallPart } from '../../../src/core/chat.ts';
+import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 
 const bare: ChatReply = {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPENAI_RESPONSES } from '../../../src/callers/openai-responses/dialect.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { createRandom } from '../../base/random.ts';
 import type { Random } from '../../base/random.ts';

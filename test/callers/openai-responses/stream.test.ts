@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
-import type { ChatReply, Delta, ToolCallPart } from '../../../src/core/chat.ts';
+import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { BARE_REPLY, eventsOf, FACTS } from '../dialect-testing.ts';
 

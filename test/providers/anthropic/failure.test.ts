@@ -16,6 +16,10 @@ describe('decodeFailure', () => {
     ['a spending limit of a workspace', 400, error('invalid_request_error', 'You have reached your specified workspace API usage limits.'), 'auth', false],
     ["a field of the caller's own that says so", 400, error('invalid_request_error', 'your credit balance: credit balance is too low: Extra inputs are not permitted'), 'bad_request', false],
     ["another that says so", 400, error('invalid_request_error', 'x.You have reached your specified API usage limits: Extra inputs are not permitted'), 'bad_request', false],
+    ['a shape of answers that its host does not know', 400, error('invalid_request_error', 'output_config.format: Extra inputs are not permitted'), 'unsupported', false],
+    ['an effort that its host does not know', 400, error('invalid_request_error', 'thinking.display: Extra inputs are not permitted'), 'unsupported', false],
+    ['strict tools that its host does not know', 400, error('invalid_request_error', 'tools.0.custom.strict: Extra inputs are not permitted'), 'unsupported', false],
+    ["a field of the caller's own that it does not know", 400, error('invalid_request_error', 'output_configs.format: Extra inputs are not permitted'), 'bad_request', false],
     ['an organisation on hold', 400, error('invalid_request_error', 'x', code('organization_on_hold')), 'auth', false],
     ['a bad key', 401, error('authentication_error'), 'auth', false],
     ['an unpaid bill', 402, error('billing_error'), 'auth', false],
@@ -80,6 +84,13 @@ describe('decodeFailure', () => {
 
   test('keeps the body as the detail where no message was found', () => {
     assert.equal(adapter.decodeFailure(502, '<html>').detail, '<html>');
+  });
+
+  test('tells a path that a server does not have from a model that it does not have', () => {
+    for (const body of ['{"error":{"code":"404","message":"Resource not found"}}', '<html>404</html>', '404 page not found\n', '']) {
+      assert.equal(adapter.decodeFailure(404, body).message, 'anthropic knows no such model (HTTP 404): or its base URL is wrong', body);
+    }
+    for (const said of ['model: claude-9', 'Not Found']) assert.doesNotMatch(adapter.decodeFailure(404, error('not_found_error', said)).message, /base URL/);
   });
 
   test('says what to do about reasoning of another conversation', () => {

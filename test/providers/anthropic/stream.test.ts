@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { replyToolCalls } from '../../../src/core/chat.ts';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { createRandom } from '../../base/random.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
 import { TWINS, adapter, failureOf, fixture, replyOf, stateContent } from './fixtures.ts';

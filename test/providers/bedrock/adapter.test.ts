@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EventFrames } from '../../../src/base/aws/event-frames.ts';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { BEDROCK_ROW, CLAUDE_AWS_ROW } from '../../../src/providers/bedrock/adapter.ts';
 import { sentText } from '../../sent-text.ts';
@@ -64,6 +64,7 @@ test('a failure is what its exception says, wherever its name stands', () => {
     [400, 'ValidationException:http://internal.amazon.com/', '{"message":"max_tokens: Field required"}', 'bad_request', false],
     [400, 'ValidationException', '{"message":"The provided model identifier is invalid."}', 'not_found', false],
     [400, 'ValidationException', '{"message":"extraneous key [the provided model identifier is invalid] is not permitted"}', 'bad_request', false],
+    [400, 'ValidationException', '{"message":"output_config.format: Extra inputs are not permitted"}', 'unsupported', false],
     [404, 'ResourceNotFoundException', '{"message":"x"}', 'not_found', false],
     [400, 'ServiceQuotaExceededException', '{"message":"x"}', 'rate_limit', false],
     [429, 'ThrottlingException', '{"message":"x"}', 'rate_limit', true],
@@ -78,6 +79,12 @@ test('a failure is what its exception says, wherever its name stands', () => {
     assert.deepEqual([failure.kind, failure.isRetried, failure.upstreamStatus], [kind, isRetried, status], type);
   }
   assert.equal(adapter.decodeFailure(400, '{"__type":"com.amazon.coral.service#ThrottlingException","message":"x"}').kind, 'rate_limit');
+  for (const [body, headers] of [
+    ['{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}', {}],
+    ['<UnknownOperationException/>\n', { 'x-amzn-errortype': 'UnknownOperationException' }],
+  ] as const) {
+    assert.match(adapter.decodeFailure(404, body, headers).message, /^bedrock knows no such model \(HTTP 404, code UnknownOperationException\): or this region has no such route; /);
+  }
   assert.equal(adapter.decodeFailure(403, '{"Message":"x"}').kind, 'auth');
   assert.match(adapter.decodeFailure(400, '{"message":"Retry with the ID of an inference profile"}', { 'x-amzn-errortype': 'ValidationException' }).message, /inference profile only/);
 });
@@ -87,6 +94,35 @@ test('a failure in the words of another maker is read as theirs', () => {
   const claude = CLAUDE_AWS_ROW.createAdapter('claude-aws');
   assert.equal(claude.decodeFailure(429, '{"type":"error","error":{"type":"rate_limit_error","message":"x"}}').kind, 'rate_limit');
   assert.equal(claude.decodeFailure(403, '{"message":"x"}', { 'x-amzn-errortype': 'AccessDeniedException' }).kind, 'auth');
+});
+
+test('a failure of Claude\'s own is read as Claude\'s, whether or not AWS has a name for it', () => {
+  const said = (type: string, message: string): string => JSON.stringify({ type: 'error', error: { type, message } });
+  const signature = adapter.decodeFailure(400, said('invalid_request_error', 'messages.1.content.0: Invalid `signature` in `thinking` block'));
+  assert.match(signature.message, /a provider_state belongs to another conversation or account$/);
+  assert.equal(adapter.decodeFailure(529, said('overloaded_error', 'x')).isOverloaded, true);
+  const long = adapter.decodeFailure(400, said('invalid_request_error', 'prompt is too long: 2 tokens > 1 maximum'), { 'x-amzn-errortype': 'ValidationException' });
+  assert.deepEqual([long.kind, long.isTooLong, long.detail], ['bad_request', true, 'prompt is too long: 2 tokens > 1 maximum']);
+  const other = adapter.decodeFailure(400, '{"error":{"message":"no such field"}}', { 'x-amzn-errortype': 'ValidationException' });
+  assert.equal(other.detail, 'no such field');
+});
+
+test('a request beyond the context is told from others that are refused, before a stream and inside one', () => {
+  const cases = [
+    ['prompt is too long: 210000 tokens > 200000 maximum', true],
+    ['The model returned the following errors: Input is too long for requested model.', true],
+    ['input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000', true],
+    ["1 validation error detected: Value at 'body' failed to satisfy constraint: Member must have length less than or equal to 25000000", true],
+    ['max_tokens: Field required', false],
+  ] as const;
+  for (const [message, isTooLong] of cases) {
+    const failure = adapter.decodeFailure(400, JSON.stringify({ message }), { 'x-amzn-errortype': 'ValidationException' });
+    assert.deepEqual([failure.kind, failure.isTooLong], ['bad_request', isTooLong], message);
+    const deltas: Delta[] = [];
+    adapter.createStreamDecoder().frame(':exception validationException', JSON.stringify({ message }), (delta) => deltas.push(delta));
+    const [failed] = deltas;
+    assert.equal(failed?.type === 'failed' && failed.failure.isTooLong, isTooLong, message);
+  }
 });
 
 /** The deltas of a stream that comes in these chunks, and whether its bytes held. */
@@ -104,6 +140,13 @@ function endOf(chunks: readonly Buffer[]): string {
   const last = deltasOf(chunks).deltas.at(-1);
   return last?.type === 'failed' ? `${last.failure.kind}: ${last.failure.message}` : (last?.type ?? 'nothing');
 }
+
+test('the words of an error that is no exception are for the operator', { skip: vectorsAbsent }, () => {
+  const error = readVectors<Vectors>('eventstream').frames.find(({ name }) => name.startsWith('unmodeled error'));
+  const last = deltasOf([Buffer.from(error?.base64 ?? '', 'base64')]).deltas.at(-1);
+  assert.ok(last?.type === 'failed');
+  assert.equal(last.failure.detail, 'An internal server error occurred');
+});
 
 type Vectors = { readonly frames: readonly { readonly name: string; readonly base64: string }[] };
 

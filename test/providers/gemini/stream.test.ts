@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { encodeState } from '../../../src/core/provider-state.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';

@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { isMadeCallId } from '../../../src/core/call-id.ts';
 import { REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';

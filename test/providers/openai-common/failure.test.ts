@@ -90,6 +90,8 @@ test('a path that a server does not have is told from a model that it does not h
   const inside = openai.decodeChat('{"error":"Unexpected endpoint or method. (POST /chat/completions)"}');
   assert.ok(inside instanceof Failure);
   assert.deepEqual([inside.kind, inside.message], ['not_found', 'openai knows no such model (HTTP 200): or its base URL is wrong, e.g. without /v1']);
+  assert.match(failureOf(404, { error: { code: '404', message: 'Resource not found' } }).message, /code 404\): or its base URL is wrong/);
+  assert.doesNotMatch(failureOf(404, { error: { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist.' } }).message, /base URL/);
   assert.match(failureOf(405, { detail: 'Method Not Allowed' }).message, /HTTP 405\): or its base URL is wrong/);
   for (const body of [error({ code: 'model_not_found', message: '' }), { error: { message: 'model "x" not found, try pulling it first' } }]) {
     assert.doesNotMatch(failureOf(404, body).message, /base URL/);

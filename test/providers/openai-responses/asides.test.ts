@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { replyText } from '../../../src/core/chat.ts';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { decodeChunks, endOf } from '../../decode-stream.ts';
 import { assistant, good, requestOf, text, user } from '../openai-chat/setup.ts';

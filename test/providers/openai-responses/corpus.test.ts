@@ -3,7 +3,8 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { replyText, replyToolCalls } from '../../../src/core/chat.ts';
-import type { ChatReply, Delta, Turn, Usage } from '../../../src/core/chat.ts';
+import type { ChatReply, Turn, Usage } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import type { FailureKind } from '../../../src/core/failure.ts';
 import { corpusAbsent, readRecording, readRequest, recordings } from '../../corpus.ts';

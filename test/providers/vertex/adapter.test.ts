@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Delta } from '../../../src/core/chat.ts';
+import type { Delta } from '../../../src/core/delta.ts';
 import { VERTEX_ROW } from '../../../src/providers/vertex/adapter.ts';
 import { sentText } from '../../sent-text.ts';
 import { encode, payload, requestOf } from '../../loops/codecs.ts';

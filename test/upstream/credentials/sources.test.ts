@@ -94,6 +94,22 @@ test('files are read again for each token', async (t) => {
   grantFrom(await authorization.grant(OUTGOING));
 });
 
+test('what a container says it is goes out as it stands, scheme and all', async (t) => {
+  const world = await startWorld(t);
+  const said: unknown[] = [];
+  const agent = await startUpstream(t, (response, { headers }) => {
+    said.push(headers.authorization);
+    response.end(JSON.stringify({ AccessKeyId: 'AKID', SecretAccessKey: 's', Token: 't', Expiration: '2099-01-01T00:00:00Z' }));
+  });
+  const url = new URL('/keys', agent.origin);
+  world.files.set('container token', 'Basic abcd\n');
+  grantFrom(await world.authorize(signed({ source: 'container', url, token: undefined, tokenFile: 'container token' })).grant(OUTGOING));
+  grantFrom(await world.authorize(signed({ source: 'container', url, token: new Secret('Basic abcd'), tokenFile: undefined })).grant(OUTGOING));
+  assert.deepEqual(said, ['Basic abcd', 'Basic abcd']);
+  world.files.set('container token', 'Basic\r\nb: c');
+  assert.ok(await world.authorize(signed({ source: 'container', url, token: undefined, tokenFile: 'container token' })).grant(OUTGOING) instanceof Failure);
+});
+
 test('whoever refuses is auth, in a sentence that quotes nothing of the answer', async (t) => {
   const world = await startWorld(t);
   const { sandbox: { url, clouds }, files } = world;
@@ -149,6 +165,34 @@ test('whoever cannot be reached, or has nothing to say, is unknown and may be as
     assert.equal(failure.kind, 'unknown', failure.message);
     assert.equal(failure.isRetried, true, failure.message);
     assert.match(failure.message, /\(HTTP 503\)|ECONNREFUSED|\(ENOENT\)/);
+  }
+});
+
+test('a rate, and an issuer that is away, are no refusal although the status is one', async (t) => {
+  const world = await startWorld(t);
+  world.files.set('token', 'a-token');
+  const say = { code: '', body: (_code: string) => '' };
+  const endpoint = await startUpstream(t, (response) => {
+    response.writeHead(400);
+    response.end(say.body(say.code));
+  });
+  const origin = new URL(endpoint.origin);
+  const sts = signed({ source: 'web identity', stsUrl: origin, roleArn: 'arn:aws:iam::000000000000:role/r', sessionName: 'gateway', tokenFile: 'token' });
+  const entra: CredentialPlan = { type: 'token', plan: { source: 'entra workload identity', tokenUrl: origin, clientId: 'c', scope: 's', tokenFile: 'token' } };
+  for (const [plan, code, kind] of [
+    [sts, 'Throttling', 'unknown'],
+    [sts, 'IDPCommunicationError', 'unknown'],
+    [sts, 'InvalidIdentityToken', 'auth'],
+    [entra, 'temporarily_unavailable', 'unknown'],
+    [entra, 'server_error', 'unknown'],
+    [entra, 'invalid_grant', 'auth'],
+  ] as const) {
+    say.code = code;
+    say.body = plan === sts ? (said) => `<ErrorResponse><Error><Type>Sender</Type><Code>${said}</Code></Error></ErrorResponse>` : (said) => JSON.stringify({ error: said });
+    const failure = await world.authorize(plan).grant(OUTGOING);
+    assert.ok(failure instanceof Failure);
+    assert.deepEqual([failure.kind, failure.isRetried], [kind, kind === 'unknown'], code);
+    assert.match(failure.message, new RegExp(`\\(HTTP 400, code ${code}\\)$`));
   }
 });
 
