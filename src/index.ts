@@ -18,8 +18,10 @@ import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { VERSION } from './version.ts';
 
 export type * from './callers/native/wire.ts';
+export type { SettingOptions } from './config/setting-options.ts';
 export { ConfigError, GatewayError } from './embedded/errors.ts';
-export type { Gateway, GatewayOptions } from './embedded/types.ts';
+// All of them: what a program hands on has to have a name in its own declarations.
+export type * from './embedded/types.ts';
 
 /** A gateway as the options say. Throws a ConfigError with everything that is wrong with them. */
 export function createGateway(options: GatewayOptions): Gateway {

@@ -8,6 +8,7 @@ import { describeError } from './base/describe-error.ts';
 import { LineWriter, WHOLE_WRITE_BYTES } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
 import type { Log } from './base/log.ts';
+import { isKeptFromNetwork } from './base/network-permission.ts';
 import type { EffectiveValue } from './config/environment.ts';
 import { problemFields } from './config/reload.ts';
 import { renderRouting } from './config/routing-table.ts';
@@ -28,6 +29,9 @@ const USAGE_ERROR = 2;
 /** Commands of a room of their own, which serving does not wait for. */
 const COMMANDS: readonly (string | undefined)[] = ['--probe', '--doctor', '--dashboard', '--alerts'];
 
+/** What is nothing without connections: these, and serving. */
+const NETWORKED: readonly (string | undefined)[] = [undefined, '--probe', '--doctor', '--sandbox'];
+
 /** What a primary starts its workers with, and nobody else. */
 const WORKER = '--worker';
 
@@ -35,7 +39,9 @@ main(process.argv.slice(2));
 
 function main(words: readonly string[]): void {
   const [word, extra] = words;
-  if (word === '--sandbox') void import('./sandbox/command.ts').then(({ runSandbox }) => runSandbox(words));
+  if (word !== undefined && word !== WORKER) bearLostOutput();
+  if (NETWORKED.includes(word) && isKeptFromNetwork(process)) fail("Node's permission model keeps this process from the network: start it with --allow-net");
+  else if (word === '--sandbox') void import('./sandbox/command.ts').then(({ runSandbox }) => runSandbox(words));
   else if (COMMANDS.includes(word)) void run(words);
   else if (extra !== undefined) refuse(extra);
   else if (word === '--version') process.stdout.write(`${VERSION}\n`);
@@ -44,6 +50,19 @@ function main(words: readonly string[]): void {
   else if (word === WORKER) void work();
   else if (word === undefined) void start(load());
   else refuse(word);
+}
+
+/** Who reads what a command prints may have read enough (`--help | head`). What is lost for another reason, as on a full disk, is a failure. */
+function bearLostOutput(): void {
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') fail(`stdout cannot be written (${code})`);
+  });
+  process.stderr.on('error', () => {});
+}
+
+function fail(why: string): void {
+  process.stderr.write(`gateway: ${why}\n`);
+  process.exitCode = FAILED;
 }
 
 function refuse(word: string): void {
@@ -60,7 +79,7 @@ async function run(words: readonly string[]): Promise<void> {
     complain: (line) => process.stderr.write(`${line}\n`),
   });
   if (typeof outcome === 'string') refuse(outcome);
-  else process.exitCode = outcome;
+  else if (outcome !== 0) process.exitCode = outcome;
 }
 
 /** The configuration, and the files that it was read from. */
@@ -115,6 +134,7 @@ async function start(loaded: Loaded): Promise<void> {
     return;
   }
   const { log, writer } = openLog(config);
+  logSettings(loaded, log);
   for (const warning of [...loaded.warnings, ...loaded.unknownVariables]) log.warn(warning);
   const serving = config.workers === 1 ? createApp(config, surroundings(log, writer)) : await createPrimary(config, loaded.files, log, writer);
   const exit = (code: number): void => {
@@ -124,7 +144,6 @@ async function start(loaded: Loaded): Promise<void> {
   };
   stopOnSignals(serving, log, exit);
   reloadOnSignal(serving, log);
-  logSettings(loaded, log);
   serving.listen().then(
     (address) => {
       const providers = config.providers.map((provider) => provider.name).join(', ');
@@ -133,9 +152,10 @@ async function start(loaded: Loaded): Promise<void> {
       // Who starts a gateway waits for this line, and should not for those that come together with it.
       void writer.flush();
     },
-    (error: Error & { code?: string; syscall?: string }) => {
+    (error: Error & { code?: string; syscall?: string; permission?: string }) => {
       const why = error.code ?? error.name;
-      log.error(why === 'ERR_ACCESS_DENIED' || error.syscall?.startsWith('spawn') === true ? `GATEWAY_WORKERS: a process cannot be started (${why})` : `GATEWAY_ADDR: cannot listen there (${why})`);
+      const isOfProcess = error.permission === 'ChildProcess' || error.syscall?.startsWith('spawn') === true;
+      log.error(isOfProcess ? `GATEWAY_WORKERS: a process cannot be started (${why})` : `GATEWAY_ADDR: cannot listen there (${why})`);
       exit(FAILED);
     },
   );

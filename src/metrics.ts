@@ -406,7 +406,7 @@ function declareProcessMetrics(registry: Registry, sources: MetricsSources): () 
   const startedAtSeconds = Math.round(Date.now() / 1000 - process.uptime());
   gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', 'first', () => startedAtSeconds);
   gauge('gateway_upstream_sockets', 'Open connections to providers.', 'sum', sources.upstreamSockets);
-  const dropped = registry.counter('gateway_log_lines_dropped_total', 'Log lines dropped because nobody read them.', []).labels();
+  const dropped = registry.counter('gateway_log_lines_dropped_total', 'Log lines lost because nobody read them, or they could not be written.', []).labels();
   let droppedSeen = 0;
   registry.onScrape(() => {
     dropped.add(sources.logLinesDropped() - droppedSeen);

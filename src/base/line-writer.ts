@@ -24,6 +24,7 @@ const FLUSH_MS_MAX = 1000;
 export const WHOLE_WRITE_BYTES = 4096;
 
 const NOTHING: Buffer = Buffer.alloc(0);
+const LINE_BREAK = 0x0a;
 
 export class LineWriter {
   readonly #fd: number;
@@ -33,7 +34,8 @@ export class LineWriter {
   #queueBytes = 0;
   /** The part of the last lines taken from the queue that is not written yet. */
   #batch: Buffer = NOTHING;
-  #batchLines = 0;
+  /** Whether what was written last ends inside a line. Where its rest is lost, as on a full disk, the next begins on a new one. */
+  #isInsideLine = false;
   #isWriting = false;
   /** Where somebody waits for the end of the write under way, who then writes the rest. */
   #onWritten: (() => void) | undefined;
@@ -99,13 +101,10 @@ export class LineWriter {
     this.#restTimer = undefined;
     const giveUpAtMs = performance.now() + FLUSH_MS_MAX;
     if (!this.#isWriting) {
-      if (!this.#writeNow(this.#batch, giveUpAtMs)) this.#dropped += this.#batchLines;
+      this.#writeNow(this.#batch, giveUpAtMs);
       this.#batch = NOTHING;
     }
-    while (this.#queue.length > 0) {
-      const lines = this.#takeLines();
-      if (!this.#writeNow(bytesOf(lines), giveUpAtMs)) this.#dropped += lines.length;
-    }
+    while (this.#queue.length > 0) this.#writeNow(this.#takeBytes(), giveUpAtMs);
   }
 
   #writeBatch(): void {
@@ -114,7 +113,7 @@ export class LineWriter {
     this.#isWriting = true;
     writeAsync(this.#fd, this.#batch, (error, written) => {
       this.#isWriting = false;
-      if (error === null) this.#batch = this.#batch.subarray(written);
+      if (error === null) this.#batch = this.#leftOf(this.#batch, written);
       else if (error.code !== 'EAGAIN') this.#dropBatch(error);
       if (this.#onWritten !== undefined) this.#onWritten();
       else if (error === null && (this.#batch.length > 0 || this.#queueBytes >= this.#writeBytesMax)) this.#writeBatch();
@@ -131,9 +130,17 @@ export class LineWriter {
 
   #fillBatch(): void {
     if (this.#batch.length > 0 || this.#queue.length === 0) return;
+    this.#batch = this.#takeBytes();
+  }
+
+  #takeBytes(): Buffer {
     const lines = this.#takeLines();
-    this.#batchLines = lines.length;
-    this.#batch = bytesOf(lines);
+    return Buffer.from((this.#isInsideLine ? '\n' : '') + lines.map((line) => line + '\n').join(''));
+  }
+
+  #leftOf(bytes: Buffer, written: number): Buffer {
+    if (written > 0) this.#isInsideLine = bytes[written - 1] !== LINE_BREAK;
+    return bytes.subarray(written);
   }
 
   /** The first lines of the queue, as many as are written at once, and at least one. */
@@ -157,7 +164,7 @@ export class LineWriter {
   }
 
   #dropBatch(error: NodeJS.ErrnoException): void {
-    this.#dropped += this.#batchLines;
+    this.#dropped += linesIn(this.#batch);
     this.#batch = NOTHING;
     this.#noteReaderGone(error);
   }
@@ -171,27 +178,30 @@ export class LineWriter {
     this.#queueBytes = 0;
   }
 
-  /** Writes all of it, or returns false. */
-  #writeNow(bytes: Buffer, giveUpAtMs: number): boolean {
+  /** What cannot be written is lost, and counted. */
+  #writeNow(bytes: Buffer, giveUpAtMs: number): void {
     let left = bytes;
     while (left.length > 0) {
       try {
-        left = left.subarray(writeSync(this.#fd, left));
+        left = this.#leftOf(left, writeSync(this.#fd, left));
       } catch (thrown) {
         const error = thrown as NodeJS.ErrnoException;
         if (error.code !== 'EAGAIN' || performance.now() >= giveUpAtMs) {
+          this.#dropped += linesIn(left);
           this.#noteReaderGone(error);
-          return false;
+          return;
         }
         pauseThread(REST_MS);
       }
     }
-    return true;
   }
 }
 
-function bytesOf(lines: readonly string[]): Buffer {
-  return Buffer.from(lines.map((line) => line + '\n').join(''));
+/** Lines of which these bytes hold something. A break that they begin with belongs to what was written before. */
+function linesIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(LINE_BREAK, 1); at >= 0; at = bytes.indexOf(LINE_BREAK, at + 1)) count += 1;
+  return count;
 }
 
 /**

@@ -105,11 +105,10 @@ function sharedFilesPlan({ environment, row, readFile }: Reading): AwsPlan | und
   const credentialsPath = optional(environment, 'AWS_SHARED_CREDENTIALS_FILE', PATH) ?? `${home}/.aws/credentials`;
   const configPath = optional(environment, 'AWS_CONFIG_FILE', PATH) ?? `${home}/.aws/config`;
   const profile = asked ?? 'default';
-  const [credentials, config] = [textOf(readFile, credentialsPath), textOf(readFile, configPath)];
-  if (credentials === undefined && environment.isSet('AWS_SHARED_CREDENTIALS_FILE', PATH)) {
-    environment.problems.push('AWS_SHARED_CREDENTIALS_FILE: the file cannot be read');
-    return undefined;
-  }
+  const isNamed = environment.isSet('AWS_SHARED_CREDENTIALS_FILE', PATH);
+  const credentials = isNamed ? environment.readFile('AWS_SHARED_CREDENTIALS_FILE', credentialsPath) : textOf(readFile, credentialsPath);
+  if (credentials === undefined && isNamed) return undefined;
+  const config = textOf(readFile, configPath);
   if (credentials === undefined && config === undefined && asked !== undefined) {
     environment.problems.push(`AWS_PROFILE: neither of the files with the profile for ${row.name} can be read`);
     return undefined;
@@ -165,17 +164,14 @@ function googleTokenPlan({ environment, row, readFile }: Reading): TokenPlan | u
   const named = optional(environment, 'GOOGLE_APPLICATION_CREDENTIALS', PATH);
   const folder = optional(environment, 'CLOUDSDK_CONFIG', PATH) ?? `${homeOf(environment)}/.config/gcloud`;
   const path = named ?? `${folder}/application_default_credentials.json`;
-  const content = textOf(readFile, path);
+  const content = named === undefined ? textOf(readFile, path) : environment.readFile('GOOGLE_APPLICATION_CREDENTIALS', path);
   if (content !== undefined) {
     const credentials = parseGoogleCredentials(content);
     if (typeof credentials !== 'string') return { source: 'google credential file', path };
     environment.problems.push(`GOOGLE_APPLICATION_CREDENTIALS: the file for ${row.name} ${credentials}`);
     return undefined;
   }
-  if (named !== undefined) {
-    environment.problems.push('GOOGLE_APPLICATION_CREDENTIALS: the file cannot be read');
-    return undefined;
-  }
+  if (named !== undefined) return undefined;
   if (optional(environment, 'METADATA_SERVER_DETECTION', WORD) === 'none') {
     environment.problems.push(`GOOGLE_APPLICATION_CREDENTIALS: required for ${row.name}, since METADATA_SERVER_DETECTION rules the metadata server out`);
     return undefined;

@@ -339,10 +339,13 @@ function parseOrigin(text: string): string | undefined {
   return url?.pathname === '/' ? url.origin : undefined;
 }
 
+/** What Linux keeps of the path of a Unix socket. Node 20 cuts a longer one without a word, and listens elsewhere. */
+const UNIX_PATH_BYTES_MAX = 107;
+
 /** `host:port`, `:port`, `[ipv6]:port` or `unix:/path`. */
 export const ADDRESS: SettingType<ListenAddress> = {
   name: 'address',
-  expects: 'host:port, :port, [ipv6]:port or unix:/path',
+  expects: `host:port, :port, [ipv6]:port or unix:/path of at most ${UNIX_PATH_BYTES_MAX} bytes`,
   parse: parseAddress,
   shown: 'always',
 };
@@ -356,7 +359,10 @@ export const PORT: SettingType<ListenAddress> = {
 };
 
 function parseAddress(text: string): ListenAddress | undefined {
-  if (text.startsWith('unix:/')) return { type: 'unix', path: text.slice('unix:'.length) };
+  if (text.startsWith('unix:/')) {
+    const path = text.slice('unix:'.length);
+    return Buffer.byteLength(path) > UNIX_PATH_BYTES_MAX ? undefined : { type: 'unix', path };
+  }
   const match = /^(?:\[(?<ipv6>[^\]]+)\]|(?<host>[\w.-]*)):(?<port>\d{1,5})$/.exec(text);
   if (match === null) return undefined;
   const { ipv6, host, port } = match.groups as { ipv6?: string; host?: string; port: string };

@@ -378,7 +378,7 @@ export function loadEnvironmentOptions(
   compatRow: (name: string) => ProviderRow,
   readFile: (path: string) => string,
 ): { readonly options: Options | undefined; readonly problems: readonly string[] } {
-  const { config, problems, routingFile } = loadConfig(variables, rows, compatRow, readFile);
+  const { config, problems, routingFile } = loadConfig(variables, rows, compatRow, readFile, { isEmbedded: true });
   if (config === undefined) return { options: undefined, problems };
   const environment = new Environment(variables, readFile);
   const options: Record<string, unknown> = {};

@@ -181,7 +181,7 @@ type Ingredient =
 
 /** A valid configuration: the fields that the table names, and these. Of what workers divide, it has the part of one. */
 export type Config = Omit<Settings, Ingredient> & {
-  /** At least one; labels and tokens are unique. */
+  /** At least one, unless a program embeds the gateway; labels and tokens are unique. */
   readonly callers: readonly { readonly label: string; readonly token: Secret }[];
   /** At least one; sorted by name, names are unique. */
   readonly providers: readonly Provider[];
@@ -222,20 +222,22 @@ const TOKEN_CHARS_MIN = 16;
 /**
  * The configuration that the variables describe, or every problem with it at once. `rows` are the known providers,
  * `compatRow` gives one for the operator's own host, `readFile` returns a file's text or throws an error with a `code`.
+ * A program that embeds the gateway need not have callers that send tokens: it may be the only one, or tell them apart itself.
  */
 export function loadConfig(
   variables: Readonly<Record<string, string | undefined>>,
   rows: readonly ProviderRow[],
   compatRow: (name: string) => ProviderRow,
   readFile: (path: string) => string,
+  { isEmbedded = false }: { readonly isEmbedded?: boolean } = {},
 ): LoadedConfig {
   const environment = new Environment(variables, readFile);
   const settings = readSettings(environment);
-  const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? []);
+  const callers = callersFrom(environment, settings.authToken, settings.authTokens ?? [], { isRequired: !isEmbedded });
   const routingFile = settings.routingFile === undefined ? undefined : readRoutingFile(environment, 'GATEWAY_ROUTING_FILE', settings.routingFile);
   const known = [...rows, compatRow(settings.compatName)];
   const registered = readProviders(environment, known, compatRow, routingFile, { openAiApi: settings.openAiApi }, { listed: settings.clouds, readFile });
-  const labels = callers.map(({ label }) => label);
+  const labels = isEmbedded ? undefined : callers.map(({ label }) => label);
   const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
   const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
   checkVerification(environment, variables);
@@ -271,12 +273,14 @@ export function configFrom(source: Source, settings: Settings, parties: Parties,
     routes, callerLimits, routingFile: _, ...fields
   } = settings;
   const { callers, providers, routingFile } = parties;
+  const connectionsWanted = partOf(fields.connectionsMax, fields.workers);
+  const connectionsAllowed = connectionsMaxFrom(readFile);
   const config: Config = {
     ...fields,
     takesModelPrefixes: routingFile?.takesModelPrefixes ?? fields.takesModelPrefixes,
     concurrentMax: partOf(fields.concurrentMax, fields.workers),
     // What the descriptors allow, each process has for itself.
-    connectionsMax: partOf(fields.connectionsMax, fields.workers) ?? connectionsMaxFrom(readFile),
+    connectionsMax: connectionsWanted ?? connectionsAllowed,
     callers,
     providers,
     defaultProvider: defaultProviderFrom(source, defaultProvider, providers),
@@ -293,6 +297,11 @@ export function configFrom(source: Source, settings: Settings, parties: Parties,
     }),
   };
   checkTogether(source, config);
+  if (connectionsWanted !== undefined && connectionsAllowed !== undefined && connectionsWanted > connectionsAllowed) {
+    // Node closes what it has no descriptor for without a word, and nothing counts it.
+    const place = source.nameOf('GATEWAY_MAX_CONNECTIONS');
+    source.warnings.push(`${place}: ${connectionsWanted} connections of a process take the descriptors of its calls to providers; raise ulimit -n, which is enough for ${connectionsAllowed}`);
+  }
   return config;
 }
 
@@ -324,7 +333,7 @@ export function placeOf(source: Source, row: Setting): { readonly variable: stri
 }
 
 /** Callers in the order they were given. Places are named by number: a label could be a token in the wrong place. */
-function callersFrom(environment: Environment, token: Secret | undefined, entries: readonly string[]): Config['callers'] {
+function callersFrom(environment: Environment, token: Secret | undefined, entries: readonly string[], { isRequired }: { readonly isRequired: boolean }): Config['callers'] {
   const callers = token === undefined ? [] : [{ label: DEFAULT_CALLER, token, place: 'GATEWAY_AUTH_TOKEN' }];
   for (const [index, entry] of entries.entries()) {
     const place = `GATEWAY_AUTH_TOKENS, entry ${index + 1}`;
@@ -343,7 +352,7 @@ function callersFrom(environment: Environment, token: Secret | undefined, entrie
     callers.push({ label, token: entryToken, place });
   }
   for (const caller of callers) warnIfShort(environment, caller.place, caller.token);
-  if (callers.length === 0 && !environment.problems.some((problem) => problem.startsWith('GATEWAY_AUTH_TOKEN'))) {
+  if (isRequired && callers.length === 0 && !environment.problems.some((problem) => problem.startsWith('GATEWAY_AUTH_TOKEN'))) {
     environment.problems.push('GATEWAY_AUTH_TOKEN: required; choose the token that callers must send, e.g. with: openssl rand -hex 32');
   }
   return callers.map(({ label, token: secret }) => ({ label, token: secret }));
@@ -441,15 +450,30 @@ function checkVerification(environment: Environment, variables: Readonly<Record<
   );
 }
 
+const PREFIX = 'GATEWAY_';
+/** Other words for a setting than its own. */
+const OTHER_WORDS: Readonly<Record<string, string>> = { ADDRESS: 'GATEWAY_ADDR', HOST: 'GATEWAY_ADDR', PORT: 'GATEWAY_ADDR' };
+
+/** The setting that a name was probably meant to be: one that the word is a part of, or else the nearest, without what all begin with. */
+function meantBy(name: string, known: readonly string[]): string | undefined {
+  const word = name.slice(PREFIX.length);
+  if (Object.hasOwn(OTHER_WORDS, word)) return OTHER_WORDS[word];
+  const whole = known.find((variable) => `_${variable}_`.includes(`_${word}_`));
+  if (whole !== undefined) return whole;
+  const words = known.map((variable) => (variable.startsWith(PREFIX) ? variable.slice(PREFIX.length) : variable));
+  const near = nearest(word, words);
+  return near === undefined ? undefined : known[words.indexOf(near)];
+}
+
 function unknownVariables(environment: Environment): string[] {
   const known = (SETTINGS as readonly Setting[]).flatMap(({ variable, type }) =>
     type.shown === 'never' ? [variable, `${variable}_FILE`] : [variable],
   );
   // The routing file names variables of keys as it likes.
   const read = environment.effective.flatMap(({ variable, value }) => (value === '[set]' ? [variable, `${variable}_FILE`] : []));
-  const unknown = environment.names().filter((name) => name.startsWith('GATEWAY_') && !known.includes(name) && !read.includes(name));
+  const unknown = environment.names().filter((name) => name.startsWith(PREFIX) && !known.includes(name) && !read.includes(name));
   return unknown.map((name) => {
-    const meant = nearest(name, known);
+    const meant = meantBy(name, known);
     return `${/^\w+$/.test(name) ? name : quoted(name)}: there is no such setting${meant === undefined ? '' : `; did you mean ${meant}?`}`;
   });
 }

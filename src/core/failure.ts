@@ -177,6 +177,9 @@ const MODEL = /\b(?:models?|deployment)\b/i;
 /** A place such as `tools[0].model` or `messages.2.content`: the request's model stands in none. */
 const IN_A_LIST = /[.[]\d/;
 
+/** In Anthropic's words, by which agents know that they have to shorten the conversation. */
+const TOO_LONG_HINT = 'the prompt is too long';
+
 const MACHINE_WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
 const KIND_PHRASE: Readonly<Record<FailureKind, string>> = {
@@ -199,11 +202,11 @@ export function upstreamFailure(report: UpstreamReport): Failure {
   const { code = '', param = '', errorCode = '' } = report;
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
-  const hint = report.hint === undefined ? '' : `: ${report.hint}`;
+  const hint = report.hint ?? (isPromptTooLong(report) ? TOO_LONG_HINT : undefined);
   const isReference = refersInVain(report);
   return new Failure(
     report.kind,
-    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint}`,
+    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint === undefined ? '' : `: ${hint}`}`,
     {
       upstreamStatus: report.status,
       detail: report.detail,
@@ -220,6 +223,11 @@ export function upstreamFailure(report: UpstreamReport): Failure {
       reply: report.reply,
     },
   );
+}
+
+/** Whether it is the conversation that is more than the model takes, rather than more than a rate. */
+export function isPromptTooLong({ kind, isTooLong = false }: Pick<UpstreamReport, 'kind' | 'isTooLong'>): boolean {
+  return isTooLong && kind === 'bad_request';
 }
 
 /** Whether what the provider does not have is the request's own choice: other requests do without. */

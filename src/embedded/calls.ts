@@ -22,10 +22,12 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
   const streamWork: Work = (exchange, parts) => answerChat(exchange, parts, streamRoute);
 
   /** An exchange that is not served yet. */
-  function open(request: unknown, target: string, route: string, { caller = DEFAULT_CALLER }: CallOptions): EmbeddedExchange {
+  function open(request: unknown, target: string, route: string, { caller = DEFAULT_CALLER, signal }: CallOptions): EmbeddedExchange {
     if (typeof caller !== 'string' || !isCallerLabel(caller)) {
       throw new TypeError(`caller: expected ${CALLER_LABEL}`);
     }
+    // Its controller in its place is the usual mistake.
+    if (signal !== undefined && typeof signal?.addEventListener !== 'function') throw new TypeError('signal: expected an AbortSignal');
     const exchange = new EmbeddedExchange(request, target, NATIVE);
     exchange.route = route;
     exchange.caller = caller;
@@ -63,14 +65,19 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
     throwIfFailed(exchange, signal);
   }
 
-  /** A generator keeps its end waiting while it waits itself; who leaves hangs up at once. */
+  /** A generator keeps its end waiting while it waits itself; who leaves, or throws into it as Node's streams do, hangs up at once. */
   function stream(request: ChatRequest, options: CallOptions = {}): Events {
     let leave = (): void => undefined;
     const events = eventsOf(request, options, (exchange) => (leave = () => exchange.leave()));
     const end = events.return.bind(events);
+    const fail = events.throw.bind(events);
     events.return = (value) => {
       leave();
       return end(value);
+    };
+    events.throw = (error) => {
+      leave();
+      return fail(error);
     };
     return events;
   }

@@ -15,6 +15,9 @@ export type Caller = { readonly label: string; readonly token: Secret };
 /** Longest Authorization header worth comparing. */
 const HEADER_CHARS_MAX = 4096;
 const BEARER = /^bearer +([^\s]+)$/i;
+/** That a token follows, whatever it is: a token alone, as those who forget the scheme send it, is not a wrong one. */
+const HAS_TOKEN = /^bearer +\S/i;
+const MISSING = 'missing bearer token: send Authorization: Bearer <token>';
 /** What a client sends of a key that it was not given. */
 const NO_TOKEN = /^(?:bearer)?$/i;
 
@@ -26,13 +29,13 @@ const NO_TOKEN = /^(?:bearer)?$/i;
 // hot: per request
 export function authenticate(authorization: string | undefined, callers: readonly Caller[], apiKey?: string): string | Failure {
   if (apiKey !== undefined && apiKey !== '') return authenticateKey(authorization, apiKey, callers);
-  if (authorization === undefined) return unauthorized('missing bearer token: send Authorization: Bearer <token>');
+  if (authorization === undefined) return unauthorized(MISSING);
   const match = authorization.length > HEADER_CHARS_MAX ? null : BEARER.exec(authorization);
   const given = padded(match?.[1] ?? '');
   let label: string | undefined;
   for (const caller of callers) if (caller.token.equalsPadded(given)) label = caller.label;
-  if (match === null || label === undefined) return unauthorized('wrong bearer token');
-  return label;
+  if (match !== null && label !== undefined) return label;
+  return unauthorized(HAS_TOKEN.test(authorization) ? 'wrong bearer token' : MISSING);
 }
 
 function authenticateKey(authorization: string | undefined, apiKey: string, callers: readonly Caller[]): string | Failure {

@@ -61,6 +61,8 @@ export function readBody({ request, response, scope }: Reading, bytesMax: number
       scope.onEnd(undefined);
     };
     request.on('data', onData).on('end', onEnd).on('close', onOver);
+    // By a host that had something to look up first; a listener alone does not undo that.
+    if (request.isPaused()) request.resume();
     // A body that broke was answered already, and then nothing more is said of the request.
     response.on('close', onOver);
     scope.onEnd(onOver);

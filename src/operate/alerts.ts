@@ -98,7 +98,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '5m',
     severity: 'page',
     summary: 'Requests are refused for want of room: {{ $labels.reason }}.',
-    action: 'Run more of them, or give each more: GATEWAY_MAX_CONCURRENT, memory, a faster processor.',
+    action: 'Run more of them, or give each more: GATEWAY_MAX_CONCURRENT, the concurrent of providers and targets, memory, a faster processor.',
   },
   {
     name: 'GatewayConnectionsDropped',
@@ -154,7 +154,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '10m',
     severity: 'ticket',
     summary: '{{ $labels.instance }} loses log lines.',
-    action: 'Whoever reads its stdout has stopped or is too slow.',
+    action: 'Whoever reads its stdout has stopped or is too slow, or the disk that it goes to is full.',
   },
 ];
 

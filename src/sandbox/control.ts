@@ -20,7 +20,9 @@ export type Controlled = {
   reset(): void;
 };
 
-/** The answer to a request of the test's own; undefined when the path is none of these. Such requests are not among the calls. */
+const NO_SUCH_PATH = jsonReply(404, '{"error":"no such path; there are GET /sandbox, GET /sandbox/calls, POST /sandbox/reply and POST /sandbox/reset"}');
+
+/** The answer to a request of the test's own; undefined when the path is not below its own. Such requests are not among the calls. */
 export function control(sandbox: Controlled, method: string, path: string, body: string): Reply | undefined {
   switch (`${method} ${path}`) {
     case `GET ${CONTROL_PATH}`:
@@ -33,7 +35,7 @@ export function control(sandbox: Controlled, method: string, path: string, body:
     case `POST ${CONTROL_PATH}/reply`:
       return setReplies(sandbox, parseLenient(body));
     default:
-      return undefined;
+      return `${path}/`.startsWith(`${CONTROL_PATH}/`) ? NO_SUCH_PATH : undefined;
   }
 }
 

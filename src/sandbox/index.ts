@@ -8,6 +8,7 @@ import { MODELS as ALL_MODELS } from './script.ts';
 export { startSandbox } from './sandbox.ts';
 export type { Sandbox, SandboxSettings } from './sandbox.ts';
 export type { ProtocolName, RecordedCall } from './calls.ts';
+export type { CloudIdentity } from './cloud-identity.ts';
 export type { ReplyFunction, ScriptedReply } from './scripted-reply.ts';
 
 type Named = Readonly<Record<string, { readonly meaning: string }>>;

@@ -31,6 +31,7 @@ export class Replies<Request> {
 
   /** Replaces what there was for the model; none at all leaves it to the fake model again. Throws a TypeError for what is no reply. */
   set(model: string, replies: readonly (ScriptedReply | ReplyFunction<Request>)[]): void {
+    if (typeof model !== 'string') throw new TypeError('expected the name of a model, or "*", before its replies');
     for (const [index, reply] of replies.entries()) {
       const problem = typeof reply === 'function' ? undefined : replyProblem(reply);
       if (problem !== undefined) throw new TypeError(`reply ${index + 1} for ${JSON.stringify(model)}: ${problem}`);
@@ -71,6 +72,8 @@ const FAULT_PREFIX = 'fake-';
 function replyProblem(reply: unknown): string | undefined {
   if (typeof reply === 'string') return undefined;
   if (!isObject(reply)) return 'expected a string, an object or a function';
+  // Of whichever realm. It has no fields, as an empty reply has none.
+  if (typeof reply['then'] === 'function') return 'expected a string, an object or a function, got a promise; a function may return one';
   const unknown = Object.keys(reply).find((key) => !FIELDS.includes(key));
   if (unknown !== undefined) return `${unknown}: unknown field${guess(unknown, FIELDS)}`;
   for (const key of ['text', 'thinking', 'fault']) if (reply[key] !== undefined && typeof reply[key] !== 'string') return `${key}: expected a string`;

@@ -79,6 +79,8 @@ const PROTOCOLS: readonly { readonly prefix: string; readonly name: ProtocolName
   { prefix: '/compat/v1', name: 'compat', protocol: COMPATIBLE },
 ];
 
+/** Most often a base URL lacks its end. */
+const NO_SUCH_PATH = jsonReply(404, '{"error":"no such path; base URLs end in /anthropic, /openai/v1, /gemini or /compat/v1, those of clouds as theirs do"}');
 /** As much as the strictest of the real ones takes. */
 const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** How many flaky conversations are told apart; the oldest is forgotten. */
@@ -112,7 +114,7 @@ export async function startSandbox(settings: SandboxSettings = {}): Promise<Sand
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.listen(port, host);
+  server.listen({ port, host });
   await once(server, 'listening');
   url = `http://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`;
   const close = async (): Promise<void> => {
@@ -241,7 +243,7 @@ function enter(state: State, call: Call, url: URL): Entered | Reply {
     return { prefix: own.prefix, protocol: own.protocol, incoming: atPath(url.pathname.slice(own.prefix.length)), isGuarded: false };
   }
   const cloud = cloudRowOf(url.pathname);
-  if (cloud === undefined) return askEndpoint(atPath(url.pathname), state.ledger) ?? jsonReply(404, '{"error":"no such path"}');
+  if (cloud === undefined) return askEndpoint(atPath(url.pathname), state.ledger) ?? NO_SUCH_PATH;
   const { row: { name, protocol, guard, enter: adapt }, found } = cloud;
   call.protocol = name;
   const isKey = (text: string): boolean => state.key === undefined || state.key === text;

@@ -68,11 +68,11 @@ const THINKING = thinking('Somebody wrote to me. A short and friendly answer wil
 const REDACTED_TOKENS = 8;
 const JSON_PIECE_CHARS = 8;
 
-/** The row of a table whose names may end in an `N` or `NNN`, and the number that stands there (0 without one). */
+/** The row of a table whose names may end in an `N` or `NNN`, and the number that stands there (0 without one); the letter itself is no number. */
 export function matchName<T>(table: Readonly<Record<string, T>>, model: string): { row: T; n: number } | undefined {
   const digits = /(?<=-)\d{1,9}$/.exec(model)?.[0];
   const stem = model.slice(0, model.length - (digits?.length ?? 0));
-  if (Object.hasOwn(table, model)) return { row: table[model] as T, n: 0 };
+  if (Object.hasOwn(table, model) && !/-N+$/.test(model)) return { row: table[model] as T, n: 0 };
   const name = [`${stem}N`, `${stem}NNN`].find((candidate) => digits !== undefined && Object.hasOwn(table, candidate));
   return name === undefined ? undefined : { row: table[name] as T, n: Number(digits) };
 }

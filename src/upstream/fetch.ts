@@ -122,9 +122,7 @@ class FetchResponse implements UpstreamResponse {
   async readChunks(onChunk: ChunkReceiver): Promise<Failure | undefined> {
     const refusal = encodingFailure(this.#provider, this.status, this.headers);
     if (refusal !== undefined) this.#finish(refusal);
-    if (!this.#isDone) this.#watch.startWait();
-    const reader = this.#isDone ? undefined : this.#response.body?.getReader();
-    this.#reader = reader;
+    const reader = this.#isDone ? undefined : this.#openReader();
     try {
       for (let piecesLeft = PIECES_PER_TURN; reader !== undefined && !this.#isDone; ) {
         // Chunks that have come are handed out without a turn of the event loop between them.
@@ -156,6 +154,17 @@ class FetchResponse implements UpstreamResponse {
 
   discard(): void {
     this.#finish(undefined);
+  }
+
+  /** Undefined where there is no body, and where nobody can read it: a mock may give one response twice, or a body of its own kind. */
+  #openReader(): ReadableStreamDefaultReader<Uint8Array> | undefined {
+    this.#watch.startWait();
+    try {
+      this.#reader = this.#response.body?.getReader();
+    } catch (thrown) {
+      this.#finish(cutFailure(this.#provider, this.status, thrown));
+    }
+    return this.#reader;
   }
 
   /** The next bytes; undefined when there are no more, and then `#failure` says why if it was not the end. */

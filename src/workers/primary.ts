@@ -45,7 +45,7 @@ export type PrimarySurroundings = {
   readonly metrics: Metrics;
   /** What is started for a worker, with `--worker`. */
   readonly program: string;
-  /** The files that the configuration was read from: every worker reads these, whatever has become of them since. */
+  /** The files that the configuration was read from: every worker begins with these, whatever has become of them since. */
   readonly files: Files;
   /** Where the limits of all workers are kept; undefined = they need nothing of this process. */
   readonly limits: LimitStore | undefined;
@@ -68,7 +68,8 @@ export class Primary {
   /** One for each place of a worker. */
   readonly #brakes: readonly Brake[];
   readonly #restarts = new Set<NodeJS.Timeout>();
-  #files: Files;
+  /** Those of the last reload. */
+  #reloadedFiles: Files | undefined;
   #lastNumber = 0;
   #lastReload = 0;
   /** The workers that have yet to take over a reload, and what the first that did said of it. */
@@ -77,11 +78,10 @@ export class Primary {
   #drained: Promise<boolean> | undefined;
 
   constructor(settings: PrimarySettings, surroundings: PrimarySurroundings) {
-    const { log, metrics, files, limits } = surroundings;
+    const { log, metrics, limits } = surroundings;
     this.#settings = settings;
     this.#surroundings = surroundings;
     this.#log = log;
-    this.#files = files;
     this.#brakes = Array.from({ length: settings.workers }, () => new Brake());
     this.#limits = limits === undefined ? undefined : new HeldLimits(limits);
     this.#collector = new Collector(metrics, () => [...this.#members.keys()]);
@@ -110,7 +110,7 @@ export class Primary {
 
   /** Has every worker read the files anew; resolves with what changed, once all have, or have had time to. */
   async reload(files: Files): Promise<Changes> {
-    this.#files = files;
+    this.#reloadedFiles = files;
     const id = (this.#lastReload += 1);
     // One that has yet to begin hears of it in its turn.
     const left = new Set([...this.#members.keys()].filter(({ isLeaving }) => !isLeaving));
@@ -161,7 +161,8 @@ export class Primary {
       this.#log.error('a worker did not end within GATEWAY_SHUTDOWN_GRACE and is ended', { worker: member.number });
       member.kill();
     }
-    return members.every(({ leftClean }) => leftClean === true);
+    // One that had yet to begin has cut nobody off, however it ended: a terminal's signal ends it too.
+    return members.every(({ isReady, leftClean }) => !isReady || leftClean === true);
   }
 
   #stopListening(): void {
@@ -181,7 +182,9 @@ export class Primary {
       onGone: (gone, how) => this.#bury(gone, how),
     });
     this.#members.set(member, brake);
-    member.send({ type: 'start', number: member.number, files: this.#files, ticketKeys: this.#ticketKeys });
+    member.send({ type: 'start', number: member.number, files: this.#surroundings.files, ticketKeys: this.#ticketKeys });
+    // As those before it did, so that what takes a restart of the gateway differs at no worker.
+    if (this.#reloadedFiles !== undefined) member.send({ type: 'reload', id: this.#lastReload, files: this.#reloadedFiles });
     for (const transition of this.#transitions.current()) member.send({ type: 'transition', transition });
   }
 

@@ -213,6 +213,29 @@ test('LineWriter loses the lines of a failed write and goes on with the next', (
   assert.equal(writer.dropped, 2);
 });
 
+test('LineWriter begins a new line after one that a full disk cut, and counts what was lost alone', (t) => {
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD);
+  for (const line of ['one', 'two', 'three', 'four']) writer.write(line);
+  file.answer();
+  file.rest();
+  file.answer(6);
+  file.answer('ENOSPC');
+  assert.equal(writer.dropped, 2);
+  writer.write('five');
+  file.rest();
+  file.answer(3);
+  file.answer('ENOSPC');
+  writer.write('six');
+  file.rest();
+  file.answer('ENOSPC');
+  assert.equal(writer.dropped, 4);
+  writer.write('seven');
+  writer.flushSync();
+  assert.equal(file.text, 'one\ntwo\nth\nfi\nseven\n');
+  assert.equal(writer.dropped, 4);
+});
+
 test('LineWriter.flushSync writes the queue beside the write under way', (t) => {
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);

@@ -20,7 +20,7 @@ const KEYS = '[default]\naws_access_key_id = AKID\naws_secret_access_key = share
 function reader(files: Variables): (path: string) => string {
   return (path) => {
     const text = files[path];
-    if (text === undefined) throw new Error('absent');
+    if (text === undefined) throw Object.assign(new Error('absent'), { code: 'ENOENT' });
     return text;
   };
 }
@@ -170,7 +170,7 @@ test('what goes to an endpoint of AWS is signed for the region that this has in 
 test('a profile of the shared files that was asked for has to be there, and to hold keys', () => {
   const variables = { GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_CONFIG_FILE: '/f' };
   assert.deepEqual(problemsWith({ ...variables, AWS_PROFILE: 'p' }), ['AWS_PROFILE: neither of the files with the profile for bedrock can be read']);
-  assert.deepEqual(problemsWith({ ...variables, AWS_SHARED_CREDENTIALS_FILE: '/c' }), ['AWS_SHARED_CREDENTIALS_FILE: the file cannot be read']);
+  assert.deepEqual(problemsWith({ ...variables, AWS_SHARED_CREDENTIALS_FILE: '/c' }), ['AWS_SHARED_CREDENTIALS_FILE: the file cannot be read (ENOENT)']);
   assert.deepEqual(problemsWith({ ...variables, AWS_PROFILE: 'p' }, { '/f': KEYS }), ['AWS_PROFILE: the profile for bedrock is in neither file']);
   const sso = { '/f': '[default]\nsso_session = s\n' };
   assert.deepEqual(problemsWith(variables, sso), ['AWS_PROFILE: the profile for bedrock has sso_session, which is not supported; only keys are']);
@@ -217,7 +217,7 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     [{ GATEWAY_CLOUDS: 'claude-aws', ...AWS }, ['ANTHROPIC_AWS_WORKSPACE_ID: required, because claude-aws is configured']],
     [{ GATEWAY_CLOUDS: 'vertex', GOOGLE_CLOUD_PROJECT: 'p1' }, ['GOOGLE_CLOUD_LOCATION: required, because vertex is configured']],
     [{ ...vertex, GOOGLE_CLOUD_LOCATION: 'eu/../us' }, ['GOOGLE_CLOUD_LOCATION: expected letters, digits and "-", got "eu/../us"']],
-    [{ ...vertex, GOOGLE_APPLICATION_CREDENTIALS: '/absent' }, ['GOOGLE_APPLICATION_CREDENTIALS: the file cannot be read']],
+    [{ ...vertex, GOOGLE_APPLICATION_CREDENTIALS: '/absent' }, ['GOOGLE_APPLICATION_CREDENTIALS: the file cannot be read (ENOENT)']],
     [{ ...vertex, METADATA_SERVER_DETECTION: 'none' }, ['GOOGLE_APPLICATION_CREDENTIALS: required for vertex, since METADATA_SERVER_DETECTION rules the metadata server out']],
     [{ ...vertex, VERTEX_BASE_URL: 'https://a.test', ANTHROPIC_VERTEX_BASE_URL: 'https://b.test/v1' }, ['ANTHROPIC_VERTEX_BASE_URL: expected the same place as VERTEX_BASE_URL']],
   ];

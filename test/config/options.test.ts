@@ -263,7 +263,15 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
 test('an environment that cannot work has no options, and every problem by its variable', () => {
   const { options, problems } = loadEnvironmentOptions({ GATEWAY_MAX_RETRIES: 'x' }, PROVIDER_ROWS, compatRow, noFile);
   assert.equal(options, undefined);
-  assert.ok(problems.some((problem) => problem.startsWith('GATEWAY_MAX_RETRIES: ')) && problems.some((problem) => problem.startsWith('GATEWAY_AUTH_TOKEN: ')));
+  assert.ok(problems.some((problem) => problem.startsWith('GATEWAY_MAX_RETRIES: ')) && problems.some((problem) => problem.startsWith('ANTHROPIC_API_KEY, ')));
+});
+
+test('an environment without a token of callers has options, since a program may have no callers or tell them apart itself', () => {
+  const variables = { OPENAI_API_KEY: KEY, GATEWAY_CALLER_LIMITS: 'anybody:rpm=5' };
+  const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, noFile);
+  assert.deepEqual(problems, []);
+  const { config } = load(options);
+  assert.deepEqual([config?.callers, config?.routing.callers.get('anybody')?.limits?.requestsPerMinute], [[], 5]);
 });
 
 const ROUTING = {

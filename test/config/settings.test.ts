@@ -157,7 +157,7 @@ const CONCURRENT = 'expected a whole number from 1 to 1000000';
 const SIZE = 'expected a size from 1 to 256MiB, such as 65536 or 512KiB';
 const BOOLEAN = 'expected true or false (1 or 0)';
 const NAME = 'expected up to 64 small letters, digits, "-" or "_"';
-const ADDRESS = 'expected host:port, :port, [ipv6]:port or unix:/path';
+const ADDRESS = 'expected host:port, :port, [ipv6]:port or unix:/path of at most 107 bytes';
 const ORIGINS = 'expected origins such as https://app.example.com, separated by commas';
 
 type Cases = {
@@ -192,8 +192,9 @@ const CASES: Readonly<Record<string, Cases>> = {
       ['[::1]:8080', { type: 'tcp', host: '::1', port: 8080 }],
       ['[::]:443', { type: 'tcp', host: '::', port: 443 }],
       ['unix:/run/gateway.sock', { type: 'unix', path: '/run/gateway.sock' }],
+      [`unix:/${'x'.repeat(106)}`, { type: 'unix', path: `/${'x'.repeat(106)}` }],
     ],
-    bad: ['8080', 'localhost', 'localhost:', ':65536', ':-1', '::1:80', '[::1]', '[nothing]:80', '[127.0.0.1]:80', 'unix:run', 'http://x:80', 'a b:80'],
+    bad: ['8080', 'localhost', 'localhost:', ':65536', ':-1', '::1:80', '[::1]', '[nothing]:80', '[127.0.0.1]:80', 'unix:run', `unix:/${'ü'.repeat(54)}`, 'http://x:80', 'a b:80'],
     expected: ADDRESS,
   },
   GATEWAY_REQUEST_TIMEOUT: duration('requestTimeoutMs'),
@@ -307,6 +308,16 @@ test('each of several workers gets its part of the limits of the machine, rounde
   deepEqual([configWith({ GATEWAY_WORKERS: '4' }).concurrentMax, configWith({ GATEWAY_WORKERS: '4' }).connectionsMax], [undefined, undefined]);
 });
 
+test('more connections than the descriptors of a process allow are a warning', () => {
+  const limits = { '/proc/self/limits': 'Max open files            1024                 4096                 files' };
+  const warningsOf = (variables: Variables): readonly string[] => loadWith(variables, limits).warnings;
+  deepEqual(warningsOf({ GATEWAY_MAX_CONNECTIONS: '489' }), [
+    'GATEWAY_MAX_CONNECTIONS: 489 connections of a process take the descriptors of its calls to providers; raise ulimit -n, which is enough for 488',
+  ]);
+  deepEqual(warningsOf({ GATEWAY_MAX_CONNECTIONS: '488' }), []);
+  deepEqual(warningsOf({ GATEWAY_MAX_CONNECTIONS: '1952', GATEWAY_WORKERS: '4' }), []);
+});
+
 test('an empty or blank value counts as absent', () => {
   const config = configWith({ GATEWAY_MAX_RETRIES: '', GATEWAY_METRICS: '  ', GATEWAY_METRICS_TOKEN_FILE: '', ALPHA_API_KEY: ' ', GATEWAY_TYPO: '' });
   deepEqual([config.retriesMax, config.isMetricsEnabled, config.metricsToken, config.providers.length], [3, true, undefined, 1]);
@@ -324,7 +335,7 @@ test('a key pasted into the wrong variable is masked', () => {
 
 test('every problem is told at once', () => {
   deepEqual(load({ GATEWAY_ADDR: 'nowhere', GATEWAY_MAX_RETRIES: 'many' }).problems, [
-    'GATEWAY_ADDR: expected host:port, :port, [ipv6]:port or unix:/path, got "nowhere"',
+    'GATEWAY_ADDR: expected host:port, :port, [ipv6]:port or unix:/path of at most 107 bytes, got "nowhere"',
     'GATEWAY_MAX_RETRIES: expected a whole number from 0 to 100, got "many"',
     'GATEWAY_AUTH_TOKEN: required; choose the token that callers must send, e.g. with: openssl rand -hex 32',
     'ZETA_API_KEY, ALPHA_API_KEY, OWN_API_KEY: no provider is configured; set one of these, or another that --help lists',
@@ -442,6 +453,12 @@ for (const [what, thrown] of [
 test('a file without or with a bad secret is a problem of the file variable', () => {
   deepEqual(problemsWith({ GATEWAY_METRICS_TOKEN_FILE: '/empty' }, { '/empty': '\n' }), [`GATEWAY_METRICS_TOKEN_FILE: expected ${SECRET}`]);
   deepEqual(problemsWith({ GATEWAY_METRICS_TOKEN_FILE: '/two' }, { '/two': 'line-one\nline-two\n' }), [`GATEWAY_METRICS_TOKEN_FILE: expected ${SECRET}`]);
+});
+
+test('an unknown setting is held against what follows the prefix of all, and may be a part of a name', () => {
+  const meantBy = (word: string): string | undefined => loadWith({ [`GATEWAY_${word}`]: 'x' }).unknownVariables[0]?.split('; did you mean ')[1];
+  const guesses = { TOKEN: 'GATEWAY_AUTH_TOKEN?', RETRIES: 'GATEWAY_MAX_RETRIES?', LEVEL: 'GATEWAY_LOG_LEVEL?', HTTPS_PROXY: 'HTTPS_PROXY?', PORT: 'GATEWAY_ADDR?', ADDRESS: 'GATEWAY_ADDR?', DEBUG: undefined };
+  for (const [word, meant] of Object.entries(guesses)) equal(meantBy(word), meant, word);
 });
 
 test('what is no secret has no file form', () => {
@@ -835,7 +852,7 @@ test('an unknown GATEWAY_ variable is named with the nearest known one', () => {
     'GATEWAY_MAX_RETRYS: there is no such setting; did you mean GATEWAY_MAX_RETRIES?',
     'GATEWAY_AUTH_TOKEN_FLIE: there is no such setting; did you mean GATEWAY_AUTH_TOKEN_FILE?',
     'GATEWAY_SOMETHING_ALTOGETHER_ELSE: there is no such setting',
-    '"GATEWAY_A\\nB": there is no such setting; did you mean GATEWAY_ADDR?',
+    '"GATEWAY_A\\nB": there is no such setting',
   ]);
 });
 

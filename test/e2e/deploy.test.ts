@@ -202,6 +202,8 @@ test('the Deployment asks for paths that there are, sets what is a setting, and 
   const variables = [...deployment.matchAll(/\{name: ([A-Z_]+),/g)].map(([, name = '']) => name);
   assert.deepEqual(variables.filter((name) => !known.includes(name.replace(/_FILE$/, ''))), []);
   assert.ok(variables.includes('GATEWAY_AUTH_TOKEN_FILE'));
+  // The variables of a Service that has the Deployment's name would be unknown settings.
+  assert.match(deployment, /metadata: \{name: gateway\}[\s\S]*\n      enableServiceLinks: false /);
   const settled = (variable: string): number => parseDuration(SETTINGS.find((row) => row.variable === variable)?.default ?? '') ?? NaN;
   const graceMs = 1000 * Number(/terminationGracePeriodSeconds: (\d+)/.exec(deployment)?.[1]);
   assert.ok(graceMs > settled('GATEWAY_DRAIN_DELAY') + settled('GATEWAY_SHUTDOWN_GRACE'));

@@ -67,9 +67,11 @@ test('the start-up log says in one line what is set and from where, secrets as [
   for (const secret of [TOKEN, PROVIDER_KEY]) assert.ok(!(out + err).includes(secret));
 });
 
-test('at debug the log also says which settings have their default', async (t) => {
-  const running = new RunningProcess(t, GATEWAY, await environmentOf(t));
+test('at debug the log also says which settings have their default, before anything that is odd about them', async (t) => {
+  const running = new RunningProcess(t, GATEWAY, { ...(await environmentOf(t)), GATEWAY_MAX_RETRY: '1' });
   await running.address();
+  const messages = running.out.split('\n', 3).map((line) => (JSON.parse(line) as { message: string }).message);
+  assert.deepEqual(messages, ['settings', 'defaults', 'GATEWAY_MAX_RETRY: there is no such setting; did you mean GATEWAY_MAX_RETRIES?']);
   const defaults = lineOf(running.out, 'defaults');
   assert.equal(defaults?.['GATEWAY_CONNECT_TIMEOUT'], '10s');
   assert.equal(defaults?.['GATEWAY_MAX_CONCURRENT'], 'none');

@@ -177,14 +177,28 @@ createServer((request, response) => gateway.handler(request, response));
 void gateway.chat({ model: 'm', messages: [{ role: 'user', text: 'x' }] }, { signal: AbortSignal.timeout(5) });
 `;
 
+/** What a program exports has types that its declarations have to name. */
+const LIBRARY_PROGRAM = `import { createGateway } from '${NAME}';
+import type { CallOptions, GatewayOptions, ProviderOptions, RouteOptions, SettingOptions } from '${NAME}';
+import { startSandbox } from '${NAME}/sandbox';
+export const options = { providers: {}, authenticate: (request) => request.url } satisfies GatewayOptions;
+export const gateway = createGateway(options);
+export const { handler, listen, chat, stream, models, reload } = gateway;
+export const reloaded = gateway.reload(options);
+export const ask = async (call: CallOptions) => gateway.chat({ model: 'm', messages: [] }, call);
+export const sandbox = await startSandbox();
+export const { clouds, calls, reply } = sandbox;
+export type Named = readonly [ProviderOptions, RouteOptions, SettingOptions];
+`;
+
 for (const [resolution, module] of [['nodenext', 'nodenext'], ['bundler', 'esnext']] as const) {
   test(`the types serve strict programs that resolve by ${resolution}, with and without those of Node`, () => {
-    for (const [file, text, types] of [['plain.ts', PLAIN_PROGRAM, []], ['node.ts', NODE_PROGRAM, ['node']]] as const) {
+    for (const [file, text, types] of [['plain.ts', PLAIN_PROGRAM, []], ['node.ts', NODE_PROGRAM, ['node']], ['library.ts', LIBRARY_PROGRAM, []]] as const) {
       writeFileSync(join(PROGRAM, file), text);
       const config = {
         compilerOptions: {
           target: 'es2022', lib: ['es2022'], module, moduleResolution: resolution, types, typeRoots: [join(ROOT, 'node_modules/@types')],
-          strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, verbatimModuleSyntax: true, skipLibCheck: types.length > 0, noEmit: true,
+          strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, verbatimModuleSyntax: true, skipLibCheck: types.length > 0, declaration: true, noEmit: true,
         },
         files: [file],
       };

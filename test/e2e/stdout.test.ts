@@ -95,3 +95,20 @@ function send(agent: Agent, url: string, body: string | undefined): Promise<stri
     request.end(body);
   });
 }
+
+test('a command whose reader has read enough ends as it would have, and on a full disk it fails with one line', async (t) => {
+  const run = async (word: string, closeOutput: boolean, full?: number): Promise<{ readonly code: number | null; readonly err: string }> => {
+    const command = spawn(process.execPath, [MAIN, word], { env: {}, stdio: ['ignore', full ?? 'pipe', 'pipe'] });
+    t.after(() => command.kill('SIGKILL'));
+    if (closeOutput) command.stdout?.destroy();
+    let err = '';
+    command.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text));
+    const [code] = (await once(command, 'close')) as [number | null];
+    return { code, err };
+  };
+  const full = openSync('/dev/full', constants.O_WRONLY);
+  t.after(() => closeSync(full));
+  const ended = await Promise.all([run('--help', true), run('--alerts', true), run('--help', false, full), run('--alerts', false, full)]);
+  const lost = 'gateway: stdout cannot be written (ENOSPC)\n';
+  assert.deepEqual(ended, [{ code: 0, err: '' }, { code: 0, err: '' }, { code: 1, err: lost }, { code: 1, err: lost }]);
+});

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { createGateway, GatewayError } from '../../src/index.ts';
@@ -182,6 +183,16 @@ test("a stream that is returned while its next event is awaited ends the provide
   assert.ok(await awaited instanceof GatewayError);
 });
 
+test("a stream that is thrown into while its next event is awaited ends the provider's call at once, as one of Node's that is destroyed does", async (t) => {
+  const { origin, gone } = await hanging(t);
+  const { gateway } = library(t, origin);
+  const readable = Readable.from(gateway.stream(HELLO));
+  const reason = new Error('the client is gone');
+  readable.once('data', () => setImmediate(() => readable.destroy(reason)));
+  assert.deepEqual(await once(readable, 'close').catch((thrown: unknown) => thrown), reason);
+  await gone;
+});
+
 test("an abort rejects at once with the signal's reason and ends the provider's call, whatever it is that waits", async (t) => {
   const streaming = await hanging(t);
   const { gateway } = library(t, streaming.origin);
@@ -220,6 +231,16 @@ test('a signal that lives on keeps nothing of the calls that it was given to', a
   await gateway.chat(HELLO, { signal });
   await rejectionOf(eventsOf(gateway.stream(HELLO, { signal })));
   assert.equal(listeners, 0);
+});
+
+test('what is no signal, such as its controller, is refused before anybody is asked', async (t) => {
+  const { gateway, calls } = await answered(t, GOOD_REPLY);
+  for (const signal of [new AbortController(), null, 1000] as unknown as readonly AbortSignal[]) {
+    for (const call of [gateway.chat(HELLO, { signal }), gateway.stream(HELLO, { signal }).next(), gateway.models('compat', { signal })]) {
+      assert.deepEqual(await rejectionOf(call), new TypeError('signal: expected an AbortSignal'));
+    }
+  }
+  assert.equal(calls(), 0);
 });
 
 test('a stream that nobody iterates asks nobody', async (t) => {

@@ -153,6 +153,15 @@ test('a body that was read before, or given an encoding, is a 500 that says so, 
   assert.equal(calls(), 0);
 });
 
+test('a request that a host paused before it handed it over is read', async (t) => {
+  const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
+  const url = await serve(t, (request, response) => {
+    request.pause();
+    setImmediate(() => gateway.handler(request, response));
+  });
+  assert.equal((await post(`${url}/v1/chat`)).status, 200);
+});
+
 test('what reads no body is served whatever was read before', async (t) => {
   const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
   const url = await serve(t, (request, response) => request.resume().on('end', () => gateway.handler(request, response)));
@@ -374,5 +383,5 @@ test('a gateway that was closed listens nowhere', async (t) => {
 test('listen takes an address or a port, and says what it expects instead of anything else', async (t) => {
   const { gateway } = await answered(t, GOOD_REPLY, CALLERS);
   assert.match(await gateway.listen(0), /^http:\/\/localhost:\d+$/);
-  await assert.rejects(gateway.listen('nowhere'), { name: 'ConfigError', problems: ['address: expected host:port, :port, [ipv6]:port or unix:/path'] });
+  await assert.rejects(gateway.listen('nowhere'), { name: 'ConfigError', problems: ['address: expected host:port, :port, [ipv6]:port or unix:/path of at most 107 bytes'] });
 });

@@ -41,6 +41,15 @@ test('a missing, wrong, shortened, lengthened or differently schemed token is 40
   assert.equal(gateway.sandbox.calls.length, 0);
 });
 
+test('a token that is not sent as one is told apart from a wrong one', async (t) => {
+  const gateway = await startGateway(t);
+  const sentence = async (authorization: string): Promise<unknown> => ((await (await gateway.post('/v1/chat', HELLO, { authorization })).json()) as ReplyBody).error;
+  for (const missing of ['', 'Bearer', `Basic ${TOKEN}`, TOKEN]) {
+    assert.equal(await sentence(missing), 'missing bearer token: send Authorization: Bearer <token>', missing);
+  }
+  for (const wrong of ['Bearer wrong', `Bearer "${TOKEN}"`, `Bearer ${'x'.repeat(9000)}`]) assert.equal(await sentence(wrong), 'wrong bearer token', wrong);
+});
+
 test('the scheme of the token is read in any case', async (t) => {
   const gateway = await startGateway(t);
   assert.equal((await gateway.post('/v1/chat', HELLO, { authorization: `bearer ${TOKEN}` })).status, 200);

@@ -57,6 +57,16 @@ test('below /sandbox a test writes replies, reads the calls and forgets them, wh
   assert.match((await chat(sandbox, 'openai', 'gpt')).text, /Hello from gpt/);
 });
 
+test('another path or method below /sandbox says which there are, and is no call either', async (t) => {
+  const sandbox = await open(t);
+  for (const [method, path] of [['GET', '/sandbox/reply'], ['POST', '/sandbox/reset/'], ['GET', '/sandbox/']] as const) {
+    const response = await fetch(sandbox.url + path, { method });
+    assert.equal(response.status, 404);
+    assert.match(await response.text(), /POST \/sandbox\/reply/);
+  }
+  assert.equal(sandbox.calls.length, 0);
+});
+
 test('a wrong reply over HTTP is refused with what is wrong, and the list names every model and fault', async (t) => {
   const sandbox = await open(t);
   for (const [body, message] of [['[]', /expected \{/], [{ model: 'gpt', replies: [{ status: 5 }] }, /status: expected a whole number/], [{ model: 'gpt', replies: 'x' }, /expected/]] as const) {

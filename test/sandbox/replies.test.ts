@@ -146,6 +146,8 @@ const WRONG: readonly (readonly [reply: unknown, message: RegExp])[] = [
   [{ status: 200 }, /status: expected a whole number from 400 to 599/],
   [{ status: 500, text: 'x' }, /status: goes with nothing else/],
   [{ fault: 'rest' }, /fault: "rest" is none; did you mean reset\?/],
+  [{ fault: 'late-N' }, /fault: "late-N" is none/],
+  [Promise.resolve('x'), /got a promise; a function may return one/],
 ];
 
 for (const [reply, message] of WRONG) {
@@ -154,6 +156,11 @@ for (const [reply, message] of WRONG) {
     assert.throws(() => sandbox.reply('gpt', reply as ScriptedReply), message);
   });
 }
+
+test('a reply without the name of a model is refused', async (t) => {
+  const sandbox = await open(t);
+  assert.throws(() => sandbox.reply({ text: 'x' } as unknown as string), /expected the name of a model, or "\*", before its replies/);
+});
 
 test('arguments that JSON cannot hold are refused where they are written, and fail the request where a function returns them', async (t) => {
   const sandbox = await open(t);

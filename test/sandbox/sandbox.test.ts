@@ -17,6 +17,7 @@ test('a sandbox takes the host and port it is given, and rejects when the port i
   const { port } = new URL(first.url);
   assert.match(first.url, /^http:\/\/\[::1\]:\d+$/);
   await assert.rejects(startSandbox({ host: '::1', port: Number(port) }), { code: 'EADDRINUSE' });
+  await assert.rejects(startSandbox({ port: 'http' as unknown as number }), { code: 'ERR_SOCKET_BAD_PORT' });
 });
 
 test('a call is recorded as it came', async (t) => {
@@ -82,9 +83,11 @@ test('Anthropic takes a bearer token as well, Gemini a key in the query', async 
   assert.equal((await request(`${chatUrl(sandbox, 'gemini', 'fake-chat', false)}?key=${KEY}`, chatBody('gemini', 'fake-chat', false, 'x'), {})).status, 200);
 });
 
-test('an unknown path is 404, in the words of the protocol where there is one', async (t) => {
+test('an unknown path is 404, in the words of the protocol where there is one, or says how base URLs end', async (t) => {
   const sandbox = await open(t);
-  assert.equal((await fetch(`${sandbox.url}/nowhere`)).status, 404);
+  const response = await fetch(`${sandbox.url}/v1/chat/completions`, { method: 'POST' });
+  assert.equal(response.status, 404);
+  assert.match(await response.text(), /base URLs end in \/anthropic, \/openai\/v1, /);
   for (const protocol of PROTOCOL_NAMES) {
     const answer = await request(`${sandbox.baseUrls[protocol]}/nowhere`, {}, HEADERS[protocol]);
     assert.equal(answer.status, 404);

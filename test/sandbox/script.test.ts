@@ -25,6 +25,7 @@ test('a name matches a row that holds its number, and no other', () => {
   assert.deepEqual(matchName(table, 'fake-status-429-after-3'), { row: 'after', n: 3 });
   assert.equal(matchName(table, 'fake-late-'), undefined);
   assert.equal(matchName(table, 'x-fake-late-1'), undefined);
+  assert.equal(matchName(table, 'fake-late-N'), undefined);
 });
 
 test('every model says in one line what it does', () => {

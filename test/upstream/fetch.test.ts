@@ -84,6 +84,17 @@ describe('fetch: a function that an embedder brings', () => {
     assert.deepEqual([failure.message, cancelled], ['the caller hung up', 1]);
   });
 
+  test('may answer with a body that nobody can read, such as that of one response for every call, and leaves no timer behind', async () => {
+    const same = new Response('{}');
+    const transport = createFetchTransport(async () => same);
+    assert.equal(await bodyText(await transport.send(PROVIDER, postCall(), new Scope(), LIMITS)), '{}');
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    const before = timers();
+    const again = responseFrom(await transport.send(PROVIDER, postCall(), new Scope(), LIMITS));
+    assert.equal(failureFrom(await again.readBody(BODY_BYTES_MAX)).message, 'acme answered 200, but its body did not arrive whole (ERR_INVALID_STATE)');
+    assert.equal(timers(), before);
+  });
+
   test('leaves the sockets to itself', () => {
     const transport = createFetchTransport();
     transport.close();

@@ -19,7 +19,7 @@ import { parsePage, valueOf } from '../metrics-page.ts';
 import { framesOf, holdReplies, PROVIDER_KEY, sandboxEnvironment, TOKEN, user } from '../running-gateway.ts';
 import { Caller } from '../streams/caller.ts';
 import { createCertificate } from '../upstream/certificate.ts';
-import { isAlive, startWorkers } from './running-workers.ts';
+import { childrenOf, isAlive, startWorkers } from './running-workers.ts';
 import type { RunningWorkers } from './running-workers.ts';
 
 const MAIN = join(buildProgram(), 'dist/main.js');
@@ -169,6 +169,26 @@ test('a worker that hangs is counted as silent and given nothing; what it was gi
   assert.equal(gateway.linesOf('a worker did not end within GATEWAY_SHUTDOWN_GRACE and is ended').length, 1);
 });
 
+test('workers that a signal ends before they have begun to serve cut nobody off', async (t) => {
+  const stuck = join(makeFolder(t), 'stuck.cjs');
+  writeFileSync(stuck, "if (process.argv.includes('--worker')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);");
+  const running = new RunningProcess(t, [process.execPath, MAIN], {
+    OPENAI_API_KEY: PROVIDER_KEY,
+    GATEWAY_AUTH_TOKEN: TOKEN,
+    GATEWAY_ADDR: '127.0.0.1:0',
+    GATEWAY_WORKERS: '2',
+    NODE_OPTIONS: `--require ${stuck}`,
+  });
+  const primary = running.child.pid ?? 0;
+  await until(() => childrenOf(primary).length === 2);
+  running.child.kill('SIGINT');
+  await running.printed(/SIGINT: draining/);
+  for (const pid of childrenOf(primary)) process.kill(pid, 'SIGINT');
+  const { code, out } = await running.exited;
+  assert.equal(code, 0);
+  assert.match(out, /"message":"stopped"\}\n$/);
+});
+
 test('callers that were accepted before a drain are served, however many there are for each worker', async (t) => {
   const gateway = await startWorkers(t, MAIN, 2);
   const { pids } = gateway;
@@ -241,23 +261,26 @@ test('limits hold for four workers as for one, and workers that are killed give 
 
 test('SIGHUP reaches every worker; a bad file changes nothing, not even for a worker that is started later', async (t) => {
   const folder = makeFolder(t);
-  const tokenFile = join(folder, 'token');
+  const [tokenFile, routingFile] = [join(folder, 'token'), join(folder, 'routing.json')];
   const write = (text: string): void => {
     writeFileSync(`${tokenFile}.new`, text);
     renameSync(`${tokenFile}.new`, tokenFile);
   };
   write('the-first-token-of-callers');
-  const gateway = await startWorkers(t, MAIN, 2, { GATEWAY_AUTH_TOKEN: '', GATEWAY_AUTH_TOKEN_FILE: tokenFile });
+  writeFileSync(routingFile, '{"providers": {"removed-later": {"like": "compat", "base_url": "http://127.0.0.1:1"}}}');
+  const gateway = await startWorkers(t, MAIN, 2, { GATEWAY_AUTH_TOKEN: '', GATEWAY_AUTH_TOKEN_FILE: tokenFile, GATEWAY_ROUTING_FILE: routingFile });
   const { running, address } = gateway;
-  const statuses = async (token: string): Promise<readonly number[]> => {
+  const ask = async (token: string): Promise<readonly (readonly [status: number, body: string])[]> => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => fetch(`${address}/v1/providers`, { headers: { authorization: `Bearer ${token}`, connection: 'close' } })));
-    await Promise.all(answers.map((answer) => answer.text()));
-    return [...new Set(answers.map(({ status }) => status))];
+    return Promise.all(answers.map(async (answer) => [answer.status, await answer.text()] as const));
   };
+  const statuses = async (token: string): Promise<readonly number[]> => [...new Set((await ask(token)).map(([status]) => status))];
   assert.deepEqual(await statuses('the-first-token-of-callers'), [200]);
   write('the-second-token-of-callers');
+  writeFileSync(routingFile, '{}');
   running.child.kill('SIGHUP');
   await running.printed(/were read again","changed":"token of default"/);
+  await running.printed(/takes a restart","changed":"provider removed-later"/);
   assert.deepEqual([await statuses('the-first-token-of-callers'), await statuses('the-second-token-of-callers')], [[401], [200]]);
 
   write('with a space\n and a break');
@@ -266,8 +289,12 @@ test('SIGHUP reaches every worker; a bad file changes nothing, not even for a wo
   const killed = gateway.oldest;
   process.kill(killed, 'SIGKILL');
   await until(() => gateway.linesOf(ENDED).length === 1);
-  await until(async () => valueOf(await gateway.page(), 'gateway_worker_restarts_total') === 1);
-  assert.deepEqual(await statuses('the-second-token-of-callers'), [200]);
+  await until(async () => {
+    const page = await gateway.page();
+    return valueOf(page, 'gateway_worker_restarts_total') === 1 && valueOf(page, 'gateway_workers') === 2;
+  });
+  const asked = await ask('the-second-token-of-callers');
+  for (const [status, body] of asked) assert.deepEqual([status, body.includes('removed-later')], [200, true]);
 });
 
 test('TLS sessions are resumed at another worker, also with a certificate that was read again', async (t) => {

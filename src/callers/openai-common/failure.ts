@@ -1,6 +1,7 @@
 /** Failures in the form of OpenAI's APIs (OpenAI, error codes): its SDKs choose their class by the status alone. */
 
 import type { JsonOutObject } from '../../base/json/value.ts';
+import { isPromptTooLong } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
 
 type Names = { readonly type: string; readonly code: string | null };
@@ -22,8 +23,11 @@ const NAMES: Readonly<Record<FailureKind, Names>> = {
  */
 const WRONG_TOKEN: Names = { type: 'authentication_error', code: 'invalid_api_key' };
 
+/** OpenAI's own, by which programs know that they have to shorten the conversation. */
+const TOO_LONG: Names = { type: 'invalid_request_error', code: 'context_length_exceeded' };
+
 /** The object `error` of a failed answer, and of a stream's frame that says that it failed. */
 export function errorObject(failure: Failure): JsonOutObject {
-  const { type, code } = failure.status === 401 ? WRONG_TOKEN : NAMES[failure.kind];
+  const { type, code } = failure.status === 401 ? WRONG_TOKEN : isPromptTooLong(failure) ? TOO_LONG : NAMES[failure.kind];
   return { message: failure.message, type, param: null, code };
 }

@@ -71,7 +71,7 @@ describe('decodeFailure', () => {
   });
 
   test('takes no prose for a parameter', () => {
-    for (const message of ['Error: x', 'prompt is too long: 9', 'your secret: x', ': x']) {
+    for (const message of ['Error: x', 'prompt has this: 9', 'your secret: x', ': x']) {
       const failure = adapter.decodeFailure(400, error('invalid_request_error', message));
       assert.equal(failure.message, 'anthropic refused the request as malformed (HTTP 400, code invalid_request_error)');
     }

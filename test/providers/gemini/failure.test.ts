@@ -23,7 +23,7 @@ const rows: readonly (readonly [what: string, status: number, body: string, kind
   ['a file that is still being read', 400, errorBody(400, 'FAILED_PRECONDITION', [], 'The File abc is not in an ACTIVE state and usage is not allowed.'), 'not_found', false, 'gemini does not have what the request refers to (HTTP 400, code FAILED_PRECONDITION)'],
   ['depleted prepayment', 402, errorBody(402, 'RESOURCE_EXHAUSTED'), 'auth', false, "gemini rejected the gateway's credential (HTTP 402, code RESOURCE_EXHAUSTED)"],
   ['an unknown model', 404, errorBody(404, 'NOT_FOUND'), 'not_found', false, 'gemini knows no such model (HTTP 404, code NOT_FOUND)'],
-  ['too large a request', 413, '<html>', 'bad_request', false, 'gemini refused the request as malformed (HTTP 413)'],
+  ['too large a request', 413, '<html>', 'bad_request', false, 'gemini refused the request as malformed (HTTP 413): the prompt is too long'],
   ['a rate limit', 429, errorBody(429, 'RESOURCE_EXHAUSTED'), 'rate_limit', true, 'gemini is limiting the rate of requests (HTTP 429, code RESOURCE_EXHAUSTED)'],
   ['a quota by the minute', 429, errorBody(429, 'RESOURCE_EXHAUSTED', [{ violations: [{ quotaId: 'GenerateRequestsPerMinutePerProject' }] }]), 'rate_limit', true, 'gemini is limiting the rate of requests (HTTP 429, code RESOURCE_EXHAUSTED)'],
   ['a quota by the day', 429, errorBody(429, 'RESOURCE_EXHAUSTED', [{ violations: [{ quotaId: 'GenerateRequestsPerDayPerProjectPerModel-FreeTier' }] }]), 'rate_limit', false, 'gemini is limiting the rate of requests (HTTP 429, code RESOURCE_EXHAUSTED)'],

@@ -100,7 +100,7 @@ test('a path that a server does not have is told from a model that it does not h
 
 test('the sentence names status, code and parameter, the prose is detail', () => {
   const failure = failureOf(400, error({ code: 'context_length_exceeded', param: 'messages' }));
-  assert.equal(failure.message, 'openai refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)');
+  assert.equal(failure.message, 'openai refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages): the prompt is too long');
   assert.equal(failure.detail, 'prose');
 });
 
