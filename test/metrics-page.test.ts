@@ -153,7 +153,7 @@ test('a time limit is counted by its setting: of an attempt, and of the whole re
   const attempt = await startGateway(t, { GATEWAY_ATTEMPT_TIMEOUT: '20ms', GATEWAY_MAX_RETRIES: '1' });
   await attempt.chat(ask);
   assert.equal(valueOf(await settledPage(attempt, 1), 'gateway_limits_total', { limit: 'GATEWAY_ATTEMPT_TIMEOUT' }), 2);
-  const whole = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '50ms' });
+  const whole = await startGateway(t, { GATEWAY_REQUEST_TIMEOUT: '400ms' });
   await whole.chat(ask);
   const page = await settledPage(whole, 1);
   assert.equal(valueOf(page, 'gateway_limits_total', { limit: 'GATEWAY_REQUEST_TIMEOUT' }), 1);

@@ -64,6 +64,7 @@ function page(query: string, list = FIVE): string {
 
 for (const [query, expected] of [
   ['', 'abcde'],
+  ['limit=1', 'a+'],
   ['limit=2', 'ab+'],
   ['limit=2&after_id=b', 'cd+'],
   ['limit=2&after_id=d', 'e'],

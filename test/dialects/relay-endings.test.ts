@@ -36,9 +36,9 @@ function namedEvents(datas: readonly string[]): string {
 }
 
 /** A gateway whose providers all answer so. */
-async function startAnswering(t: TestContext, answer: (response: ServerResponse) => void): Promise<RunningGateway> {
+async function startAnswering(t: TestContext, answer: (response: ServerResponse) => void, environment: Record<string, string> = {}): Promise<RunningGateway> {
   const upstream = await startUpstream(t, answer);
-  return startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0' });
+  return startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0', ...environment });
 }
 
 function streamed(text: string): (response: ServerResponse) => void {
@@ -107,6 +107,19 @@ test('the usage that only the gateway asked for is not passed on, however it is 
   assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), HI + STOP + DONE);
   const asking = { ...CHAT, stream_options: { include_usage: true } };
   assert.equal(await (await gateway.post('/v1/chat/completions', asking)).text(), HI + STOP + usage + DONE);
+});
+
+test('a usage beside a choice, and a chunk without choices that says something else, are passed on unasked', async (t) => {
+  const filtered = 'data: {"id":"c1","choices":[],"prompt_filter_results":[]}\n\n';
+  const stopped = STOP.replace(/\}\n\n$/, ',"usage":{"prompt_tokens":5,"completion_tokens":6,"total_tokens":11}}\n\n');
+  const gateway = await startAnswering(t, streamed(filtered + HI + stopped + DONE));
+  assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), filtered + HI + stopped + DONE);
+});
+
+test('a caller whose tokens are limited is sent what the provider said, as any other is', async (t) => {
+  const said = HI.replace('"id"', '"of_its_own":1.0,"id"');
+  const gateway = await startAnswering(t, streamed(said + STOP + DONE), { GATEWAY_CALLER_LIMITS: 'default:tpm=100000' });
+  assert.equal(await (await gateway.post('/v1/chat/completions', CHAT)).text(), said + STOP + DONE);
 });
 
 test('a stream of several choices is complete only when all of them are', async (t) => {
@@ -192,7 +205,11 @@ const PIECES: Readonly<Record<string, { readonly path: string; readonly body: ob
   },
 };
 
-for (const [what, { path, body, first, rest }] of Object.entries(PIECES)) {
+/** As hosts send them that name no events. */
+const NAMELESS: { path: string; body: object; first: string; rest: string } = { ...(PIECES['a call of Responses'] ?? assert.fail()) };
+for (const text of ['first', 'rest'] as const) NAMELESS[text] = NAMELESS[text].replaceAll(/^event: .*\n/gm, '');
+
+for (const [what, { path, body, first, rest }] of Object.entries({ ...PIECES, 'a call of Responses whose events have no names': NAMELESS })) {
   test(`${what} is passed on piece by piece, also where an answer begins with it`, async (t) => {
     let goOn = (): void => assert.fail('nobody was asked');
     const gateway = await startAnswering(t, (response) => {

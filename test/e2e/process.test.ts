@@ -68,7 +68,7 @@ test('a second signal stops it at once', async (t) => {
   const running = new RunningProcess(t, [process.execPath, MAIN], { ...sandboxEnvironment(sandbox), GATEWAY_DRAIN_DELAY: '60s' });
   await running.address();
   running.child.kill('SIGINT');
-  while (!running.out.includes('draining')) await new Promise((resolve) => running.child.stdout?.once('data', resolve));
+  await running.printed(/draining/);
   running.child.kill('SIGINT');
   assert.equal((await running.exited).code, 1);
 });

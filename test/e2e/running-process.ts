@@ -13,7 +13,9 @@ export class RunningProcess {
   readonly child: ChildProcess;
   out = '';
   err = '';
+  /** Once all that it printed is there. */
   readonly exited: Promise<Exit>;
+  #isOver = false;
 
   /** Starts `command` with nothing in its environment but PATH and what is given. */
   constructor(t: TestContext, command: readonly string[], environment: Readonly<Record<string, string>>, folder = ROOT) {
@@ -23,17 +25,20 @@ export class RunningProcess {
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.out += text));
     this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.err += text));
     this.exited = new Promise((resolve) => {
-      this.child.on('close', (code) => resolve({ code, out: this.out, err: this.err }));
+      this.child.on('close', (code) => {
+        this.#isOver = true;
+        resolve({ code, out: this.out, err: this.err });
+      });
     });
     t.after(() => this.child.kill('SIGKILL'));
   }
 
-  /** The first match in what it has printed. */
+  /** The first match in what it has printed. Fails when it ends without one, also by a signal. */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const match = pattern.exec(this.out);
       if (match !== null) return match;
-      if (this.child.exitCode !== null) throw new Error(`exited: ${this.out}${this.err}`);
+      if (this.#isOver) throw new Error(`exited: ${this.out}${this.err}`);
       await Promise.race([new Promise((resolve) => this.child.stdout?.once('data', resolve)), this.exited]);
     }
   }

@@ -1,12 +1,10 @@
 /** Keys and tokens in no output: the whole matrix of faults, at the log level debug, in a process of its own. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { FAULTS, MODELS, startSandbox } from '../../src/sandbox/index.ts';
+import { RunningProcess } from '../e2e/running-process.ts';
 import { sandboxEnvironment, user } from '../running-gateway.ts';
 import { answerJson, inParallel, PATHS, startUpstream } from './upstream.ts';
 
@@ -74,20 +72,8 @@ test('no key and no token shows in logs, replies or metrics, in any spelling, wh
     GATEWAY_ATTEMPT_TIMEOUT: '200ms',
     GATEWAY_STREAM_IDLE_TIMEOUT: '200ms',
   };
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN], {
-    cwd: join(MAIN, '../..'),
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  t.after(() => child.kill('SIGKILL'));
-  let out = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (out += text));
-  let url: string | undefined;
-  while (url === undefined) {
-    await once(child.stdout, 'data');
-    url = /listening on (http[^\s"]+)/.exec(out)?.[1];
-  }
+  const running = new RunningProcess(t, [process.execPath, '--import', 'tsx', MAIN], environment);
+  const url = await running.address();
 
   let replies = '';
   const ask = async (method: string, path: string, token: string, body?: unknown): Promise<void> => {
@@ -136,13 +122,13 @@ test('no key and no token shows in logs, replies or metrics, in any spelling, wh
     const { authorization: _bearer, 'x-api-key': _anthropic, 'x-goog-api-key': _gemini, ...others } = headers;
     assertNoSecret('a header', JSON.stringify(others));
   }
-  child.kill('SIGTERM');
-  await once(child, 'close');
-  const printed = out.trimEnd().split('\n');
+  running.child.kill('SIGTERM');
+  const { out, err } = await running.exited;
+  const printed = (out + err).trimEnd().split('\n');
   // Node's own warnings among them.
   assert.deepEqual(printed.filter((line) => !line.startsWith('{')), []);
   const lines = printed.map((line) => JSON.parse(line) as Record<string, unknown>);
   assert.ok(lines.filter((line) => line['message'] === 'attempt').length >= chats.length);
-  assertNoSecret('the log', out);
+  assertNoSecret('the log', out + err);
   assertNoSecret('a reply', replies);
 });

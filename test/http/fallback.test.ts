@@ -359,6 +359,7 @@ test('of two targets beside each other a caller is sent the first that begins, w
         const line = lastLine(gateway);
         assert.deepEqual([line['hedged'], line['provider'], line['tried']], ['won', second.split('/')[0], `anthropic/${model}:ended ${second}:success`]);
       }
+      assert.match(await (await gateway.get('/metrics')).text(), /\ngateway_hedges_total\{route="fast",outcome="won"\} 3\n/);
       while (!gateway.sandbox.calls.every((call) => call.model !== model || call.closedEarly)) await new Promise((resolve) => setImmediate(resolve));
     }
   }

@@ -173,7 +173,7 @@ test('a connection that never says anything is closed', async (t) => {
 });
 
 test('an idle connection is closed after a while, without a word', async (t) => {
-  const server = await startServer(t, { limits: { ...SHORT, keepAliveMs: 100 } });
+  const server = await startServer(t, { limits: { headMs: 60_000, requestMs: 60_000, keepAliveMs: 100, checkIntervalMs: 50 } });
   const caller = new RawCaller(t, server.url).write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await caller.closed;
   assert.deepEqual(caller.answers.map((answer) => answer.status), [200]);

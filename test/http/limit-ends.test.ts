@@ -174,7 +174,7 @@ test('every way in which an exchange can end gives its place back and costs what
 test('so do the ends by a limit on time', { timeout: 120_000 }, async (t) => {
   const ends = (model: string, path: string, status: number, costs: Cost): readonly End[] => [{ name: `${model} ${path}`, costs, act: posted(path, native(model), status) }];
   const surroundings = { limitClock: () => 1000 };
-  const whole = await startGateway(t, { ...LIMITS, GATEWAY_REQUEST_TIMEOUT: '50ms' }, surroundings);
+  const whole = await startGateway(t, { ...LIMITS, GATEWAY_REQUEST_TIMEOUT: '400ms' }, surroundings);
   await assertEnds(whole, t, ends('fake-stall', '/v1/chat', 502, 'a request'));
   const attempt = await startGateway(t, { ...LIMITS, GATEWAY_ATTEMPT_TIMEOUT: '50ms' }, surroundings);
   await assertEnds(attempt, t, ends('fake-stall', '/v1/chat/stream', 502, 'a request'));

@@ -17,6 +17,7 @@ import { createEngineStore } from '../../src/limits/engine.ts';
 import type { EngineStore, EngineStoreOptions } from '../../src/limits/engine.ts';
 import { PROBE, RENEW, SETTLE, TAKE } from '../../src/limits/engine-scripts.ts';
 import type { Charge, Decision, LimitStore } from '../../src/limits/store.ts';
+import { freePort } from '../upstream/raw-server.ts';
 
 /** Things that happen, and a wait for any of them. */
 export class Happenings<T> {
@@ -237,13 +238,15 @@ export class RealEngine {
 
 /** A real engine on a port that is free, stopped with the test. */
 export async function startRealEngine(t: TestContext): Promise<RealEngine> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo;
-  server.close();
-  await once(server, 'close');
-  const engine = new RealEngine(port);
-  t.after(() => engine.stop());
-  await engine.start();
-  return engine;
+  for (let triesLeft = 3; ; triesLeft -= 1) {
+    const engine = new RealEngine(await freePort());
+    t.after(() => engine.stop());
+    try {
+      await engine.start();
+      return engine;
+    } catch (error) {
+      // Somebody else was given the port meanwhile.
+      if (triesLeft === 0) throw error;
+    }
+  }
 }

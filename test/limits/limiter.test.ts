@@ -40,6 +40,14 @@ function left(store: LimitStore): unknown {
   return standings;
 }
 
+test('Limits closes its store, once', () => {
+  let closes = 0;
+  const limits = limitsAt(clock(), { ...createMemoryStore(() => 0), close: () => void (closes += 1) });
+  limits.close();
+  limits.close();
+  assert.equal(closes, 1);
+});
+
 const refusals: readonly (readonly [LimitName, CallerLimits, number])[] = [
   ['requests_per_minute', { ...ALL, requestsPerMinute: 1 }, 1],
   ['tokens_per_minute', ALL, 1000],

@@ -279,6 +279,20 @@ test('R24: a target that hangs leaves time for the next', async () => {
   assert.equal(answeredAtMs, 1500);
 });
 
+test('the last call that is allowed has all of the time that is left, whoever could still be asked', async () => {
+  const route = fakeRoute([fakeTarget('a/m'), fakeTarget('b/m'), fakeTarget('c/m')]);
+  for (const [retriesMax, expected] of [[0, [2000]], [1, [1000, 2000]]] as const) {
+    const subject = createSubject(createLoneClock(() => 0.5), { retriesMax });
+    const limits: number[] = [];
+    const { outcome } = request(subject, askRoute(route, PROVIDERS), ({ attemptMs }) => {
+      limits.push(Math.min(attemptMs, 2000));
+      return Promise.resolve(failure('server'));
+    }, { deadlineMs: 2000 });
+    await outcome;
+    assert.deepEqual(limits, expected);
+  }
+});
+
 /** Outcome of one request to the route whose targets answer as said, by provider. */
 async function outcomeOf(answers: Readonly<Record<string, Failure | 'good'>>, subject = createSubject(createLoneClock(() => 0.5), { retriesMax: 1 }), route = ROUTE) {
   const { outcome, record } = request(subject, askRoute(route, PROVIDERS), (attempt) => Promise.resolve(answers[nameOf(attempt)] ?? 'good'));
@@ -362,6 +376,26 @@ test('a target that is out is passed over, and named where the answer comes from
   const { record, served } = await outcomeOf({}, subject);
   assert.equal(served, 'b');
   assert.deepEqual(record.passedOver, [{ provider: 'a', model: 'm', why: 'out' }]);
+});
+
+test('a request that makes no sense to a target ends there, and its caller is told of who failed before and of that', async () => {
+  const subject = createSubject(createLoneClock(() => 0.5));
+  const ask = askRoute(fakeRoute([fakeTarget('a/m'), fakeTarget('b/m'), fakeTarget('c/m')]), PROVIDERS);
+  const [a, b, c] = ask.candidates;
+  assert.ok(a && b && c);
+  const senseless = { ...b, call: () => new Failure('bad_request', 'b cannot be sent this') };
+  const { outcome } = request(subject, { ...ask, candidates: [a, senseless, c] }, () => Promise.resolve(failure('server')));
+  const { result } = await outcome;
+  assert.ok(result instanceof Failure);
+  assert.deepEqual([result.kind, result.message], ['server', 'server happened; then b cannot be sent this']);
+  assert.deepEqual([...subject.callsAt], [['a/m', 1]]);
+});
+
+test('one that is out is asked all the same behind one that does not have the model, where nobody else is left', async () => {
+  const subject = createSubject(createLoneClock(() => 0.5));
+  subject.routing.apply({ of: 'target', provider: 'b', model: 'm', to: 'out', cause: 'failures', forMs: 60_000 });
+  const { record, served } = await outcomeOf({ a: failure('not_found') }, subject);
+  assert.deepEqual([served, record.attempts], ['b', 2]);
 });
 
 test('a model that a target does not have puts it out for about a minute, said once', async () => {

@@ -77,6 +77,14 @@ test('R25: the first target answers late, but first: the second is ended at once
   assert.deepEqual(subject.transitions, []);
 });
 
+test('R25: behind a first target that fails early the next is asked at once, and not only when it would have been slow', async () => {
+  const clock = new VirtualClock();
+  const sent = stream(clock, createSubject(clock), { a: { firstMs: 500, fails: failure('server') }, b: { firstMs: 400 } });
+  await clock.run();
+  assert.equal((await sent.outcome).candidate.provider.name, 'b');
+  assert.deepEqual(sent.legs.map(({ name, endedAtMs }) => [name, endedAtMs]), [['a', 500], ['b', 900]]);
+});
+
 test('R25: who answers in time has nobody asked beside', async () => {
   const clock = new VirtualClock();
   const sent = stream(clock, createSubject(clock), { a: { firstMs: 1999, endMs: 60_000 } });

@@ -10,7 +10,7 @@ import type { OutboundCall, UpstreamResponse } from '../../src/upstream/transpor
 import { createWireTransport } from '../../src/upstream/wire.ts';
 
 /** Far beyond what any test takes. */
-export const LIMITS = { connectMs: 20_000, attemptMs: 20_000, idleMs: undefined } as const;
+export const LIMITS = { connectMs: 120_000, attemptMs: 120_000, idleMs: undefined } as const;
 
 /** The transports that keep their connections themselves. */
 export const SOCKET_TRANSPORTS = [['http', createHttpTransport], ['wire', createWireTransport]] as const;

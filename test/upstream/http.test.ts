@@ -172,7 +172,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       const { transport } = openTransport(t);
       await bodyText(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
       await pooled();
-      const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), { ...LIMITS, attemptMs: 200 }));
+      const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), { ...LIMITS, attemptMs: 500 }));
       assert.equal(failure.limit, 'GATEWAY_ATTEMPT_TIMEOUT');
       assert.equal(server.requests.length, 3);
       await noSockets(transport);
@@ -285,7 +285,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
         await bodyText(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
         await pooled();
         // On the socket that is kept, longer than the second after which the agent's own timer would fire.
-        const limits = { ...LIMITS, attemptMs: seconds === 1 ? 100 : 1300 };
+        const limits = { ...LIMITS, attemptMs: seconds === 1 ? 500 : 1300 };
         const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), limits));
         assert.equal(failure.limit, 'GATEWAY_ATTEMPT_TIMEOUT');
         assert.equal(server.requests.length, 2);

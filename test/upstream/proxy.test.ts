@@ -18,7 +18,7 @@ import type { Transport } from '../../src/upstream/transport.ts';
 import { GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { startConnectProxy } from './connect-proxy.ts';
-import { closedBaseUrl, okResponse, startRawServer } from './raw-server.ts';
+import { closedBaseUrl, freePort, okResponse, startRawServer } from './raw-server.ts';
 import type { RawServer } from './raw-server.ts';
 
 const CERTIFICATE = createCertificate('localhost', 'provider.test');
@@ -318,7 +318,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
   /** A real proxy on a free port of the loopback. */
   async function startTinyproxy(t: TestContext): Promise<URL> {
     const folder = mkdtempSync(join(tmpdir(), 'tinyproxy-'));
-    const url = await closedBaseUrl();
+    const url = new URL(`http://127.0.0.1:${await freePort()}`);
     const settings = [`Port ${url.port}`, 'Listen 127.0.0.1', 'Timeout 60', 'BasicAuth someone pass.canary_1234', 'LogLevel Critical'];
     writeFileSync(join(folder, 'settings'), settings.join('\n') + '\n');
     const child = spawn('tinyproxy', ['-d', '-c', join(folder, 'settings')], { stdio: 'ignore' });

@@ -127,12 +127,31 @@ export function chunkOf(text: string): string {
 
 export const LAST_CHUNK = '0\r\n\r\n';
 
-/** A URL on which nothing listens. */
+let heldPort: Promise<number> | undefined;
+
+/** A URL on which nothing listens, nor will while this process lives. */
 export async function closedBaseUrl(): Promise<URL> {
+  heldPort ??= holdPort();
+  return new URL(`http://127.0.0.1:${await heldPort}`);
+}
+
+/** The caller's port of a connection that stays open: no other process is given it to listen on, as it is one that was closed. */
+async function holdPort(): Promise<number> {
+  const server = net.createServer((socket) => socket.unref()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
+  await Promise.all([once(socket, 'connect'), once(server, 'connection')]);
+  server.close();
+  socket.unref();
+  return socket.localPort ?? 0;
+}
+
+/** A port that was free a moment ago: another process may be given it before it is used. */
+export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as net.AddressInfo;
   server.close();
   await once(server, 'close');
-  return new URL(`http://127.0.0.1:${port}`);
+  return port;
 }

@@ -554,7 +554,7 @@ for (const { name, isFetch, create } of CONTRACTS) {
     test('do not count time in which the receiver is busy as silence', async (t) => {
       const server = await startRawServer(t, answering(CHUNKED_HEAD + chunkOf('a'), (socket) => void slow.opened.then(() => socket.write(LAST_CHUNK))));
       const slow = createGate();
-      const response = responseFrom(await open(t).send(providerAt(server.baseUrl), postCall(), new Scope(), { ...LIMITS, idleMs: 100 }));
+      const response = responseFrom(await open(t).send(providerAt(server.baseUrl), postCall(), new Scope(), { ...LIMITS, idleMs: 300 }));
       response.startIdleLimit();
       const failure = await response.readChunks(async () => {
         await new Promise((resolve) => setTimeout(resolve, 350));

@@ -79,7 +79,6 @@ function translate(fields: Fields, model: string): Translation {
     user: undefined,
     providerOptions: undefined,
   };
-  if (maxCompletionTokens !== undefined) fields.any('max_tokens');
   readStreamOptions(fields, ignored);
   applyTable(CHAT_FIELDS, fields, ignored);
   return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };

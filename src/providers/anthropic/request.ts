@@ -99,7 +99,7 @@ function markLastBlock(messages: readonly Message[], mark: JsonOutObject | undef
   const content = messages.at(-1)?.content ?? [];
   const at = content.findLastIndex((block) => typeof block === 'object' && block !== null && 'type' in block);
   const block = content[at];
-  if (at !== -1 && block !== undefined) content[at] = { ...(block as JsonOutObject), cache_control: mark };
+  if (block !== undefined) content[at] = { ...(block as JsonOutObject), cache_control: mark };
 }
 
 /** Characters that ids of other providers may have and this one refuses. */

@@ -7,11 +7,16 @@ import { decodedBy } from '../dialect-testing.ts';
 
 /** What is passed on of an assistant's message, and what is named as left out. */
 function relayedFrom(message: string, isMaker: boolean): readonly [string, readonly string[]] {
-  const decoded = decodedBy(OPENAI_CHAT, `{"model":"m","messages":[${message}]}`);
+  const [body, ignored] = relayedBody(`{"model":"m","messages":[${message}]}`, isMaker);
+  return [body.slice('{"model":"m","messages":['.length, -2), ignored];
+}
+
+function relayedBody(body: string, isMaker: boolean): readonly [string, readonly string[]] {
+  const decoded = decodedBy(OPENAI_CHAT, body);
   if (decoded instanceof Failure) return assert.fail(decoded.message);
   const relayed = OPENAI_CHAT.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: true, isMaker }) ?? assert.fail();
   if (relayed instanceof Failure) return assert.fail(relayed.message);
-  return [sentText(relayed).slice('{"model":"m","messages":['.length, -2), relayed.ignored];
+  return [sentText(relayed), relayed.ignored];
 }
 
 const OWN = '"extra_content":{"google":{"thought_signature":"gateway:text=a.acme.AA"}}';
@@ -38,4 +43,8 @@ test('other reasoning is kept from the maker alone, which has no place for it', 
 test('a message without any of it stays as it was written', () => {
   const message = '{ "role":"assistant", "content":"\\u0041", "extra_content":{"google":{"thought_signature":"CsMBAQ=="}} }';
   assert.deepEqual(relayedFrom(message, true), [message, []]);
+});
+
+test('messages that are no list are left to the provider to refuse', () => {
+  for (const body of ['{"model":"m","messages":"Hi"}', '{"model":"m"}']) assert.deepEqual(relayedBody(body, true), [body, []]);
 });

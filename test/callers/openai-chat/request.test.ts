@@ -284,6 +284,7 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ model: '' }, 'model: must not be empty'],
     [{ stream: 'yes' }, 'stream: expected a boolean, got a string'],
     [{ stream_options: { include_usage: 1 } }, 'stream_options.include_usage: expected a boolean, got a number'],
+    [{ response_format: { type: 'json_schema', json_schema: { name: 'two words', schema: {} } } }, 'response_format.json_schema.name: must be 1 to 64 letters, digits, _ or -'],
     [{ messages: undefined }, 'messages: required'],
     [{ messages: [] }, 'messages: must hold at least one message of a user'],
     [{ messages: [{ role: 'system', content: '' }] }, 'messages: must hold at least one message of a user'],
@@ -331,6 +332,7 @@ test('texts and images of a user are parts of one turn', () => {
     { type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}`, detail: 'low' } },
     { type: 'image_url', image_url: { url: 'https://example.org/a.png' } },
+    { type: 'file', file: { file_data: `data:application/pdf;base64,${PIXEL}`, pages: 1 } },
   ];
   const messages = [{ role: 'user', content }];
   assert.deepEqual(turnsOf(...messages), [
@@ -340,10 +342,11 @@ test('texts and images of a user are parts of one turn', () => {
         { type: 'text', text: 'Look' },
         { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } },
         { type: 'image', source: { type: 'url', url: 'https://example.org/a.png' } },
+        { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: PIXEL } },
       ],
     },
   ]);
-  assert.deepEqual(ignoredOf({ messages }), ['messages[].content[].cache_control', 'messages[].content[].image_url.detail']);
+  assert.deepEqual(ignoredOf({ messages }), ['messages[].content[].cache_control', 'messages[].content[].image_url.detail', 'messages[].content[].file.pages']);
 });
 
 const CALL = { id: 'c', type: 'function', function: { name: 'n', arguments: '{"n": 1.0}' } };
@@ -410,7 +413,7 @@ test('an assistant\'s message comes back from every client in its own way', () =
 });
 
 test('unknown fields of messages, calls and tools are left out and named once for all of them', () => {
-  const tool = { type: 'function', function: { name: 'n', strict: true }, x: 1 };
+  const tool = { type: 'function', function: { name: 'n', strict: true, w: 1 }, x: 1 };
   const said = { role: 'assistant', content: 'A', parsed: {}, reasoning_content: 'Hm.', tool_calls: [{ ...CALL, index: 0, y: 1, function: { ...CALL.function, z: 1 } }] };
   assert.deepEqual(ignoredOf({ messages: [{ ...USER, name: 'Ann' }, said, said], tools: [tool, { ...tool, function: { name: 'o', strict: true } }] }), [
     'messages[].name',
@@ -418,6 +421,7 @@ test('unknown fields of messages, calls and tools are left out and named once fo
     'messages[].tool_calls[].y',
     'messages[].parsed',
     'messages[].reasoning_content',
+    'tools[].function.w',
     'tools[].x',
   ]);
 });

@@ -194,6 +194,7 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ reasoning: { effort: 'low', summary: 'auto' }, text: { verbosity: 'low' } }, ['reasoning.summary', 'text.verbosity']],
     [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
+    [{ tools: [{ type: 'function', name: 'n' }], tool_choice: { type: 'function', name: 'n', x: 1 } }, ['tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
   ];
   for (const [fields, ignored] of cases) assert.deepEqual(ignoredOf(fields), ignored);
@@ -260,6 +261,7 @@ test('a Responses request that makes no sense is a bad_request that names the pl
     [{ tool_choice: 'any' }, 'tool_choice: must be one of auto, none, required'],
     [{ tools: [{ type: 'function', function: { name: 'nested' } }] }, 'tools[0].name: required'],
     [{ text: 'short' }, 'text: expected an object, got a string'],
+    [{ text: { format: { type: 'json_schema', name: 'n'.repeat(65), schema: {} } } }, 'text.format.name: must be 1 to 64 letters, digits, _ or -'],
     [{ include: [1] }, 'include[0]: expected a string, got a number'],
   ];
   for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `bad_request: ${sentence}`);
@@ -351,11 +353,15 @@ test('instructions and leading system and developer messages are the system text
     { role: 'developer', content: [{ type: 'input_text', text: 'Two.' }, { type: 'input_text', text: 'Still two.' }] },
     { role: 'system', content: '' },
     user('Hi'),
+    { role: 'assistant', content: 'Hello.' },
     { role: 'developer', content: 'Three.' },
   ];
   const { system, turns } = requestOf({ instructions: 'Zero.', input });
   assert.equal(system, 'Zero.\n\nOne.\n\nTwo.\n\nStill two.');
-  assert.deepEqual(turns.slice(1), [{ role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] }]);
+  assert.deepEqual(turns.slice(1), [
+    { role: 'assistant', parts: [{ type: 'text', text: 'Hello.', state: undefined }] },
+    { role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] },
+  ]);
 });
 
 test('what an assistant said and called in a row is one turn, and so are results in a row', () => {

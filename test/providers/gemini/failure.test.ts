@@ -78,6 +78,11 @@ for (const [what, error, kind, isRetried] of [
   ['a status over a gRPC number', { code: 8, status: 'RESOURCE_EXHAUSTED' }, 'rate_limit', true],
   ['an unknown status', { status: 'SOMETHING_NEW' }, 'server', true],
   ['a cancelled status', { status: 'CANCELLED' }, 'unknown', false],
+  ['an invalid argument', { status: 'INVALID_ARGUMENT' }, 'bad_request', false],
+  ['an argument out of range', { status: 'OUT_OF_RANGE' }, 'bad_request', false],
+  ['a precondition', { status: 'FAILED_PRECONDITION' }, 'auth', false],
+  ['a key that is missing', { status: 'UNAUTHENTICATED' }, 'auth', false],
+  ['what is not found', { status: 'NOT_FOUND' }, 'not_found', false],
   ['nothing', {}, 'server', true],
   ['a string', 'prose', 'server', true],
 ] as const) {

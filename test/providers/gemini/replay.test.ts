@@ -33,6 +33,7 @@ const round: readonly (readonly [what: string, parts: readonly unknown[]])[] = [
   ['executed code', [{ executableCode: { language: 'PYTHON', code: '1.0', id: 'c' }, thoughtSignature: 'sig' }, { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } }, { text: 'words', thoughtSignature: 'sig2' }]],
   ['executed code between texts', [{ text: 'one' }, { executableCode: { code: 'x' } }, { text: 'two' }]],
   ['executed code at the end', [{ text: 'one' }, { executableCode: { code: 'x' } }, { codeExecutionResult: { output: 'y' } }]],
+  ['executed code before a text, and a call before the next', [{ executableCode: { code: 'x' } }, { text: 'one' }, { functionCall: { id: 'x', name: 'f', args: {} }, thoughtSignature: 'sig' }, { text: 'two' }]],
   ['a generated image', [{ inlineData: { mimeType: 'image/png', data: 'iVBORw==' }, thoughtSignature: 'sig' }]],
   ['server-side tools', [{ toolCall: { id: 't', toolType: 'FILE_SEARCH' }, thoughtSignature: 'sig' }, { toolResponse: { id: 't', response: { a: [1] } }, thoughtSignature: 'sig2' }, { functionCall: { id: 'x', name: 'f', args: {} }, thoughtSignature: 'sig3' }]],
 ];

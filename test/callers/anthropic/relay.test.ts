@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ANTHROPIC } from '../../../src/callers/anthropic/dialect.ts';
+import { Failure } from '../../../src/core/failure.ts';
+import { sentText } from '../../sent-text.ts';
+import { decodedBy } from '../dialect-testing.ts';
+
+/** The messages that are passed on of these, and what is named as left out. */
+function relayedFrom(...messages: readonly string[]): readonly [string, readonly string[]] {
+  const decoded = decodedBy(ANTHROPIC, `{"model":"m","max_tokens":9,"messages":[${messages.join(',')}]}`);
+  if (decoded instanceof Failure) return assert.fail(decoded.message);
+  const relayed = ANTHROPIC.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: true, isMaker: true }) ?? assert.fail();
+  if (relayed instanceof Failure) return assert.fail(relayed.message);
+  return [sentText(relayed).slice('{"model":"m","max_tokens":9,"messages":['.length, -2), relayed.ignored];
+}
+
+const HI = '{"role":"user","content":"Hi"}';
+const OWN = '{"type":"thinking","thinking":"Hm.","signature":"gateway:own=a.acme.AA"}';
+const OTHERS = '{"type":"thinking","thinking":"Hm.","signature":"CsMBAQ=="}';
+const TEXT = '{"type":"text","text":"\\u0041"}';
+
+test('what the gateway carried for another provider is taken out of a message, and all else of it stays as it was written', () => {
+  assert.deepEqual(relayedFrom(HI, `{"role":"assistant","content":[${OWN},${OTHERS},${TEXT}]}`, HI), [
+    `${HI},{"role":"assistant","content":[${OTHERS},${TEXT}]},${HI}`,
+    ['messages[1].content[0]'],
+  ]);
+});
+
+test('a message that held nothing else is left out whole', () => {
+  assert.deepEqual(relayedFrom(HI, `{"role":"assistant","content":[${OWN}]}`, HI), [`${HI},${HI}`, ['messages[1].content[0]']]);
+});
