@@ -148,7 +148,7 @@ describe('Gemini recordings', { skip: corpusAbsent }, () => {
       const { error } = JSON.parse(source) as { error: { status: string; message: string } };
       const kinds: Record<number, string> = { 400: 'bad_request', 403: 'auth', 404: 'not_found', 429: 'rate_limit' };
       assert.equal(failure.kind, kinds[status]);
-      assert.ok(failure.message.endsWith(`(HTTP ${status}, code ${error.status})`), failure.message);
+      assert.ok(failure.message.endsWith(`(HTTP ${status}, code ${error.status})${failure.isTooLong ? ': the prompt is too long' : ''}`), failure.message);
       assert.equal(failure.detail, error.message);
       const delay = /"retryDelay": "(\d+)s"/.exec(source)?.[1];
       assert.equal(failure.retryAfterMs, delay === undefined ? undefined : Number(delay) * 1000);
