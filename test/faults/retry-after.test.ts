@@ -29,7 +29,7 @@ const ROWS: readonly Row[] = [
   { what: 'a word', headers: { 'retry-after': 'abc' }, attempts: 2, hint: null },
   { what: '10 KB', headers: { 'retry-after': '1'.repeat(10_000) }, attempts: 2, hint: null },
   { what: 'a date that is over', headers: { 'retry-after': httpDate(-DAY_MS) }, attempts: 2, hint: null },
-  { what: 'a millisecond beyond the cap', headers: { 'retry-after-ms': '101' }, attempts: 1, hint: '1' },
+  { what: 'milliseconds beyond the cap, rounded up', headers: { 'retry-after-ms': '5100' }, attempts: 1, hint: '6' },
   { what: 'seconds beyond the cap', headers: { 'retry-after': '2' }, attempts: 1, hint: '2' },
   { what: 'a fraction beyond the cap, rounded up', headers: { 'retry-after': '1.5' }, attempts: 1, hint: '2' },
   { what: 'eleven days', headers: { 'retry-after': '999999' }, attempts: 1, hint: '999999' },
