@@ -123,6 +123,7 @@ class FetchResponse implements UpstreamResponse {
     const refusal = encodingFailure(this.#provider, this.status, this.headers);
     if (refusal !== undefined) this.#finish(refusal);
     const reader = this.#isDone ? undefined : this.#openReader();
+    let ahead: Promise<Buffer | undefined> | undefined;
     try {
       for (let piecesLeft = PIECES_PER_TURN; reader !== undefined && !this.#isDone; ) {
         // Chunks that have come are handed out without a turn of the event loop between them.
@@ -130,11 +131,14 @@ class FetchResponse implements UpstreamResponse {
           await nextTurn();
           piecesLeft = PIECES_PER_TURN;
         }
-        const chunk = await this.#nextChunk(reader);
+        const chunk = await (ahead ?? this.#nextChunk(reader));
+        ahead = undefined;
         if (chunk === undefined) break;
         piecesLeft -= piecesIn(chunk.length);
         this.#watch.progress();
         const answer = onChunk(chunk);
+        // What a body holds when its connection breaks is gone, and that may be the end of the answer.
+        if (answer instanceof Promise) ahead = this.#nextChunk(reader);
         const isWanted = answer instanceof Promise ? await this.#holdWhile(answer) : answer;
         if (isWanted === false) break;
         if (isWanted === 'enough') {

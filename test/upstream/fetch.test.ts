@@ -41,6 +41,24 @@ describe('fetch: a function that an embedder brings', () => {
     assert.equal(await bodyText(await transport.send(PROVIDER, postCall(), new Scope(), LIMITS)), '');
   });
 
+  test('whose body breaks while the receiver is busy has what came before that handed over', async () => {
+    const source: { controller?: ReadableStreamDefaultController<Uint8Array> } = {};
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => void (source.controller = controller) });
+    const response = responseFrom(await createFetchTransport(async () => new Response(body)).send(PROVIDER, postCall(), new Scope(), LIMITS));
+    source.controller?.enqueue(Buffer.from('a'));
+    let text = '';
+    const failure = failureFrom(await response.readChunks(async (chunk) => {
+      text += chunk.toString();
+      if (text !== 'a') return;
+      await new Promise(setImmediate);
+      source.controller?.enqueue(Buffer.from('b'));
+      source.controller?.error(new TypeError('terminated'));
+      await new Promise(setImmediate);
+    }));
+    assert.equal(text, 'ab');
+    assert.equal(failure.kind, 'server');
+  });
+
   test('may fail with anything', async () => {
     const transport = createFetchTransport(() => Promise.reject('sk-secret'));
     const failure = failureFrom(await transport.send(PROVIDER, postCall(), new Scope(), LIMITS));
