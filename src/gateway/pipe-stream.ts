@@ -8,6 +8,7 @@ import type { DeltaSink, Provider } from '../core/adapter.ts';
 import { REPLY_BYTES_MAX, REPLY_CHARS_MAX } from '../core/chat.ts';
 import type { Delta } from '../core/delta.ts';
 import { beyondLimit, Failure, malformedReply, truncatedStream } from '../core/failure.ts';
+import { isFiller } from '../core/filler-frame.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 import type { Candidate } from './ask.ts';
 import { parseLargeText } from './large-text.ts';
@@ -65,7 +66,7 @@ export async function pipeStream(
       isFirstFrame = false;
       response.startIdleLimit();
     }
-    if (waiting.length > 0 || data.length >= LARGE_FRAME) waiting.push([event, data]);
+    if (waiting.length > 0 || isLarge(data)) waiting.push([event, data]);
     else takeFrame(event, data, onDelta);
   };
   const takeFrame = (event: string, data: string, onItsDelta: DeltaSink, parsed?: ParsedText): void => {
@@ -80,8 +81,9 @@ export async function pipeStream(
     }
     sink.relay?.(event, data);
   };
+  let isOverflown = false;
   const flushed = (): void | false | 'enough' | Promise<void> => {
-    if (state.end === undefined) return sink.flush();
+    if (state.end === undefined && !isOverflown) return sink.flush();
     if (state.end !== 'done') return false;
     void sink.flush();
     return 'enough';
@@ -111,18 +113,16 @@ export async function pipeStream(
   const takeWaiting = async (): Promise<void | false | 'enough'> => {
     for (const [event, data] of waiting) {
       if (state.end !== undefined) break;
-      if (data.length < LARGE_FRAME) takeFrame(event, data, onDelta);
-      else await takeLarge(event, data);
+      if (isLarge(data)) await takeLarge(event, data);
+      else takeFrame(event, data, onDelta);
     }
     waiting.length = 0;
     return flushed();
   };
   const frames = isEventStream(response) ? new EventFrames(onFrame, REPLY_BYTES_MAX) : new SseBuffer(onFrame, REPLY_BYTES_MAX);
-  let isOverflown = false;
   const cut = await response.readChunks((chunk) => {
     isOverflown = !frames.feed(chunk);
-    if (waiting.length > 0) return takeWaiting();
-    return isOverflown && state.end !== 'done' ? false : flushed();
+    return waiting.length > 0 ? takeWaiting() : flushed();
   });
   if (isOverflown && state.end === undefined && frames instanceof EventFrames && frames.isBroken) {
     return malformedReply(provider.name, 200, 'its stream is damaged');
@@ -137,6 +137,12 @@ export async function pipeStream(
     void sink.flush();
     return state.end;
   });
+}
+
+/** Whether a frame is read in turns of its own. One that says nothing in any format is no JSON either. */
+// hot: per token
+function isLarge(data: string): boolean {
+  return data.length >= LARGE_FRAME && !isFiller(data);
 }
 
 /** A text as long as it is sent at once, cut between two characters; anything else as it is. */

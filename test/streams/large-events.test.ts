@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { crc32 } from '../../src/base/crc32.ts';
 import type { Delta } from '../../src/core/delta.ts';
+import type { Failure } from '../../src/core/failure.ts';
 import { parseLargeText } from '../../src/gateway/large-text.ts';
 import { pipeStream } from '../../src/gateway/pipe-stream.ts';
 import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
@@ -115,15 +117,19 @@ test('others have their turn while a large text is parsed, be it JSON or not', a
   }
 });
 
-test('a large text of an event goes out in pieces, between which others have their turn', async () => {
-  const provider = {
-    name: 'acme', adapter: createGeminiAdapter('acme'), baseUrl: new URL('http://acme.example'), keys: [], keyHeader: { name: 'key', prefix: '' }, speaks: [],
-  };
-  const words = '😀'.repeat(1_000_000);
-  const [first, last] = [words, '!'].map((text) => ({ candidates: [{ content: { parts: [{ text }] }, finishReason: text === '!' ? 'STOP' : undefined }] }));
-  const chunk = Buffer.from(eventStream([first ?? {}, last ?? {}]));
+const PROVIDER = {
+  name: 'acme', adapter: createGeminiAdapter('acme'), baseUrl: new URL('http://acme.example'), keys: [], keyHeader: { name: 'key', prefix: '' }, speaks: [],
+};
+
+function said(text: string, finishReason?: string): object {
+  return { candidates: [{ content: { parts: [{ text }] }, finishReason }] };
+}
+
+/** Pipes a response of one chunk; `answers` are the receiver's. */
+async function pipeChunk(chunk: Buffer, headers: UpstreamResponse['headers'] = {}): Promise<{ end: undefined | Failure; turns: string[]; answers: unknown[] }> {
   let inTurn = '';
   const turns: string[] = [];
+  const answers: unknown[] = [];
   const push = (delta: Delta): void => void (inTurn += delta.type === 'text' ? delta.text : '');
   const flush = (): void => {
     turns.push(inTurn);
@@ -131,16 +137,47 @@ test('a large text of an event goes out in pieces, between which others have the
   };
   const response: UpstreamResponse = {
     status: 200,
-    headers: {},
-    readChunks: async (onChunk: ChunkReceiver) => void (await onChunk(chunk)),
+    headers,
+    readChunks: async (onChunk: ChunkReceiver) => void answers.push(await onChunk(chunk)),
     readBody: async () => chunk,
     startIdleLimit: () => undefined,
     discard: () => undefined,
   };
-  assert.equal(await pipeStream({ provider, relay: undefined }, response, push, { flush }), undefined);
+  const end = await pipeStream({ provider: PROVIDER, relay: undefined }, response, push, { flush });
+  return { end, turns, answers };
+}
+
+test('a large text of an event goes out in pieces, between which others have their turn', async () => {
+  const words = '😀'.repeat(1_000_000);
+  const { end, turns, answers } = await pipeChunk(Buffer.from(eventStream([said(words), said('!', 'STOP')])));
+  assert.equal(end, undefined);
+  assert.deepEqual(answers, [undefined]);
   assert.ok(turns.join('') === `${words}!`);
   assert.ok(turns.length > 7);
   for (const turn of turns) assert.ok(turn.length <= 300_000 && turn.isWellFormed());
+});
+
+test('a large event that says nothing in any format is passed over, as a short one is', async () => {
+  const blank = ' '.repeat(200_000);
+  const { end, turns } = await pipeChunk(Buffer.from(`${eventStream([said('a')])}data: ${blank}\n\ndata: [DONE]${blank}\n\n${eventStream([said('b', 'STOP')])}`));
+  assert.deepEqual([end, turns.join('')], [undefined, 'ab']);
+});
+
+/** A message of AWS's event stream, without headers. */
+function awsMessage(payload: string): Buffer {
+  const message = Buffer.alloc(16 + payload.length);
+  message.writeUInt32BE(message.length, 0);
+  message.writeUInt32BE(crc32(message.subarray(0, 8)), 8);
+  message.write(payload, 12);
+  message.writeUInt32BE(crc32(message.subarray(0, -4)), message.length - 4);
+  return message;
+}
+
+test('nothing more is waited for where a large event is followed by damage', async () => {
+  const chunk = Buffer.concat([awsMessage(JSON.stringify(said('x'.repeat(200_000)))), Buffer.from('<html>It works!</html>')]);
+  const { end, answers } = await pipeChunk(chunk, { 'content-type': 'application/vnd.amazon.eventstream' });
+  assert.deepEqual(answers, [false]);
+  assert.equal(end?.message, 'acme answered 200, but its stream is damaged');
 });
 
 test('more calls than any model makes are a failure that names the limit, whole and in a stream', async (t) => {
