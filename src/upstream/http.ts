@@ -292,7 +292,7 @@ class HttpResponse implements UpstreamResponse {
     // Where the rest of the response came meanwhile, what came after it was dropped unseen.
     this.#wasUnguarded ||= this.#response.complete && this.#request.socket?.bytesRead !== bytesRead;
     this.#watch.endBusy();
-    if (isEnough) this.#readRest();
+    if (isEnough && !this.#isDone) this.#readRest();
     if (this.#isDone) this.#resolve?.(this.#failure);
     else if (this.#cut === undefined) this.#response.resume();
     else this.#deliverRest();
