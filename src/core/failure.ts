@@ -8,6 +8,7 @@
 import { limitPassed } from '../base/json/lenient.ts';
 import type { JsonBudget } from '../base/json/parse.ts';
 import type { JsonProblem } from '../base/json/value.ts';
+import { REPLY_CALLS_MAX } from './chat.ts';
 import type { ChatReply } from './chat.ts';
 
 export type FailureKind =
@@ -252,6 +253,11 @@ export function malformedReply(provider: string, status: number, what: string): 
 export function beyondLimit(provider: string, status: number, what: string): Failure {
   const message = `${provider} answered ${status}, but ${what}, which is the gateway's limit`;
   return new Failure('server', message, { upstreamStatus: status, isOwn: true });
+}
+
+/** A reply with more calls than are taken. */
+export function tooManyCalls(provider: string): Failure {
+  return beyondLimit(provider, 200, `the reply has more than ${REPLY_CALLS_MAX} tool calls`);
 }
 
 /**

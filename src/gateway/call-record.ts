@@ -47,7 +47,7 @@ export type CallRecord = {
   /** From the first delta to the last, waits for a slow caller included. */
   restMs: number | undefined;
   usage: Usage | undefined;
-  /** The provider's body where it declined. */
+  /** The provider's body where it is an answer that was declined without a word. */
   declined: string | undefined;
   /** The key of the last attempt, by its number; undefined where its provider has one or none. */
   key: number | undefined;

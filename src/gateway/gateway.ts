@@ -148,7 +148,7 @@ export function createGateway(
           if (parsed instanceof Failure) return parsed;
           const reply = provider.adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed: relay !== undefined });
           if (reply instanceof Failure) {
-            if (reply.kind === 'refusal') context.record.declined = raw;
+            if (reply.reply !== undefined) context.record.declined = raw;
             return reply;
           }
           noteReply(context.record, reply);

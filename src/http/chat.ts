@@ -1,8 +1,6 @@
 /** Chats, in any dialect: body → request → gateway → reply. */
 
-import { parseLenient } from '../base/json/lenient.ts';
 import { renderJson } from '../base/json/render.ts';
-import { field, isObject } from '../base/loose.ts';
 import { LARGE, nextTurn } from '../base/turn.ts';
 import type { ChatReply } from '../core/chat.ts';
 import type { AnswerFacts, CallerDialect, DecodedRequest, DialectRoute } from '../core/dialect.ts';
@@ -62,7 +60,7 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
     else exchange.sendJson(200, renderJson(body));
   } else if (isRefusalReplied(result, dialect)) {
     exchange.failure = result;
-    const declined = relay?.relaysDeclined === true ? declinedAnswer(exchange) : undefined;
+    const declined = relay?.relaysDeclined === true ? exchange.record.declined : undefined;
     const relayed = declined === undefined ? undefined : relay?.encodeReply(declined, facts);
     exchange.sendJson(200, renderJson(relayed ?? dialect.encodeReply(refusalReply(exchange, result), facts, undefined)));
   } else {
@@ -100,11 +98,6 @@ async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Ask
 
 function isRefusalReplied(failure: Failure, dialect: CallerDialect): boolean {
   return failure.kind === 'refusal' && dialect.repliesRefusals;
-}
-
-/** The provider's own answer that says that it declined; undefined where an error said so. */
-function declinedAnswer({ record: { declined } }: Exchange): string | undefined {
-  return declined === undefined || isObject(field(parseLenient(declined), 'error')) ? undefined : declined;
 }
 
 /** What a provider that declined without a word has said; one that declined by an error said nothing. */

@@ -66,7 +66,7 @@ class StreamByFormat implements StreamDecoder {
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#decoder === undefined) {
-      if (parsed === undefined && isFiller(data)) return;
+      if (isFiller(data)) return;
       this.#decoder = (this.#adapterOf(parsed === undefined ? parseLenient(data) : parsed.json) ?? this.#fallback).createStreamDecoder();
     }
     this.#decoder.frame(event, data, sink, parsed);

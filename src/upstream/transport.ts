@@ -46,8 +46,9 @@ export interface Transport {
 }
 
 /**
- * Takes a chunk, which is its own until it returns: the memory is used again. A promise holds the next chunk back until it settles, and may say the same: false means that no more is wanted and the connection is
- * to be closed; `enough` that the answer is complete: the little that follows is read unseen, so that the connection is kept.
+ * Takes a chunk, which is its own until it returns: the memory is used again. False means that no more is wanted and the
+ * connection is to be closed; `enough` that the answer is complete: the little that follows is read unseen, so that the
+ * connection is kept. A promise holds the next chunk back until it settles, and may say the same.
  * While its promise is pending the scope's slot is the receiver's to use, and the promise has to settle when the exchange ends.
  */
 export type ChunkReceiver = (chunk: Buffer) => void | false | 'enough' | Promise<void | false | 'enough'>;

@@ -91,6 +91,9 @@ export class JsonProblem {
   }
 }
 
+/** Of what is JSON, where an object was to be. */
+export const NO_OBJECT = new JsonProblem('not an object', 0);
+
 /** What `renderJson` writes. Properties that are undefined are left out; a Map is an object with exactly its keys. */
 export type JsonOut =
   | string

@@ -15,7 +15,7 @@ import type { DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { Failure, malformedReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from './failure.ts';
 import { carriedBlock, encodePartState, ownFields } from './state.ts';
 import type { BlockFields } from './state.ts';
@@ -128,7 +128,7 @@ export class TurnAssembly {
   #addCall(block: BlockFields, sink: DeltaSink): Failure | undefined {
     const name = textEntry(block, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a tool call has no name');
-    if (this.#callIds.size === REPLY_CALLS_MAX) return beyondLimit(this.#provider, 200, `the reply has more than ${REPLY_CALLS_MAX} tool calls`);
+    if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
     const input = block.get('input') ?? null;
     if (input !== null && !(input instanceof JsonObject)) {
       return malformedReply(this.#provider, 200, 'the arguments of a tool call are not an object');

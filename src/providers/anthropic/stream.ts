@@ -11,7 +11,7 @@ import { parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget, parseReplied, repliedOf } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
-import { JsonArray, JsonObject, JsonProblem } from '../../base/json/value.ts';
+import { JsonArray, JsonObject, JsonProblem, NO_OBJECT } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
@@ -71,7 +71,7 @@ export class AnthropicStream implements StreamDecoder {
 
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
-    if (this.#isOver || event === 'ping' || (parsed === undefined && isFiller(data))) return;
+    if (this.#isOver || event === 'ping' || isFiller(data)) return;
     const json = parsed === undefined ? parseLenient(data) : parsed.json;
     const failure = isObject(json)
       ? this.#read(stringField(json, 'type') ?? event, json, data, sink, parsed)
@@ -289,8 +289,6 @@ function citedFields({ text, citations }: OpenBlock): BlockFields {
   const list = `[${citations.map((citation) => citation.raw.text).join(',')}]`;
   return new Map<string, JsonValue>([['type', 'text'], ['text', text], ['citations', new JsonArray(citations, list, 0, list.length)]]);
 }
-
-const NO_OBJECT = new JsonProblem('not an object', 0);
 
 /** The block as its start has it, completed by its pieces; a problem when its input is not an object. */
 function otherFields(block: OpenBlock): BlockFields | JsonProblem {

@@ -16,7 +16,7 @@ import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
 import { embeddedFailure } from './failure.ts';
@@ -54,7 +54,7 @@ export class GeminiStream implements StreamDecoder {
 
   // hot: per token
   frame(_event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
-    if (this.#isOver || (parsed === undefined && isFiller(data))) return;
+    if (this.#isOver || isFiller(data)) return;
     const failure = this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
     if (failure === undefined) return;
     this.#isOver = true;
@@ -208,7 +208,7 @@ class ReplyAssembly {
     const isWhole = call.entries.get('willContinue') !== true;
     const pieces = call.entries.get('partialArgs');
     if (name !== undefined) {
-      if (this.#callIds.size === REPLY_CALLS_MAX) return beyondLimit(this.#provider, 200, `the reply has more than ${REPLY_CALLS_MAX} tool calls`);
+      if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
       if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
       if (isWhole && pieces === undefined) {
         const args = call.entries.get('args') ?? null;

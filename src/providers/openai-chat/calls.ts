@@ -8,7 +8,7 @@
 
 import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
 import type { JsonBudget } from '../../base/json/parse.ts';
-import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
+import { JsonObject, JsonProblem, NO_OBJECT, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
@@ -151,8 +151,6 @@ export class CallDrafts {
     return isText ? textArguments(call.arguments) : args;
   }
 }
-
-const NO_OBJECT = new JsonProblem('not an object', 0);
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
 function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean): boolean {

@@ -10,9 +10,9 @@ import { parseLenient } from '../../base/json/lenient.ts';
 import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
-import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
+import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { CallDrafts } from './calls.ts';
 import type { HostProfile } from './profile.ts';
@@ -97,7 +97,7 @@ export class ReplyDraft {
   /** The failure once more has come than is kept, or what cannot be read to be kept. */
   get problem(): Failure | undefined {
     if (this.#unreadable !== undefined) return this.#unreadable;
-    if (this.#calls.isTooMany) return beyondLimit(this.#provider, 200, `the reply has more than ${REPLY_CALLS_MAX} tool calls`);
+    if (this.#calls.isTooMany) return tooManyCalls(this.#provider);
     const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
     if (chars <= REPLY_CHARS_MAX) return undefined;
     return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);

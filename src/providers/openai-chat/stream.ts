@@ -33,7 +33,7 @@ export class OpenAiStreamDecoder implements StreamDecoder {
 
   frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#isEnded) return;
-    const word = parsed === undefined ? data.trim() : data;
+    const word = data.trim();
     if (word === '') return;
     if (word === '[DONE]') return this.end(sink);
     const json = parsed === undefined ? parseLenient(data) : parsed.json;

@@ -18,7 +18,7 @@ import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, problemReply, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, problemReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { textArguments } from '../openai-common/content.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { exactOutput } from './exact.ts';
@@ -245,7 +245,7 @@ export class ResponseDraft {
   #takeCall(type: string, item: unknown, exact: ExactItem, sink: DeltaSink): Failure | undefined {
     const name = textField(item, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a function call has no name');
-    if (this.#callIds.size === REPLY_CALLS_MAX) return beyondLimit(this.#provider, 200, `the reply has more than ${REPLY_CALLS_MAX} tool calls`);
+    if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
     const args = type === CUSTOM_CALL ? textArguments(stringField(item, 'input') ?? '') : this.#functionArguments(item, exact);
     if (args instanceof Failure) return args;
     if (args === undefined || textField(item, 'status') === 'incomplete') {

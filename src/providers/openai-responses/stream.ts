@@ -44,7 +44,7 @@ export class ResponsesStream implements StreamDecoder {
 
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
-    if (this.#isOver || (parsed === undefined && isFiller(data))) return;
+    if (this.#isOver || isFiller(data)) return;
     const json = parsed === undefined ? parseLenient(data) : parsed.json;
     const failure = isObject(json)
       ? this.#read(event === 'error' ? event : (textField(json, 'type') ?? event), json, data, sink, parsed)

@@ -98,7 +98,7 @@ class RoutedStream implements StreamDecoder {
 
   /** Undefined for a frame that says nothing, such as a keep-alive. A first event of Responses can be as long as the request, but has a name. */
   #decoderFor(event: string, data: string, parsed: ParsedText | undefined): StreamDecoder | undefined {
-    if (parsed === undefined && isFiller(data)) return undefined;
+    if (isFiller(data)) return undefined;
     if (event.startsWith('response.')) return this.#responses.createStreamDecoder(this.#use);
     const json = parsed === undefined ? parseLenient(data) : parsed.json;
     if (!isObject(json) || Array.isArray(field(json, 'choices'))) return this.#chat.createStreamDecoder(this.#use);
