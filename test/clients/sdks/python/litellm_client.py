@@ -1,5 +1,6 @@
 """litellm as a client, in the format that the word behind names."""
 
+import gc
 import json
 import os
 import sys
@@ -41,6 +42,9 @@ def settings_of(order):
 
 
 def answer(settings, is_stream):
+    # A Messages stream that failed is left open in a cycle. If that is collected while httpcore holds the lock of its pool, closing
+    # the stream waits for the same lock, in the same thread, for ever: so it is collected before.
+    gc.collect()
     if not is_stream:
         return litellm.completion(**settings), 1
     chunks = []
