@@ -73,7 +73,8 @@ export async function pipeStream(
     // What comes behind the end belongs to no answer: what a provider says of an error, for one.
     const wasOver = state.end !== undefined;
     if (!wasOver) decoder.frame(event, data, onItsDelta, parsed);
-    if (!takesEvents || wasOver || state.end instanceof Failure) return;
+    // A blank one, by which hosts keep a connection alive, says nothing, and clients would read it as JSON.
+    if (!takesEvents || wasOver || state.end instanceof Failure || data.trim() === '') return;
     if (!hasBegun && relay?.bringsAnswer(event, data) === true) onDelta(NOTHING_YET);
     if (!hasBegun) {
       heldChars += event.length + data.length;

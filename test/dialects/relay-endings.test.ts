@@ -101,6 +101,18 @@ test('the events of a host that leaves their names out have them, since clients 
   assert.equal(text, namedEvents(MESSAGE).replace('"model":"m"', '"model":"anthropic/m"'));
 });
 
+test('blank events, by which hosts keep connections alive, are not passed on to clients that would read them as JSON', async (t) => {
+  const blank = 'data:\n\ndata: \n\nevent: ping\ndata:\n\n';
+  const completed = '{"type":"response.completed","response":{"id":"r","status":"completed","output":[]}}';
+  const response = namedEvents(['{"type":"response.created","response":{"id":"r"}}', '{"type":"response.output_text.delta","output_index":0,"delta":"Hi"}', completed]);
+  const answers = new Map([['chat/completions', HI + STOP + DONE], ['messages', namedEvents(MESSAGE)], ['responses', response]]);
+  const answerTo = (path: string): string => [...answers].find(([end]) => path.endsWith(end))?.[1] ?? '';
+  const gateway = await startAnswering(t, (said) => streamed(blank + answerTo(said.req.url ?? '').replaceAll('\n\n', `\n\n${blank}`))(said));
+  for (const [path, body] of [['chat/completions', CHAT], ['messages', { ...MESSAGES, model: 'm' }], ['responses', RESPONSES]] as const) {
+    assert.equal(await (await gateway.post(`/v1/${path}`, body)).text(), answers.get(path));
+  }
+});
+
 test('the usage that only the gateway asked for is not passed on, however it is spaced', async (t) => {
   const usage = 'data: {"id": "c1", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 6, "total_tokens": 11}}\n\n';
   const gateway = await startAnswering(t, streamed(HI + STOP + usage + DONE));
