@@ -15,8 +15,8 @@ export type Format = {
   readonly adapter: Adapter;
   /** Whether it serves this model. */
   readonly serves: (model: string) => boolean;
-  /** Whether an answer, or an event of a stream, is in this format. */
-  readonly isIts: (json: object) => boolean;
+  /** Whether an answer, or an event of a stream with its name, is one that this format alone has. */
+  readonly isIts: (json: object, event: string) => boolean;
 };
 
 /** Calls below a path of their own. */
@@ -39,22 +39,24 @@ export function below(prefix: string, adapter: Adapter): Adapter {
 export function createAdapterByModel(formats: readonly [Format, ...Format[]]): Adapter {
   const { adapter: fallback } = formats.at(-1) ?? formats[0];
   const adapterFor = ({ model }: ChatRequest): Adapter => formats.find(({ serves }) => serves(model))?.adapter ?? fallback;
-  const adapterOf = (json: unknown): Adapter | undefined => (isObject(json) ? formats.find(({ isIts }) => isIts(json))?.adapter : undefined);
+  const adapterOf: AdapterOf = (json, event) => (isObject(json) ? formats.find(({ isIts }) => isIts(json, event))?.adapter : undefined);
   return {
     ...fallback,
     encodeChat: (request, isStream) => adapterFor(request).encodeChat(request, isStream),
-    decodeChat: (body, json = parseLenient(body), exact) => (adapterOf(json) ?? fallback).decodeChat(body, json ?? null, exact),
+    decodeChat: (body, json = parseLenient(body), exact) => (adapterOf(json, '') ?? fallback).decodeChat(body, json ?? null, exact),
     createStreamDecoder: () => new StreamByFormat(adapterOf, fallback),
     counting: undefined,
   };
 }
 
+type AdapterOf = (json: unknown, event: string) => Adapter | undefined;
+
 class StreamByFormat implements StreamDecoder {
-  readonly #adapterOf: (json: unknown) => Adapter | undefined;
+  readonly #adapterOf: AdapterOf;
   readonly #fallback: Adapter;
   #decoder: StreamDecoder | undefined;
 
-  constructor(adapterOf: (json: unknown) => Adapter | undefined, fallback: Adapter) {
+  constructor(adapterOf: AdapterOf, fallback: Adapter) {
     this.#adapterOf = adapterOf;
     this.#fallback = fallback;
   }
@@ -65,11 +67,18 @@ class StreamByFormat implements StreamDecoder {
 
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
-    if (this.#decoder === undefined) {
-      if (isFiller(data)) return;
-      this.#decoder = (this.#adapterOf(parsed === undefined ? parseLenient(data) : parsed.json) ?? this.#fallback).createStreamDecoder();
-    }
-    this.#decoder.frame(event, data, sink, parsed);
+    this.#decoder ??= this.#decoderFor(event, data, parsed);
+    this.#decoder?.frame(event, data, sink, parsed);
+  }
+
+  /** Undefined for an event that is no format's own, such as a ping, or one that is new: in each of them it says nothing. */
+  #decoderFor(event: string, data: string, parsed: ParsedText | undefined): StreamDecoder | undefined {
+    if (isFiller(data)) return undefined;
+    const json = parsed === undefined ? parseLenient(data) : parsed.json;
+    const adapter = this.#adapterOf(json, event);
+    // What is no event, or an error, is for somebody to refuse.
+    if (adapter === undefined && isObject(json) && event !== 'error') return undefined;
+    return (adapter ?? this.#fallback).createStreamDecoder();
   }
 
   end(sink: DeltaSink): void {

@@ -20,6 +20,12 @@ import { failureInside } from './failure.ts';
 import { carriedBlock, encodePartState, ownFields } from './state.ts';
 import type { BlockFields } from './state.ts';
 
+/** Whether it is an answer of this API, one of its errors, or an event of its streams; a ping may be anybody's. */
+export function isMessages(json: object, event: string): boolean {
+  const type = stringField(json, 'type');
+  return type === 'error' || /^(?:message|content_block)/.test(type ?? event);
+}
+
 /** A whole 200 body. Failures: server (malformed, or beyond a limit), refusal (no content), or what an error inside it says. */
 // hot: per request
 export function decodeReply(provider: string, body: string, message = parseLenient(body), exact?: JsonValue | JsonProblem): ChatReply | Failure {

@@ -18,6 +18,7 @@ import type { ModelNames } from '../../core/model-name.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
 import { claudeOf, MAKER, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
+import { isMessages } from '../anthropic/reply.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { PLAIN_HOST } from '../openai-chat/profile.ts';
@@ -62,8 +63,8 @@ function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter
   const invoked = createInvokeAdapter(name, models);
   const joint = createAdapterByModel([
     { adapter: invoked, serves: (model) => isInvoked(model, models), isIts: (json) => 'bytes' in json },
-    { adapter: messages, serves: (model) => isClaude(model, models), isIts: (json) => 'type' in json },
-    { adapter: openAi, serves: () => true, isIts: () => true },
+    { adapter: messages, serves: (model) => isClaude(model, models), isIts: isMessages },
+    { adapter: openAi, serves: () => true, isIts: (json) => 'choices' in json || 'error' in json },
   ]);
   return { ...joint, createStreamDecoder: () => new BedrockStream(name, joint, invoked), decodeFailure: withBedrockFailures(name, messages, openAi) };
 }

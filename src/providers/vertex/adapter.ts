@@ -14,6 +14,7 @@ import type { Failure } from '../../core/failure.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
 import { MAKER, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
+import { isMessages } from '../anthropic/reply.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
 import { createGeminiAdapter } from '../gemini/adapter.ts';
 import { decodeGeminiFailure } from '../gemini/failure.ts';
@@ -41,10 +42,10 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
   if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...modelList(name) };
   const place = `projects/${project.id}/locations/${project.location}`;
   const joint = createAdapterByModel([
-    { adapter: createAnthropicAdapter(name, claudeHost(`/v1/${place}`)), serves: isClaude, isIts: isMessage },
+    { adapter: createAnthropicAdapter(name, claudeHost(`/v1/${place}`)), serves: isClaude, isIts: isMessages },
     { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
     { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
-    { adapter: geminiBelow(name, `/v1beta1/${place}/publishers/google`), serves: () => true, isIts: () => true },
+    { adapter: geminiBelow(name, `/v1beta1/${place}/publishers/google`), serves: () => true, isIts: isGenerated },
   ]);
   return { ...joint, ...modelList(name) };
 }
@@ -90,9 +91,11 @@ function hasPublisher(model: string): boolean {
   return /^[\w.-]+\/[^/]+$/.test(model) && !/^(?:models|tunedModels|endpoints)\//.test(model);
 }
 
-/** An answer of the Messages API, one of its errors, or any event of its streams: all have a type. */
-function isMessage(json: object): boolean {
-  return 'type' in json;
+const GENERATED = ['candidates', 'promptFeedback', 'usageMetadata', 'modelVersion', 'responseId', 'error'];
+
+/** An answer of Gemini's or a piece of one, whose fields may come alone, or an error of Google's own layer. */
+function isGenerated(json: object): boolean {
+  return GENERATED.some((name) => name in json);
 }
 
 /** Failures are those of Google's own layer, whichever model was asked; Claude's own have a type in them and are read there. */
