@@ -1,7 +1,9 @@
 /** One provider's stream, from chunks of bytes to deltas in a sink, and how it ended. */
 
 import { EVENT_STREAM_TYPE, EventFrames } from '../base/aws/event-frames.ts';
+import { parseLenient } from '../base/json/lenient.ts';
 import type { ParsedText } from '../base/json/parse.ts';
+import { field } from '../base/loose.ts';
 import { SseBuffer } from '../base/sse.ts';
 import { nextTurn } from '../base/turn.ts';
 import type { DeltaSink, Provider } from '../core/adapter.ts';
@@ -131,8 +133,9 @@ export async function pipeStream(
   if (isOverflown && state.end === undefined) {
     return beyondLimit(provider.name, 200, `an event of its stream has more than ${REPLY_BYTES_MAX} bytes`);
   }
+  state.end ??= frames instanceof SseBuffer ? bareFailure(provider, frames.bareJson) : undefined;
   // A page, say, which a wrong base URL brings.
-  if (isFirstFrame && cut === undefined && !isOverflown) return malformedReply(provider.name, response.status, 'its body holds no event of a stream');
+  if (isFirstFrame && cut === undefined && state.end === undefined) return malformedReply(provider.name, response.status, 'its body holds no event of a stream');
   return endOfStream(provider, state.end, cut, () => {
     decoder.end(onDelta);
     void sink.flush();
@@ -167,6 +170,16 @@ function charsOf(delta: Delta): number {
 /** Whether the events are AWS's own rather than server-sent ones. */
 function isEventStream({ headers }: UpstreamResponse): boolean {
   return String(headers['content-type'] ?? '').startsWith(EVENT_STREAM_TYPE);
+}
+
+/** The failure in an error that stands there without an event around it, as Google's do. Undefined where it is none. */
+function bareFailure({ adapter }: Provider, text: string): Failure | undefined {
+  if (text === '') return undefined;
+  const json = parseLenient(text);
+  const said = Array.isArray(json) ? (json as readonly unknown[])[0] : json;
+  if ((field(said, 'error') ?? null) === null) return undefined;
+  const reply = adapter.decodeChat(text);
+  return reply instanceof Failure ? reply : undefined;
 }
 
 /** How a stream whose bytes are over ended: what its frames said, else why the bytes stopped. */

@@ -210,3 +210,23 @@ test('SseBuffer joins very many short data lines, whatever is ill-formed in them
   const frames = framesOf([Buffer.alloc(line.length * 10_000, line), Buffer.from('\ndata\ndata\ndata: x\n\ndata: y\n\n')]);
   assert.deepEqual(frames, [['', Array(10_000).fill('a\uFFFD').join('\n')], ['', '\n\nx'], ['', 'y']]);
 });
+
+test('SseBuffer keeps the first JSON that stands bare, wherever the bytes are split, and reads the frames around it', () => {
+  const bare = '{\n  "error": {\n    "data: x": "event: y"\n  }\n}';
+  for (const [before, behind, expected] of [['', '', bare], ['data: 1\n\n', '\n', bare], ['event: a\n\n', '\n\ndata: 2\n\n{"second":1}\n', bare], ['data: [\n', '', ''], [':{\n', '', bare]] as const) {
+    const bytes = Buffer.from(before + bare + behind);
+    for (let at = 0; at <= bytes.length; at += 1) {
+      const seen: string[] = [];
+      const buffer = new SseBuffer((_, data) => seen.push(data), MIB);
+      for (const chunk of [bytes.subarray(0, at), bytes.subarray(at)]) buffer.feed(chunk);
+      assert.equal(buffer.bareJson.trimEnd(), expected, `split at ${at} of ${bytes.toString()}`);
+      assert.deepEqual(seen, (before + behind).match(/\d(?=\n\n)/g) ?? []);
+    }
+  }
+});
+
+test('SseBuffer keeps no more than 64 Ki characters of a line of bare JSON', () => {
+  const buffer = new SseBuffer(() => assert.fail('no frame'), MIB);
+  for (let lines = 0; lines < 10; lines += 1) buffer.feed(Buffer.from(`[${'x'.repeat(80_000)}\n`));
+  assert.ok(buffer.bareJson.length <= 2 * 64 * 1024 + 1);
+});

@@ -196,3 +196,32 @@ test('a body without an event where a stream was asked for is told from a stream
     }
   }
 });
+
+test('an error that stands in a stream without an event around it is told as what it is', async (t) => {
+  const error = { code: 429, message: 'x', status: 'RESOURCE_EXHAUSTED', details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '2s' }] };
+  const bodies = [JSON.stringify({ error }), JSON.stringify({ error }, null, 2), JSON.stringify([{ error }], null, 2), `${JSON.stringify({ error }, null, 2)}\r\n\r\n`];
+  const begun = 'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}\r\n\r\n';
+  const stopped = 'data: {"candidates":[{"finishReason":"STOP"}]}\r\n\r\n';
+  let sent = '';
+  const upstream = await startUpstream(t, (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sent.slice(0, -7));
+    setImmediate(() => response.end(sent.slice(-7)));
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_MAX_RETRIES: '0' });
+  const body = { provider: 'gemini', model: 'm', messages: [user('hi')] };
+  for (const json of bodies) {
+    sent = json;
+    const refused = await gateway.post('/v1/chat/stream', body);
+    assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '2'], json);
+    for (const before of [begun, begun + stopped]) {
+      sent = before + json;
+      const frames = await gateway.stream(body);
+      assert.deepEqual(frames.map(({ type, kind }) => [type, kind]), [['text_delta', undefined], ['error', 'rate_limit']], sent);
+    }
+  }
+  for (const json of ['{"new":1}', '[]', '{"error":null}', '{"error"', '{']) {
+    sent = `${begun}${stopped}${json}`;
+    assert.equal((await gateway.stream(body)).at(-1)?.type, 'done', json);
+  }
+});
