@@ -221,13 +221,13 @@ function shownName(name: string): string {
 /** Labels are shown, tokens never. */
 function callersFrom(source: OptionSource, value: unknown): Config['callers'] {
   const callers: Config['callers'][number][] = [];
-  for (const [label, token] of entriesOf(source, 'callers', value, 'a token by each label')) {
-    // A label that is none could be a token in the wrong place.
-    const path = isCallerLabel(label) ? `callers.${label}` : `callers, entry ${callers.length + 1}`;
+  for (const [index, [label, token]] of entriesOf(source, 'callers', value, 'a token by each label').entries()) {
     if (!isCallerLabel(label)) {
-      source.problems.push(`${path}: expected ${CALLER_LABEL}`);
+      // It could be a token in the wrong place.
+      source.problems.push(`callers, entry ${index + 1}: expected ${CALLER_LABEL}`);
       continue;
     }
+    const path = `callers.${label}`;
     const secret = source.parse(path, token, SECRET);
     if (secret === undefined) continue;
     const same = callers.find((caller) => caller.token.reveal() === secret.reveal());

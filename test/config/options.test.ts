@@ -143,7 +143,7 @@ const PROBLEMS: readonly (readonly [options: object, problems: readonly string[]
   [{ log: null }, ['log: expected an object with debug, info, warn, error, such as console, got null']],
   [{ log: { debug() {}, info() {}, warn() {} } }, ['log.error: expected a function, got undefined']],
   [{ callers: ['x'] }, ['callers: expected a token by each label, got an array']],
-  [{ callers: { 'no label': TOKEN } }, ['callers, entry 1: expected a label of up to 64 letters, digits, ".", "_" or "-"']],
+  [{ callers: { 'no label': TOKEN, a: 'another-token-of-a-caller', 'nor this': TOKEN } }, [1, 3].map((entry) => `callers, entry ${entry}: expected a label of up to 64 letters, digits, ".", "_" or "-"`)],
   [{ callers: { a: TOKEN, b: TOKEN } }, ['callers.b: has the same token as callers.a']],
   [{ callers: { a: 5 } }, ['callers.a: expected 1 to 4000 printable ASCII characters without a space, got a number']],
   [{ defaultProvider: 'gemini' }, ['defaultProvider: expected a configured provider (openai), got "gemini"']],
