@@ -7,3 +7,9 @@ export function describeError(thrown: unknown): { error: string; at: string } {
   const frames = (thrown.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   return { error: thrown.name + code, at: frames.slice(0, 6).map((line) => line.trim()).join(' ') };
 }
+
+/** The platform's code for why a file cannot be read, such as `ENOENT`; `unknown error` where there is none. */
+export function codeOf(thrown: unknown): string {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  return typeof code === 'string' && /^\w+$/.test(code) ? code : 'unknown error';
+}

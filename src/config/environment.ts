@@ -7,6 +7,7 @@
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { availableParallelism } from 'node:os';
+import { codeOf } from '../base/describe-error.ts';
 import { parseDuration } from '../base/duration.ts';
 import { parseEngineAddress } from '../base/engine-address.ts';
 import type { EngineAddress } from '../base/engine-address.ts';
@@ -151,11 +152,6 @@ export function createMask(secrets: readonly Secret[]): (text: string) => string
 /** A value for a sentence: in quotes, so that stray ones and spaces show, on one line, not endless. */
 export function quoted(text: string): string {
   return JSON.stringify(bounded(maskKeys(text), QUOTED_CHARS_MAX));
-}
-
-function codeOf(thrown: unknown): string {
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
-  return typeof code === 'string' && /^\w+$/.test(code) ? code : 'unknown error';
 }
 
 /** Milliseconds, above zero. */

@@ -5,6 +5,7 @@
  * there is one, the nearest known name; never a value that could be a secret.
  */
 
+import { codeOf } from '../base/describe-error.ts';
 import { LOG_LEVELS } from '../base/log.ts';
 import { nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
@@ -156,8 +157,8 @@ class OptionSource implements Source {
   readFile(name: string, path: string): string | undefined {
     try {
       return this.#readFile(path);
-    } catch {
-      this.problems.push(`${name}: the file cannot be read`);
+    } catch (thrown) {
+      this.problems.push(`${name}: the file cannot be read (${codeOf(thrown)})`);
       return undefined;
     }
   }

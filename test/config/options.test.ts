@@ -19,7 +19,7 @@ const KEY = 'a-key-of-a-provider';
 const TOKEN = 'a-token-of-a-caller';
 
 function noFile(): never {
-  throw new Error('no such file');
+  throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
 }
 
 function load(options: unknown, readFile: (path: string) => string = noFile): LoadedOptions {
@@ -137,7 +137,7 @@ const PROBLEMS: readonly (readonly [options: object, problems: readonly string[]
   [{ allowedOrigins: [1] }, ['allowedOrigins: expected origins such as https://app.example.com, separated by commas, got an array']],
   [{ metricsToken: 'a b' }, ['metricsToken: expected 1 to 4000 printable ASCII characters without a space']],
   [{ retryBaseDelay: '2s', retryMaxDelay: 1000 }, ['retryBaseDelay: expected no more than retryMaxDelay, which is 1s, got 2s']],
-  [{ tlsCertFile: '/nowhere' }, ['tlsKeyFile: required, because tlsCertFile is set', 'tlsCertFile: the file cannot be read']],
+  [{ tlsCertFile: '/nowhere' }, ['tlsKeyFile: required, because tlsCertFile is set', 'tlsCertFile: the file cannot be read (ENOENT)']],
   [{ fetch: {} }, ['fetch: expected a function, got an object']],
   [{ authenticate: 'me' }, ['authenticate: expected a function, got a string']],
   [{ log: null }, ['log: expected an object with debug, info, warn, error, such as console, got null']],
