@@ -52,7 +52,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     listen: async (address) => app.listen(addressFrom(address)),
     metricsText: app.metricsText,
     reload(next) {
-      const { config: nextConfig } = load(next);
+      const { config: nextConfig, warnings: nextWarnings } = load(next);
+      for (const warning of nextWarnings) log.warn(warning);
       const { swapped } = app.reload(nextConfig);
       providers = [...new Set([...providers, ...nextConfig.providers.map(({ name }) => name)])].sort();
       return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next)) };
