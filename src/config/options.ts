@@ -331,8 +331,10 @@ function cloudOf(source: OptionSource, path: string, row: ProviderRow, given: Op
   if (given['baseUrl'] !== undefined) source.problems.push(`${path}.baseUrl: is said by ${path}.environment`);
   if (!isRecord(variables)) source.problems.push(`${path}.environment: expected an object of variables, got ${described(variables)}`);
   if (row.cloud === undefined || !isRecord(variables)) return undefined;
-  const texts = Object.entries(variables).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  const environment = new Environment(Object.fromEntries(texts), readFile);
+  const mistyped = notTexts(variables);
+  for (const problem of mistyped) source.problems.push(`${path}.environment.${problem}`);
+  if (mistyped.length > 0) return undefined;
+  const environment = new Environment(variables as Readonly<Record<string, string | undefined>>, readFile);
   const keyVariable = row.keyVariables.find((variable) => environment.isSet(variable, SECRET));
   const isKeyGiven = given['key'] !== undefined || given['keys'] !== undefined;
   const key = isKeyGiven || keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
@@ -379,6 +381,9 @@ export function loadEnvironmentOptions(
   compatRow: (name: string) => ProviderRow,
   readFile: (path: string) => string,
 ): { readonly options: Options | undefined; readonly problems: readonly string[] } {
+  if (!isRecord(variables)) return { options: undefined, problems: [`environment: expected an object of variables, got ${described(variables)}`] };
+  const mistyped = notTexts(variables);
+  if (mistyped.length > 0) return { options: undefined, problems: mistyped };
   const { config, problems, routingFile } = loadConfig(variables, rows, compatRow, readFile, { isEmbedded: true });
   if (config === undefined) return { options: undefined, problems };
   const environment = new Environment(variables, readFile);
@@ -410,6 +415,12 @@ export function loadEnvironmentOptions(
   }));
   if (routingFile !== undefined) options['routing'] = routingOptionOf(routingFile);
   return { options: veiled(options), problems: environment.problems };
+}
+
+/** What no environment holds, though a program may hand it in. */
+function notTexts(variables: Options): readonly string[] {
+  const mistyped = Object.entries(variables).filter(([, value]) => value !== undefined && typeof value !== 'string');
+  return mistyped.map(([name, value]) => `${shownName(name)}: expected a text, got ${described(value)}`);
 }
 
 /** What of an environment concerns a cloud. */

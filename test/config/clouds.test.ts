@@ -248,6 +248,7 @@ test('an embedder gives a cloud its variables, and what is wrong is told by thei
   assert.equal(loaded.config?.providers[0]?.credentials?.plan.source, 'environment');
   const problems = (providers: object): readonly string[] => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({})).problems;
   assert.deepEqual(problems({ bedrock: { environment: {} } }), ['providers.bedrock.environment.AWS_REGION: required, because bedrock is configured']);
+  assert.deepEqual(problems({ bedrock: { environment: { AWS_REGION: 5 } } }), ['providers.bedrock.environment.AWS_REGION: expected a text, got a number']);
   assert.deepEqual(problems({ openai: { environment: {} } }), ['providers.openai.environment: only of azure, foundry, bedrock, claude-aws, vertex']);
   assert.deepEqual(problems({ azure: { environment: 'x' } }), ['providers.azure.environment: expected an object of variables, got a string']);
 });

@@ -266,6 +266,14 @@ test('an environment that cannot work has no options, and every problem by its v
   assert.ok(problems.some((problem) => problem.startsWith('GATEWAY_MAX_RETRIES: ')) && problems.some((problem) => problem.startsWith('ANTHROPIC_API_KEY, ')));
 });
 
+test('an environment of what is no text is refused by variable', () => {
+  const problemsOf = (variables: unknown): readonly string[] =>
+    loadEnvironmentOptions(variables as Record<string, string>, PROVIDER_ROWS, compatRow, noFile).problems;
+  const variables = { OPENAI_API_KEY: KEY, GATEWAY_MAX_RETRIES: 5, GATEWAY_METRICS: false, GATEWAY_ROUTES: undefined };
+  assert.deepEqual(problemsOf(variables), ['GATEWAY_MAX_RETRIES: expected a text, got a number', 'GATEWAY_METRICS: expected a text, got a boolean']);
+  assert.deepEqual(problemsOf(undefined), ['environment: expected an object of variables, got undefined']);
+});
+
 test('an environment without a token of callers has options, since a program may have no callers or tell them apart itself', () => {
   const variables = { OPENAI_API_KEY: KEY, GATEWAY_CALLER_LIMITS: 'anybody:rpm=5' };
   const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, noFile);
