@@ -280,9 +280,8 @@ function rowOf(
   compatRow: (name: string) => ProviderRow,
 ): ProviderRow | undefined {
   const model = like ?? name;
-  if (model === COMPAT) return compatRow(name);
-  const row = rows.find((candidate) => candidate.name === model);
-  if (row !== undefined) return { ...row, name };
+  const row = model === COMPAT ? compatRow(name) : rows.find((candidate) => candidate.name === model);
+  if (row !== undefined) return typeof like === 'string' ? { ...row, name, like } : row;
   const known = [...rows.map((each) => each.name), COMPAT];
   const meant = typeof model === 'string' ? nearest(model, known) : undefined;
   const hint = meant === undefined ? '' : `; did you mean ${meant}?`;

@@ -400,7 +400,7 @@ test('a reload takes over providers that were added, and says which changes of t
   const after = { providers: { openai: { key: 'key-of-another-place', baseUrl: 'https://other.example' }, anthropic: { key: KEY }, second: { like: 'compat', baseUrl: 'https://api.openai.com/v1' } } };
   assert.deepEqual(reloaded(before, after), {
     swapped: ['key of anthropic', 'provider anthropic'],
-    left: ['provider gemini', 'base URL of openai', 'base URL of second', 'default provider'],
+    left: ['provider gemini', 'base URL of openai', 'like of second', 'default provider'],
   });
   const { providers, defaultProvider } = withReloaded(configWith(before), configWith(after));
   assert.deepEqual(providers.map(({ name, baseUrl, keys }) => [name, baseUrl.host, ...keys.map(({ secret }) => secret.reveal())]), [
@@ -411,6 +411,12 @@ test('a reload takes over providers that were added, and says which changes of t
     ['second', 'api.openai.com', KEY],
   ]);
   assert.equal(defaultProvider, 'openai');
+});
+
+test('a reload says that a provider which stays where it is has another API, and goes on with the one before', () => {
+  const host = (like: string, key = KEY): object => ({ providers: { mine: { like, key, baseUrl: 'https://mine.example/v1' } } });
+  assert.deepEqual(reloaded(host('groq'), host('openrouter', 'another-key')), { swapped: [], left: ['like of mine'] });
+  assert.deepEqual(reloaded(host('groq'), host('groq', 'another-key')), { swapped: ['key of mine'], left: [] });
 });
 
 test('a key that was taken away is not sent on', () => {
