@@ -8,8 +8,8 @@ import type { Path } from '../base/fields.ts';
 import { JsonObject } from '../base/json/value.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { nearest } from '../base/nearest.ts';
-import { maskKeys, quoted } from './environment.ts';
-import type { SettingType } from './environment.ts';
+import { maskKeys, quoted } from './masking.ts';
+import type { SettingType } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** Nobody reads more at once. */

@@ -7,10 +7,11 @@ import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
 import { readCloud } from './clouds.ts';
 import type { Cloud } from './clouds.ts';
-import { BASE_URL, quoted, word } from './environment.ts';
 import type { Environment } from './environment.ts';
+import { quoted } from './masking.ts';
 import { readKeys } from './provider-keys.ts';
 import type { RoutingFile } from './routing-file.ts';
+import { BASE_URL, word } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** The type of the variables in which an operator says what the answers of a host are held to. */

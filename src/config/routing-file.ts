@@ -16,11 +16,12 @@ import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { EFFORTS } from '../core/chat.ts';
 import { ANY_CALLER, LIMIT_NAMES, OMITTABLE_FIELDS } from '../core/route.ts';
 import type { CallerRules, OmittableField, Route, Target, TargetDefaults } from '../core/route.ts';
-import { BASE_URL, DURATION, KEYS_MAX, PROVIDER_NAME, quoted } from './environment.ts';
 import { Findings } from './findings.ts';
 import type { Origin } from './findings.ts';
+import { quoted } from './masking.ts';
 import { CONCURRENT_MAX, LIMIT_MAX, ROUTE_NAME, TARGET_MODEL, TARGETS_MAX } from './routing-rules.ts';
 import type { Complaints, Keys } from './routing-rules.ts';
+import { BASE_URL, DURATION, KEYS_MAX, PROVIDER_NAME } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** A hundred routes of eight targets are 100 KiB. */

@@ -1,12 +1,13 @@
 /** Routes and callers' limits as two settings say them, for the cases that need no file. */
 
+import { nearest } from '../base/nearest.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { ANY_CALLER } from '../core/route.ts';
 import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
-import { count, entriesOf, quoted } from './environment.ts';
-import { nearest } from '../base/nearest.ts';
+import { quoted } from './masking.ts';
 import { CONCURRENT_MAX, LIMIT_MAX, ROUTE_NAME, TARGET_MODEL, TARGETS_MAX } from './routing-rules.ts';
 import type { Complaints } from './routing-rules.ts';
+import { count, entriesOf } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 const ROUTE = 'name=provider/model,provider/model';

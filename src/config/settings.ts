@@ -17,15 +17,18 @@ import { CALLER_LABEL, DEFAULT_CALLER, isCallerLabel } from '../core/caller.ts';
 import type { Routing } from '../core/route.ts';
 import { CLOUDS } from './clouds.ts';
 import { connectionsMaxFrom } from './descriptors.ts';
-import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, Environment, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS, PATH, PORT } from './environment.ts';
-import { PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, WORKERS, count, createMask, quoted, size, someOf, word } from './environment.ts';
-import type { EffectiveValue, SettingType } from './environment.ts';
+import { Environment } from './environment.ts';
+import type { EffectiveValue } from './environment.ts';
+import { createMask, quoted } from './masking.ts';
 import { COMPAT, readProviders, STRUCTURED_OUTPUT } from './providers.ts';
 import type { Registered } from './providers.ts';
 import { readRoutingFile } from './routing-file.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { CALLER_LIMITS, ROUTES } from './routing-variables.ts';
 import { routingFrom } from './routing.ts';
+import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS } from './setting-types.ts';
+import { PATH, PORT, PROVIDER_NAME, PROXY_URL, SECRET, SECRET_LIST, WORKERS, count, size, someOf, word } from './setting-types.ts';
+import type { SettingType } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 export type Setting = {
