@@ -7,10 +7,10 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createApp } from './app.ts';
+import type { Config } from './config/config.ts';
 import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions } from './config/options.ts';
 import type { LoadedOptions } from './config/options.ts';
 import { ADDRESS, PORT } from './config/setting-types.ts';
-import type { Config } from './config/settings.ts';
 import { ConfigError } from './embedded/errors.ts';
 import { createEmbeddedLog } from './embedded/log.ts';
 import type { Gateway, GatewayOptions } from './embedded/types.ts';

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { createApp } from '../src/app.ts';
 import type { App, AppSurroundings } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
-import { loadConfig } from '../src/config/settings.ts';
+import { loadConfig } from '../src/config/config.ts';
 import type { CallerRules, Route, Target } from '../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { startSandbox } from '../src/sandbox/index.ts';

@@ -12,6 +12,8 @@ import { Secret } from '../base/secret.ts';
 import type { AdapterSettings, CloudName, Provider, ProviderRow, StructuredOutput } from '../core/adapter.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { CLOUD_VARIABLES, CLOUDS, readCloud } from './clouds.ts';
+import { configFrom, loadConfig, warnIfShort } from './config.ts';
+import type { Config } from './config.ts';
 import { Environment } from './environment.ts';
 import { quoted } from './masking.ts';
 import { samePair } from './provider-keys.ts';
@@ -20,8 +22,8 @@ import { readRoutingOption } from './routing-file.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { BASE_URL, KEYS_MAX, PROVIDER_NAME, SECRET } from './setting-types.ts';
 import type { SettingType } from './setting-types.ts';
-import { configFrom, loadConfig, placeOf, readSettings, SETTINGS, warnIfShort } from './settings.ts';
-import type { Config, Setting } from './settings.ts';
+import { placeOf, readSettings, SETTINGS } from './settings.ts';
+import type { Setting } from './settings.ts';
 import type { Source } from './source.ts';
 
 /** Settings of a process, and what an embedder says instead. */

@@ -7,8 +7,8 @@ import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { Provider } from '../core/adapter.ts';
 import { rulesOf } from '../core/route.ts';
 import type { CallerRules, Route, Routing } from '../core/route.ts';
+import type { Config } from './config.ts';
 import { secretsOf } from './secrets.ts';
-import type { Config } from './settings.ts';
 
 /** The configuration with another one's secrets, certificate, routes, callers' rules and new providers, and nothing else of it. */
 export function withReloaded(config: Config, next: Config): Config {

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { loadConfig } from '../../src/config/config.ts';
+import type { LoadedConfig } from '../../src/config/config.ts';
 import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
 import { withReloaded } from '../../src/config/reload.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
-import { loadConfig } from '../../src/config/settings.ts';
-import type { LoadedConfig } from '../../src/config/settings.ts';
 import type { Provider } from '../../src/core/adapter.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { RSA_PEM } from '../base/google/keys.ts';

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
 import { changesBetween, changesLeft, problemFields, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
-import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
-import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
+import type { Setting, SettingRow } from '../../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { CallerOptions, RouteOptions, RoutingOptions, TargetOptions } from '../../src/embedded/types.ts';
 import { readPage } from '../readme.ts';
