@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { loadConfig } from '../../src/config/config.ts';
 import type { Config } from '../../src/config/config.ts';
-import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
+import { loadEnvironmentOptions } from '../../src/config/environment-options.ts';
+import { loadOptions } from '../../src/config/options.ts';
 import { renderRouting } from '../../src/config/routing-table.ts';
 import { targetName } from '../../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';

@@ -1,6 +1,6 @@
 /** The options of settings as TypeScript sees them, printed from the table. `node --import tsx test/readme.ts` writes the file. */
 
-import { optionRows } from '../../src/config/options.ts';
+import { optionRows } from '../../src/config/option-source.ts';
 import type { SettingType } from '../../src/config/setting-types.ts';
 import type { Setting } from '../../src/config/settings.ts';
 
