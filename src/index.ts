@@ -31,7 +31,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { log, linesLost } = createEmbeddedLog(options.log, config.logLevel);
   for (const warning of warnings) log.warn(warning);
   const { authenticate } = options;
-  const fixed = fixedOptions(options);
+  const fixed = fixedOptions(options, config);
   let providers = config.providers.map(({ name }) => name);
   const app = createApp(config, {
     log,
@@ -58,7 +58,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       for (const warning of nextWarnings) log.warn(warning);
       const { swapped } = app.reload(nextConfig);
       providers = [...new Set([...providers, ...nextConfig.providers.map(({ name }) => name)])].sort();
-      return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next)) };
+      return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next, nextConfig)) };
     },
     // Not the function itself: whoever has it as a listener would hand it what happened.
     drain: () => app.drain(),

@@ -60,7 +60,7 @@ export function providersFrom(
 function rowOf(source: Source, path: string, name: string, like: unknown, rows: readonly ProviderRow[], compatRow: (name: string) => ProviderRow): ProviderRow | undefined {
   const model = like ?? name;
   const row = model === COMPAT ? compatRow(name) : rows.find((candidate) => candidate.name === model);
-  if (row !== undefined) return typeof like === 'string' ? { ...row, name, like } : row;
+  if (row !== undefined) return typeof like === 'string' && like !== name ? { ...row, name, like } : row;
   const known = [...rows.map((each) => each.name), COMPAT];
   const meant = typeof model === 'string' ? nearest(model, known) : undefined;
   const hint = meant === undefined ? '' : `; did you mean ${meant}?`;

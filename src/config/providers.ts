@@ -172,7 +172,7 @@ export function providerFrom(
   }
   const baseUrl = withVersion(root, row.versionSegment);
   const adapter = row.createAdapter(row.name, settings);
-  return { name: row.name, like: row.like, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+  return { name: row.name, like: row.like, adapter, settings, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
 }
 
 /** Hexadecimal digits of a key's id: enough to tell a few keys apart, too few to try keys on. */

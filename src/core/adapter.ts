@@ -43,6 +43,8 @@ export type Provider = {
   /** The known provider whose API it has, where the operator says so. */
   readonly like?: string | undefined;
   readonly adapter: Adapter;
+  /** What its codec was made with. */
+  readonly settings?: AdapterSettings | undefined;
   /** Includes the version segment; no trailing slash in its path. */
   readonly baseUrl: URL;
   /** In the operator's order, all different; empty where the host needs none, or credentials of another kind. */

@@ -261,8 +261,8 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
   assert.equal(withReloaded(plain, secure).tls, undefined);
   assert.equal(withReloaded(secure, plain).tls, secure.tls);
   assert.deepEqual(changesBetween(plain, withReloaded(plain, secure)), []);
-  assert.deepEqual(fixedDifferences(fixedOptions({}), fixedOptions(tls)), ['tlsCertFile']);
-  assert.deepEqual(fixedDifferences(fixedOptions(tls), fixedOptions({ ...tls, tlsCertFile: '/other' })), []);
+  assert.deepEqual(fixedDifferences(fixedOptions({}, plain), fixedOptions(tls, secure)), ['tlsCertFile']);
+  assert.deepEqual(fixedDifferences(fixedOptions(tls, secure), fixedOptions({ ...tls, tlsCertFile: '/other' }, secure)), []);
 });
 
 test('an environment that cannot work has no options, and every problem by its variable', () => {
@@ -366,11 +366,32 @@ test('the options of an environment carry its routing file, its several keys and
 });
 
 test('a provider that was added is no difference that takes another gateway', () => {
-  const before = fixedOptions({ providers: { openai: { key: KEY } }, routing: ROUTING });
-  const after = fixedOptions({ providers: { openai: { keys: ['a', 'b'] }, groq: { key: KEY } }, routes: 'a=groq/m', callerLimits: 'x:rpm=1' });
-  assert.deepEqual(fixedDifferences(before, after), []);
-  assert.deepEqual(fixedDifferences(after, before), ['providers.groq']);
+  const before = { providers: { openai: { key: KEY } }, routing: ROUTING };
+  const after = { providers: { openai: { keys: ['a', 'b'] }, groq: { key: KEY } }, routes: 'a=groq/m', callerLimits: 'x:rpm=1' };
+  assert.deepEqual(fixedBetween(before, after), []);
+  assert.deepEqual(fixedBetween(after, before), ['providers.groq']);
 });
+
+test('what takes another gateway is told by what options come to: a place, an API, what answers are held to, the variables of a cloud but for its credentials', () => {
+  const mine = (more: object): object => ({ providers: { mine: { like: 'groq', key: KEY, baseUrl: 'https://mine.example/v1', ...more } } });
+  assert.deepEqual(fixedBetween({ providers: { openai: { key: KEY } } }, { providers: { openai: { like: 'openai', key: 'b', baseUrl: 'https://api.openai.com/v1/' } } }), []);
+  for (const more of [{ like: 'openrouter' }, { baseUrl: 'https://other.example/v1' }, { structuredOutput: 'none' }]) {
+    assert.deepEqual(fixedBetween(mine({}), mine(more)), ['providers.mine']);
+  }
+  const aws = { AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'a-secret', ANTHROPIC_AWS_WORKSPACE_ID: 'w1' };
+  const google = { GOOGLE_VERTEX_BASE_URL: 'https://vertex.example', GOOGLE_CLOUD_PROJECT: 'p1', GOOGLE_CLOUD_LOCATION: 'eu' };
+  const cloud = (name: string, environment: object): object => ({ providers: { [name]: { environment } } });
+  assert.deepEqual(fixedBetween(cloud('bedrock', aws), cloud('bedrock', { ...aws, AWS_ACCESS_KEY_ID: 'OTHER', AWS_SECRET_ACCESS_KEY: 'another' })), []);
+  assert.deepEqual(fixedBetween(cloud('bedrock', aws), cloud('bedrock', { ...aws, AWS_REGION: 'us-east-1' })), ['providers.bedrock']);
+  assert.deepEqual(fixedBetween(cloud('bedrock', aws), cloud('bedrock', { ...aws, BEDROCK_MODELS: 'prod=m' })), ['providers.bedrock']);
+  assert.deepEqual(fixedBetween(cloud('claude-aws', aws), cloud('claude-aws', { ...aws, ANTHROPIC_AWS_WORKSPACE_ID: 'w2' })), ['providers.claude-aws']);
+  assert.deepEqual(fixedBetween(cloud('vertex', google), cloud('vertex', { ...google, GOOGLE_CLOUD_PROJECT: 'p2' })), ['providers.vertex']);
+});
+
+/** The paths of what differs, and is not taken over. */
+function fixedBetween(before: object, after: object): readonly string[] {
+  return fixedDifferences(fixedOptions({ ...before }, configWith(before)), fixedOptions({ ...after }, configWith(after)));
+}
 
 /** What a reload of the options comes to, by name. */
 function reloaded(before: object, after: object): { readonly swapped: readonly string[]; readonly left: readonly string[] } {
