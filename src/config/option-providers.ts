@@ -1,6 +1,6 @@
 /** The providers of an embedder: a known one under its own name or another, by keys or, of a cloud, by variables. */
 
-import { nearest } from '../base/nearest.ts';
+import { hintOf, nearest } from '../base/nearest.ts';
 import type { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
 import { CLOUDS, readCloud } from './clouds.ts';
@@ -62,8 +62,7 @@ function rowOf(source: Source, path: string, name: string, like: unknown, rows: 
   const row = model === COMPAT ? compatRow(name) : rows.find((candidate) => candidate.name === model);
   if (row !== undefined) return typeof like === 'string' && like !== name ? { ...row, name, like } : row;
   const known = [...rows.map((each) => each.name), COMPAT];
-  const meant = typeof model === 'string' ? nearest(model, known) : undefined;
-  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  const hint = hintOf(typeof model === 'string' ? nearest(model, known) : undefined);
   source.problems.push(
     like === undefined
       ? `${path}: there is no such provider${hint || "; another name needs like: 'openai', 'compat' or another that is known"}`

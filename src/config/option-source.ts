@@ -1,7 +1,7 @@
 /** The settings of an embedder, as a source of values under camel-case names; and how whatever it passes is looked at and spoken of. */
 
 import { codeOf } from '../base/describe-error.ts';
-import { nearest } from '../base/nearest.ts';
+import { hintOf, nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
 import { quoted } from './masking.ts';
 import type { SettingType } from './setting-types.ts';
@@ -107,9 +107,9 @@ export function textOf(value: unknown, { takes, choices }: SettingType<unknown>)
 export function refuseUnknown(source: Source, before: string, object: Options, known: readonly string[], advice: (name: string) => string | undefined = () => undefined): void {
   for (const name of Object.keys(object)) {
     if (known.includes(name)) continue;
-    const meant = nearest(name, known);
-    const hint = advice(name) ?? (meant === undefined ? undefined : `did you mean ${meant}?`);
-    source.problems.push(`${before}${shownName(name)}: there is no such option${hint === undefined ? '' : `; ${hint}`}`);
+    const advised = advice(name);
+    const hint = advised === undefined ? hintOf(nearest(name, known)) : `; ${advised}`;
+    source.problems.push(`${before}${shownName(name)}: there is no such option${hint}`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Routes and callers' limits as two settings say them, for the cases that need no file. */
 
-import { nearest } from '../base/nearest.ts';
+import { hintOf, nearest } from '../base/nearest.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { ANY_CALLER } from '../core/route.ts';
 import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
@@ -71,8 +71,7 @@ function parseLimits(source: Source, at: string, list: string): CallerLimits {
     const type = count(1, short === 'concurrent' ? CONCURRENT_MAX : LIMIT_MAX);
     const value = type.parse(digits);
     if (known === undefined) {
-      const meant = nearest(short, SHORT_NAMES);
-      source.problems.push(`${at}: expected some of ${SHORT_NAMES.join(', ')}, each with its number${meant === undefined ? '' : `; did you mean ${meant}?`}`);
+      source.problems.push(`${at}: expected some of ${SHORT_NAMES.join(', ')}, each with its number${hintOf(nearest(short, SHORT_NAMES))}`);
     } else if (value === undefined) {
       source.problems.push(`${at}: ${known}: expected ${type.expects}`);
     } else if (found[LIMIT_NAMES[known]] !== undefined) {
@@ -94,10 +93,7 @@ export function complaintsOf(source: Source, routesName: string, limitsName: str
   return {
     problemAt: (keys, complaint) => void source.problems.push(sentence(keys, complaint)),
     warningAt: (keys, complaint) => void source.warnings.push(sentence(keys, complaint)),
-    hint: (word, known) => {
-      const meant = nearest(word, known);
-      return meant === undefined ? '' : `; did you mean ${meant}?`;
-    },
+    hint: (word, known) => hintOf(nearest(word, known)),
     isFull: () => false,
   };
 }

@@ -1,6 +1,6 @@
 /** Variables that look like settings and are none: platforms inject some, and people mistype others. */
 
-import { nearest } from '../base/nearest.ts';
+import { hintOf, nearest } from '../base/nearest.ts';
 import type { Environment } from './environment.ts';
 import { quoted } from './masking.ts';
 import { SETTINGS } from './settings.ts';
@@ -18,10 +18,7 @@ export function unknownVariables(environment: Environment): string[] {
   // The routing file names variables of keys as it likes.
   const read = environment.effective.flatMap(({ variable, value }) => (value === '[set]' ? [variable, `${variable}_FILE`] : []));
   const unknown = environment.names().filter((name) => name.startsWith(PREFIX) && !known.includes(name) && !read.includes(name));
-  return unknown.map((name) => {
-    const meant = meantBy(name, known);
-    return `${/^\w+$/.test(name) ? name : quoted(name)}: there is no such setting${meant === undefined ? '' : `; did you mean ${meant}?`}`;
-  });
+  return unknown.map((name) => `${/^\w+$/.test(name) ? name : quoted(name)}: there is no such setting${hintOf(meantBy(name, known))}`);
 }
 
 /** The setting that a name was probably meant to be: one that the word is a part of, or else the nearest, without what all begin with. */
