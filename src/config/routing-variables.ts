@@ -2,7 +2,7 @@
 
 import { hintOf, nearest } from '../base/nearest.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
-import { ANY_CALLER } from '../core/route.ts';
+import { ANY_CALLER, PLAIN_TARGET } from '../core/route.ts';
 import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
 import { quoted } from './masking.ts';
 import { CONCURRENT_MAX, LIMIT_MAX, ROUTE_NAME, TARGET_MODEL, TARGETS_MAX } from './routing-rules.ts';
@@ -42,9 +42,7 @@ export function parseRoutes(source: Source, place: string, entries: readonly str
 
 function parseTarget(text: string): Target | undefined {
   const [, provider = '', model = ''] = /^([^/]+)\/(.+)$/.exec(text) ?? [];
-  if (provider === '' || TARGET_MODEL.parse(model) === undefined) return undefined;
-  const unsaid = { defaults: undefined, omit: [], weight: 1, concurrentMax: undefined, firstEventTimeoutMs: undefined, attemptTimeoutMs: undefined };
-  return { provider, model, ...unsaid };
+  return provider === '' || TARGET_MODEL.parse(model) === undefined ? undefined : { provider, model, ...PLAIN_TARGET };
 }
 
 /** The same of callers' limits. An entry is not repeated: a token could stand in it. */
