@@ -1,8 +1,8 @@
 /** What both of OpenAI's formats hold of a conversation in the same form. */
 
 import type { Fields } from '../../base/fields.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { parseJson } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonObject, RawJson } from '../../base/json/value.ts';
 import type { ContentPart, TextPart, UserTurn } from '../../core/chat.ts';
