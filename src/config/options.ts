@@ -327,7 +327,6 @@ function cloudOf(source: OptionSource, path: string, row: ProviderRow, given: Op
   const variables = given['environment'];
   const problemsBefore = source.problems.length;
   if (row.cloud === undefined) source.problems.push(`${path}.environment: only of ${CLOUDS.join(', ')}`);
-  if (given['baseUrl'] !== undefined) source.problems.push(`${path}.baseUrl: is said by ${path}.environment`);
   if (!isRecord(variables)) source.problems.push(`${path}.environment: expected an object of variables, got ${described(variables)}`);
   if (row.cloud === undefined || !isRecord(variables)) return undefined;
   const texts = Object.entries(variables).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
@@ -337,13 +336,19 @@ function cloudOf(source: OptionSource, path: string, row: ProviderRow, given: Op
   const key = isKeyGiven || keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
   const keys = isKeyGiven ? keysOf(source, path, given, row) : key === undefined ? [] : [key];
   const hasKey = isKeyGiven || keyVariable !== undefined;
-  const cloud = readCloud(row.cloud, { environment, row, hasKey, root: undefined, rootPlace: undefined, readFile });
+  const place = `${path}.baseUrl`;
+  const root = given['baseUrl'] === undefined ? undefined : source.parse(place, given['baseUrl'], BASE_URL);
+  // One that is like another may have that one's variables.
+  if (root !== undefined && given['like'] === undefined && environment.isSet(row.baseUrlVariable, BASE_URL)) {
+    source.problems.push(`${place}: is set together with ${path}.environment.${row.baseUrlVariable}; keep one`);
+  }
+  const cloud = readCloud(row.cloud, { environment, row, hasKey, root: root && { root, place }, rootPlace: undefined, readFile });
   const held = structuredOutputOf(source, path, row, given['structuredOutput']);
-  for (const problem of environment.problems) source.problems.push(`${path}.environment.${problem}`);
+  for (const problem of environment.problems) source.problems.push(problem.startsWith(place) ? problem : `${path}.environment.${problem}`);
   for (const warning of environment.warnings) source.warnings.push(`${path}.environment.${warning}`);
   if (cloud === undefined || source.problems.length > problemsBefore) return undefined;
   const own = held === undefined ? settings : { ...settings, structuredOutput: held };
-  return cloudFrom(source, row, { ...cloud, place: `${path}.environment.${cloud.place}` }, keys, own);
+  return cloudFrom(source, row, { ...cloud, place: root === undefined ? `${path}.environment.${cloud.place}` : place }, keys, own);
 }
 
 /** What the embedder says of the answers of a host, of which it is the operator that knows. */
@@ -391,16 +396,17 @@ export function loadEnvironmentOptions(
   }
   options['callers'] = veiled(Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()])), () => true);
   options['providers'] = Object.fromEntries(config.providers.map(({ name, keys, baseUrl }) => {
-    const like = routingFile?.providers.get(name)?.like;
+    const entry = routingFile?.providers.get(name);
+    const like = entry?.like;
     const row = rows.find((candidate) => candidate.name === (like ?? name));
     // Of the compatible hosts only the one that has a variable for it says what it holds answers to.
     const variable = like === COMPAT ? undefined : (row ?? compatRow(name)).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
-    const cloud = row?.cloud === undefined ? undefined : environmentOf(variables, row.cloud);
+    const cloud = row?.cloud && { ...environmentOf(variables, row.cloud), ...overridesOf(row, keys.length === 0, entry?.workspace) };
     const secrets = keys.map(({ secret }) => secret.reveal());
     const given = {
       ...(secrets.length > 1 ? { keys: secrets } : { key: secrets[0] }),
-      baseUrl: cloud === undefined ? baseUrl.href : undefined,
+      baseUrl: cloud === undefined ? baseUrl.href : entry?.baseUrl?.href,
       like: like ?? (row === undefined ? COMPAT : undefined),
       structuredOutput: held,
       environment: cloud,
@@ -414,6 +420,12 @@ export function loadEnvironmentOptions(
 /** What of an environment concerns a cloud. */
 function environmentOf(variables: Readonly<Record<string, string | undefined>>, cloud: CloudName): Options {
   return Object.fromEntries(Object.entries(variables).filter(([name, value]) => value !== undefined && CLOUD_VARIABLES[cloud].test(name)));
+}
+
+/** What its variables do not say of it: that it is not called by the key that they hold, but in a workspace of its own. */
+function overridesOf({ keyVariables }: ProviderRow, isKeyless: boolean, workspace: string | undefined): Options {
+  const absent = isKeyless ? keyVariables.flatMap((variable) => [[variable, undefined], [`${variable}_FILE`, undefined]] as const) : [];
+  return { ...Object.fromEntries(absent), ...(workspace === undefined ? {} : { ANTHROPIC_AWS_WORKSPACE_ID: workspace }) };
 }
 
 /** The file's content as an option: what it says of who the providers are stands among the providers. */

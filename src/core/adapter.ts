@@ -49,6 +49,8 @@ export type Provider = {
   readonly credentials?: CredentialPlan | undefined;
   /** What every call to it says besides. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Of a cloud whose paths name it. */
+  readonly project?: AdapterSettings['project'];
   /** How a key travels: header `name`, value `prefix` + key. */
   readonly keyHeader: { readonly name: string; readonly prefix: string };
   /** The dialects of callers that it speaks as their maker does. */
