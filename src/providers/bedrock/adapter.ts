@@ -52,8 +52,11 @@ export const CLAUDE_AWS_ROW: ProviderRow = {
   },
 };
 
-/** Models of OpenAI among them, which refuse the older name of the limit. */
-const OPENAI_ROUTE: HostProfile = { ...PLAIN_HOST, maxTokensField: 'max_completion_tokens', output: 'schema', userField: 'user' };
+/**
+ * Models of OpenAI among them, which refuse the older name of the limit. Source for the tags: AWS, "OpenAI models", and recorded
+ * answers of gpt-oss, whose streams have a pair of them around each piece.
+ */
+const OPENAI_ROUTE: HostProfile = { ...PLAIN_HOST, maxTokensField: 'max_completion_tokens', output: 'schema', userField: 'user', reasoningTags: 'gpt-oss' };
 
 function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter {
   const models = settings?.models;

@@ -57,6 +57,49 @@ test('a cached conversation is marked at its last block, and what would have to 
   assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: bedrock fetches nothing (media_type and data)']);
 });
 
+const GPT_OSS = 'openai.gpt-oss-20b-1:0';
+
+function chatBody(content: string, more: object = {}, model = GPT_OSS): string {
+  return JSON.stringify({ id: 'c1', object: 'chat.completion', model, choices: [{ index: 0, message: { role: 'assistant', content, ...more }, finish_reason: 'stop' }] });
+}
+
+function replyOf(body: string): readonly [thinking: string, text: string, calls: number] {
+  const reply = adapter.decodeChat(body);
+  assert.ok(!(reply instanceof Failure), String(reply));
+  return [reply.thinking, reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''), reply.parts.filter(({ type }) => type === 'tool_call').length];
+}
+
+test('what gpt-oss writes between tags before its text is thinking, and tags behind it are text', () => {
+  assert.deepEqual(replyOf(chatBody('<reasoning>4200 + 42.</reasoning>**4242**')), ['4200 + 42.', '**4242**', 0]);
+  assert.deepEqual(replyOf(chatBody('<reasoning>One</reasoning><reasoning>, two.</reasoning>Three')), ['One, two.', 'Three', 0]);
+  assert.deepEqual(replyOf(chatBody('<reasoning>cut sho')), ['cut sho', '', 0]);
+  assert.deepEqual(replyOf(chatBody('Write <reasoning>x</reasoning>.')), ['', 'Write <reasoning>x</reasoning>.', 0]);
+  const calls = { tool_calls: [{ id: 't1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }] };
+  assert.deepEqual(replyOf(chatBody('<reasoning>Call it.</reasoning>', calls)), ['Call it.', '', 1]);
+  // Others may be asked for such tags.
+  assert.deepEqual(replyOf(chatBody('<reasoning>x</reasoning>y', {}, 'openai.gpt-5.6-luna')), ['', '<reasoning>x</reasoning>y', 0]);
+});
+
+test('a stream of gpt-oss has a pair of tags around each piece of its thinking', () => {
+  const pieces = ['', '<reasoning>We need to answer. "Sol"</reasoning>', '<reasoning> (genitive "Solis").</reasoning>', 'In Latin the Sun', ' is called **Sol**. <reasoning>', null];
+  const decoder = adapter.createStreamDecoder();
+  const deltas: Delta[] = [];
+  for (const [at, content] of pieces.entries()) {
+    const finish_reason = at === pieces.length - 1 ? 'stop' : null;
+    decoder.frame('', JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', model: GPT_OSS, choices: [{ index: 0, delta: { content }, finish_reason }] }), (delta) => deltas.push(delta));
+  }
+  decoder.end((delta) => deltas.push(delta));
+  const done = deltas.pop();
+  assert.deepEqual(deltas, [
+    { type: 'thinking', text: 'We need to answer. "Sol"' },
+    { type: 'thinking', text: ' (genitive "Solis").' },
+    { type: 'text', text: 'In Latin the Sun' },
+    { type: 'text', text: ' is called **Sol**. <reasoning>' },
+  ]);
+  assert.ok(done?.type === 'done');
+  assert.deepEqual([done.reply.thinking, done.reply.parts], ['We need to answer. "Sol" (genitive "Solis").', [{ type: 'text', text: 'In Latin the Sun is called **Sol**. <reasoning>', state: undefined }]]);
+});
+
 test('a failure is what its exception says, wherever its name stands', () => {
   const cases: readonly (readonly [number, string, string, string, boolean])[] = [
     [403, 'AccessDeniedException', '{"message":"x"}', 'auth', false],
