@@ -113,7 +113,8 @@ function readRegion(reading: Reading): string | undefined {
 
 /** The region that an endpoint of AWS's own, a private one too, has in its name; it takes signatures for no other. */
 function regionAt({ hostname }: URL): string | undefined {
-  return /(?:^|\.)(?:bedrock-runtime(?:-fips)?|aws-external-anthropic)\.([a-z0-9-]+)\.(?:vpce\.)?(?:amazonaws\.|api\.aws$)/.exec(hostname)?.[1];
+  const [, region, domain] = /(?:^|\.)(?:bedrock-runtime(?:-fips)?|aws-external-anthropic)\.([a-z0-9-]+)\.(?:vpce\.)?([a-z0-9.-]+)$/.exec(hostname) ?? [];
+  return region !== undefined && (domain === awsSuffix(region) || domain === 'api.aws') ? region : undefined;
 }
 
 function readBedrock(reading: Reading): Cloud | undefined {

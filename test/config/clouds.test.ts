@@ -160,8 +160,12 @@ test('what goes to an endpoint of AWS is signed for the region that this has in 
     ['bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
     ['bedrock-runtime-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
     ['bedrock-runtime.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
+    ['bedrock-runtime.us-iso-east-1.c2s.ic.gov', 'us-iso-east-1'],
+    ['bedrock-runtime.eusc-de-east-1.amazonaws.eu', 'eusc-de-east-1'],
+    ['bedrock-runtime.us-west-2.api.aws', 'us-west-2'],
     ['vpce-0a1b-2c3d.bedrock-runtime.us-east-2.vpce.amazonaws.com', 'us-east-2'],
     ['bedrock.internal.example.com', 'eu-west-1'],
+    ['bedrock-runtime.us-east-1.example.com', 'eu-west-1'],
   ] as const) assert.equal(regionOf({ GATEWAY_CLOUDS: 'bedrock', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: `https://${host}` }), region, host);
   const claude = { GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1' };
   assert.equal(regionOf({ ...claude, ANTHROPIC_AWS_BASE_URL: 'https://aws-external-anthropic.us-east-1.api.aws' }), 'us-east-1');
