@@ -197,6 +197,14 @@ test('Bedrock is called by a key as a bearer, and Vertex by one in its own heade
   assert.deepEqual([vertex?.path, vertex?.headers['x-goog-api-key']], ['/vertex/v1/publishers/google/models/fake-chat:generateContent', 'vertex-key']);
 });
 
+test("a model of OpenAI's on Bedrock is asked by Responses where it is given tools, signed like everything else", async (t) => {
+  const gateway = await startGateway(t, (sandbox) => ({ ...BEDROCK(sandbox), BEDROCK_MODELS: 'fake-tool-loop=gpt-5.6-luna' }));
+  const tools = [{ name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }];
+  const { status, body } = await gateway.chat({ provider: 'bedrock', model: 'fake-tool-loop', messages: [user('Hi')], tools });
+  assert.deepEqual([status, body.stop_reason], [200, 'tool_use'], JSON.stringify(body));
+  assert.deepEqual(gateway.sandbox.calls.map(({ path }) => path), ['/bedrock/openai/v1/responses']);
+});
+
 test('a model of another publisher on Vertex is asked by Chat Completions', async (t) => {
   const gateway = await startGateway(t, VERTEX);
   const { status, body } = await gateway.chat({ provider: 'vertex', model: 'xai/fake-chat', messages: [user('Hi')] });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EventFrames } from '../../../src/base/aws/event-frames.ts';
+import type { ChatRequest } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { BEDROCK_ROW, CLAUDE_AWS_ROW } from '../../../src/providers/bedrock/adapter.ts';
@@ -28,6 +29,38 @@ test('a model is asked in the format that its id says', () => {
   assert.equal(pathOf('openai.gpt-oss-120b'), '/openai/v1/chat/completions');
   assert.equal(pathOf('openai.gpt-oss-20b-1:0'), '/openai/v1/chat/completions');
   assert.equal(payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', maxTokens: 9 }))['max_completion_tokens'], 9);
+});
+
+test("OpenAI's own models are asked by Responses for tools, as they demand, and their answers are read by what they say of themselves", () => {
+  const tools = [{ name: 'get_weather', description: undefined, parameters: undefined, strict: undefined }];
+  const pathOf = (model: string, fields: Partial<ChatRequest>): string => {
+    const encoded = adapter.encodeChat(requestOf({ model, ...fields }), true);
+    assert.ok(!(encoded instanceof Failure), String(encoded));
+    return encoded.path;
+  };
+  for (const model of ['openai.gpt-5.6-luna', 'us.openai.gpt-6-sol', 'global.openai.gpt-5.6-terra']) {
+    assert.equal(pathOf(model, { tools }), '/openai/v1/responses', model);
+    assert.equal(pathOf(model, {}), '/openai/v1/chat/completions', model);
+  }
+  for (const model of ['openai.gpt-oss-120b-1:0', 'deepseek.v3.2', 'us.xai.grok-4.6']) assert.equal(pathOf(model, { tools }), '/openai/v1/chat/completions', model);
+  const sent = payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', tools, user: 'u', maxTokens: 9 }));
+  assert.deepEqual([sent['model'], sent['store'], sent['user'], sent['max_output_tokens']], ['openai.gpt-5.6-luna', false, 'u', 9]);
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'get_weather', arguments: '{}', status: 'completed' };
+  const body = { id: 'resp_1', object: 'response', status: 'completed', model: 'openai.gpt-5.6-luna', output: [call], usage: { input_tokens: 5, output_tokens: 2 } };
+  const reply = adapter.decodeChat(JSON.stringify(body));
+  assert.ok(!(reply instanceof Failure), String(reply));
+  assert.deepEqual([reply.stopReason, reply.parts.map(({ type }) => type)], ['tool_use', ['tool_call']]);
+  const decoder = adapter.createStreamDecoder();
+  const deltas: Delta[] = [];
+  const events = [
+    { type: 'response.created', response: { ...body, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...call, arguments: '', status: 'in_progress' } },
+    { type: 'response.output_item.done', output_index: 0, item: call },
+    { type: 'response.completed', response: body },
+  ];
+  for (const event of events) decoder.frame(event.type, JSON.stringify(event), (delta) => deltas.push(delta));
+  decoder.end((delta) => deltas.push(delta));
+  assert.deepEqual(deltas.map(({ type }) => type), ['tool_call', 'done']);
 });
 
 test('InvokeModel has the version in its body, and neither model nor stream', () => {
