@@ -7,10 +7,11 @@ import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
 import { readCloud } from './clouds.ts';
 import type { Cloud } from './clouds.ts';
-import { BASE_URL, quoted, word } from './environment.ts';
 import type { Environment } from './environment.ts';
+import { quoted } from './masking.ts';
 import { readKeys } from './provider-keys.ts';
 import type { RoutingFile } from './routing-file.ts';
+import { BASE_URL, word } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** The type of the variables in which an operator says what the answers of a host are held to. */
@@ -102,7 +103,7 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
       return complain('base_url', `required, because without keys of its own it would be ${like.name} once more`);
     }
     if (isCompat && entry.baseUrl === undefined) return complain('base_url', 'required');
-    const row: ProviderRow = { ...like, name, keyVariables: [] };
+    const row: ProviderRow = { ...like, name, like: entry.like, keyVariables: [] };
     if (!isCompat) return [row];
     // What the variables say of the one compatible host that they register, they do not say of another.
     const { structuredOutputVariable: _, ...other } = row;
@@ -169,7 +170,7 @@ function readProvider(
 /** What a row makes of a cloud. */
 export function cloudFrom(source: Source, row: ProviderRow, cloud: Cloud, keys: readonly Secret[], settings: AdapterSettings): Provider {
   const { root, place, credentials, headers } = cloud;
-  return { ...providerFrom(source, row, { keys, root, place }, { ...settings, ...cloud.settings }), credentials, headers, project: cloud.settings.project };
+  return { ...providerFrom(source, row, { keys, root, place }, { ...settings, ...cloud.settings }), credentials, headers };
 }
 
 /** What a row makes of keys and a base URL, which stands at `place`. */
@@ -184,7 +185,7 @@ export function providerFrom(
   }
   const baseUrl = withVersion(root, row.versionSegment);
   const adapter = row.createAdapter(row.name, settings);
-  return { name: row.name, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+  return { name: row.name, like: row.like, adapter, settings, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
 }
 
 /** Hexadecimal digits of a key's id: enough to tell a few keys apart, too few to try keys on. */

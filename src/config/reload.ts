@@ -7,8 +7,8 @@ import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { Provider } from '../core/adapter.ts';
 import { rulesOf } from '../core/route.ts';
 import type { CallerRules, Route, Routing } from '../core/route.ts';
+import type { Config } from './config.ts';
 import { secretsOf } from './secrets.ts';
-import type { Config } from './settings.ts';
 
 /** The configuration with another one's secrets, certificate, routes, callers' rules and new providers, and nothing else of it. */
 export function withReloaded(config: Config, next: Config): Config {
@@ -107,9 +107,11 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
-/** What puts a provider somewhere else; undefined where it is the same place. */
+/** What puts a provider somewhere else, or has it spoken to otherwise; undefined where nothing does. */
 function moved(before: Provider, after: Provider): string | undefined {
-  if (before.baseUrl.href !== after.baseUrl.href || before.adapter.dialect !== after.adapter.dialect) return 'base URL';
-  if (textOf(before.project) !== textOf(after.project)) return 'project';
+  if (before.baseUrl.href !== after.baseUrl.href) return 'base URL';
+  // Its key belongs in another header perhaps.
+  if (before.like !== after.like) return 'like';
+  if (textOf(before.settings?.project) !== textOf(after.settings?.project)) return 'project';
   return textOf(before.headers) === textOf(after.headers) ? undefined : 'workspace';
 }

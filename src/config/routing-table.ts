@@ -4,7 +4,7 @@ import { renderDuration } from '../base/duration.ts';
 import { ANY_CALLER, FIRST_EVENT_TIMEOUT_MS, targetName } from '../core/route.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
-import type { Config } from './settings.ts';
+import type { Config } from './config.ts';
 
 /** Between columns. */
 const GAP = '   ';
@@ -19,7 +19,8 @@ export function renderRouting(config: Pick<Config, 'routing' | 'providers' | 'ca
   if (routes.size > 0) sections.push(['Routes', [...routes.values()].flatMap((route) => routeLines(route, config))]);
   if (routes.size > 0 || concurrentMax.size > 0 || hasSeveralKeys || hasCredentials) {
     sections.push(['Providers', aligned(providers.map((provider) => {
-      const { name, baseUrl, project } = provider;
+      const { name, baseUrl, settings } = provider;
+      const project = settings?.project;
       const bound = concurrentMax.get(name);
       const place = project === undefined ? baseUrl.href : `${baseUrl.href} in ${project.location} of ${project.id}`;
       return [name, accessText(provider), bound === undefined ? place : `${place}, at most ${bound} at once`];

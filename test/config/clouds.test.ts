@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { LoadedConfig } from '../../src/config/config.ts';
+import { loadEnvironmentOptions } from '../../src/config/environment-options.ts';
+import { loadOptions } from '../../src/config/options.ts';
 import { withReloaded } from '../../src/config/reload.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import { renderRouting } from '../../src/config/routing-table.ts';
-import { loadConfig } from '../../src/config/settings.ts';
-import type { LoadedConfig } from '../../src/config/settings.ts';
 import type { Provider } from '../../src/core/adapter.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { RSA_PEM } from '../base/google/keys.ts';
@@ -268,7 +269,7 @@ test('a provider like a cloud that has no keys is called by the credentials of t
     assert.deepEqual(loaded.problems, [], JSON.stringify(entry));
     const provider = loaded.config?.providers.find(({ name }) => name === 'second');
     const plan = planOf(provider as Provider) as { plan: { source: string; scope?: string }; region?: string };
-    const rest = [plan.region, plan.plan.scope, provider?.project, provider?.headers?.['anthropic-workspace-id']].filter((item) => item !== undefined);
+    const rest = [plan.region, plan.plan.scope, provider?.settings?.project, provider?.headers?.['anthropic-workspace-id']].filter((item) => item !== undefined);
     assert.deepEqual([provider?.baseUrl.href, plan.plan.source, ...rest], seen);
     assert.equal(provider?.keys.length, 0);
     assert.doesNotMatch(inspect(loaded, { depth: 12 }), /canary/);
@@ -324,6 +325,7 @@ test('an embedder gives a cloud its variables, and what is wrong is told by thei
   assert.equal(loaded.config?.providers[0]?.credentials?.plan.source, 'environment');
   const problems = (providers: object): readonly string[] => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({})).problems;
   assert.deepEqual(problems({ bedrock: { environment: {} } }), ['providers.bedrock.environment.AWS_REGION: required, because bedrock is configured']);
+  assert.deepEqual(problems({ bedrock: { environment: { AWS_REGION: 5 } } }), ['providers.bedrock.environment.AWS_REGION: expected a text, got a number']);
   assert.deepEqual(problems({ openai: { environment: {} } }), ['providers.openai.environment: only of azure, foundry, bedrock, claude-aws, vertex']);
   assert.deepEqual(problems({ azure: { environment: 'x' } }), ['providers.azure.environment: expected an object of variables, got a string']);
 });
@@ -357,7 +359,7 @@ test('the options that an environment comes to have its further regions, by keys
   assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
   const loaded = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
   assert.deepEqual(loaded.problems, []);
-  const seen = (config: LoadedConfig['config']): unknown => config?.providers.map((provider) => [provider.name, provider.baseUrl.href, planOf(provider), provider.keys.length, provider.headers, provider.project]);
+  const seen = (config: LoadedConfig['config']): unknown => config?.providers.map((provider) => [provider.name, provider.baseUrl.href, planOf(provider), provider.keys.length, provider.headers, provider.settings?.project]);
   assert.deepEqual(seen(loaded.config), seen(loadConfig(variables, PROVIDER_ROWS, compatRow, reader(files)).config));
 });
 
