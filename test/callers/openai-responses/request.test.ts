@@ -285,7 +285,7 @@ test('a reference to an item is refused with what to do instead, whether it says
 
 test('tools that only their maker runs are left out and named while the model may choose', () => {
   const own = { type: 'function', name: 'weather' };
-  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'namespace', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation'];
+  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'namespace', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
   const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
   for (const mode of ['auto', 'required', 'none'] as const) {
     const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, tool_choice: mode });
