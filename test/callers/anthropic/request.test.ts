@@ -414,6 +414,7 @@ test('a budget that the gateway itself sends for an effort is that effort again'
 const SAMPLES: Readonly<Record<string, unknown>> = {
   mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'x' }],
   inference_geo: 'us',
+  compaction: { type: 'summarize' },
   container: 'container_1',
   top_k: 40,
 };
