@@ -196,6 +196,7 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
     [{ tools: [{ type: 'function', name: 'n' }], tool_choice: { type: 'function', name: 'n', x: 1 } }, ['tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
+    [{ max_output_tokens: 0 }, ['max_output_tokens']],
   ];
   for (const [fields, ignored] of cases) assert.deepEqual(ignoredOf(fields), ignored);
 });
