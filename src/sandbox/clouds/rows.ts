@@ -16,7 +16,7 @@ import { guardAws, guardAzure, guardGoogle } from './guards.ts';
 import type { Guard } from './guards.ts';
 import { awsComplaint, INVOKE } from './invoke.ts';
 
-export type CloudRow = {
+type CloudRow = {
   /** Of a path; what is behind the match belongs to the protocol. */
   readonly prefix: RegExp;
   readonly name: ProtocolName;
@@ -41,7 +41,7 @@ const VERTEX_MODELS: Protocol = {
   },
 };
 
-export const CLOUD_ROWS: readonly CloudRow[] = [
+const CLOUD_ROWS: readonly CloudRow[] = [
   { prefix: /^\/azure\/openai\/v1(?=\/responses)/, name: 'openai-responses', protocol: RESPONSES, guard: AZURE, enter: (incoming) => ({ ...incoming, path: incoming.path.replace('/responses', '') }) },
   { prefix: /^\/azure\/openai\/v1(?=\/)/, name: 'openai-chat', protocol: OPENAI, guard: AZURE },
   { prefix: /^\/foundry\/anthropic(?=\/)/, name: 'anthropic', protocol: ANTHROPIC, guard: guardAzure('x-api-key', 'api-key') },
