@@ -13,7 +13,7 @@ import type { BodyStart, ResponseFault, ResponseHead } from './http-head.ts';
 export type ResponseEvent = 'head' | 'body' | 'end' | 'more' | 'fault';
 
 /** Most bytes of one chunk's extensions, which mean nothing here. As Node. */
-const EXTENSION_BYTES_MAX = 16 * 1024;
+export const EXTENSION_BYTES_MAX = 16 * 1024;
 /** A size of more hexadecimal digits cannot be counted exactly. */
 const CHUNK_DIGITS_MAX = 13;
 
