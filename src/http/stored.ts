@@ -9,7 +9,8 @@ import type { ServerParts } from './parts.ts';
 const FIELDS = {
   stored: new Set([
     'previous_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id', 'skill_id',
-    'user_profile_id', 'cachedContent', 'cached_content',
+    'user_profile_id', 'cachedContent', 'cached_content', 'fileSearchStoreNames', 'file_search_store_names',
+    'datastore', 'dataStore', 'data_store', 'ragCorpora', 'rag_corpora', 'ragCorpus', 'rag_corpus',
   ]),
   storedById: new Set(['audio', 'container', 'conversation', 'prompt', 'voice']),
   opaque: new Set([...OPAQUE, 'metadata']),
