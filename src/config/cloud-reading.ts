@@ -4,8 +4,9 @@ import { isLoopback } from '../base/loopback.ts';
 import { Secret } from '../base/secret.ts';
 import type { ProviderRow } from '../core/adapter.ts';
 import type { ModelNames } from '../core/model-name.ts';
-import { BASE_URL, SECRET } from './environment.ts';
-import type { Environment, SettingType } from './environment.ts';
+import type { Environment } from './environment.ts';
+import { BASE_URL, SECRET } from './setting-types.ts';
+import type { SettingType } from './setting-types.ts';
 
 type Text = SettingType<string>;
 

@@ -12,7 +12,7 @@ import type { CredentialPlan } from '../core/credential-plan.ts';
 import { entraPlan, googlePlan, signaturePlan } from './cloud-credentials.ts';
 import { awsSuffix, eitherOf, firstSet, ID, MODEL_NAMES, NAME, optional, required } from './cloud-reading.ts';
 import type { Reading } from './cloud-reading.ts';
-import { BASE_URL, PATH } from './environment.ts';
+import { BASE_URL, PATH } from './setting-types.ts';
 
 /** How a cloud is reached. */
 export type Cloud = {

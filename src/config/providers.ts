@@ -7,10 +7,11 @@ import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
 import { readCloud } from './clouds.ts';
 import type { Cloud } from './clouds.ts';
-import { BASE_URL, quoted, word } from './environment.ts';
 import type { Environment } from './environment.ts';
+import { quoted } from './masking.ts';
 import { readKeys } from './provider-keys.ts';
 import type { RoutingFile } from './routing-file.ts';
+import { BASE_URL, word } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** The type of the variables in which an operator says what the answers of a host are held to. */
@@ -96,7 +97,7 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
     if (like === undefined) return complain('like', `expected the name of a known provider, or ${COMPAT}, got ${quoted(entry.like)}${file.complaints.hint(entry.like, known)}`);
     if (like.isKeyRequired && entry.keys === undefined) return complain('keys', 'required');
     if (isCompat && entry.baseUrl === undefined) return complain('base_url', 'required');
-    const row: ProviderRow = { ...like, name, keyVariables: [] };
+    const row: ProviderRow = { ...like, name, like: entry.like, keyVariables: [] };
     if (!isCompat) return [row];
     // What the variables say of the one compatible host that they register, they do not say of another.
     const { structuredOutputVariable: _, ...other } = row;
@@ -171,7 +172,7 @@ export function providerFrom(
   }
   const baseUrl = withVersion(root, row.versionSegment);
   const adapter = row.createAdapter(row.name, settings);
-  return { name: row.name, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+  return { name: row.name, like: row.like, adapter, settings, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
 }
 
 /** Hexadecimal digits of a key's id: enough to tell a few keys apart, too few to try keys on. */

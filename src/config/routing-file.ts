@@ -14,13 +14,14 @@ import type { JsonValue } from '../base/json/value.ts';
 import { renderSize } from '../base/size.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { EFFORTS } from '../core/chat.ts';
-import { ANY_CALLER, LIMIT_NAMES, OMITTABLE_FIELDS } from '../core/route.ts';
+import { ANY_CALLER, LIMIT_NAMES, OMITTABLE_FIELDS, PLAIN_TARGET } from '../core/route.ts';
 import type { CallerRules, OmittableField, Route, Target, TargetDefaults } from '../core/route.ts';
-import { BASE_URL, DURATION, KEYS_MAX, PROVIDER_NAME, quoted } from './environment.ts';
 import { Findings } from './findings.ts';
 import type { Origin } from './findings.ts';
+import { quoted } from './masking.ts';
 import { CONCURRENT_MAX, LIMIT_MAX, ROUTE_NAME, TARGET_MODEL, TARGETS_MAX } from './routing-rules.ts';
 import type { Complaints, Keys } from './routing-rules.ts';
+import { BASE_URL, DURATION, KEYS_MAX, PROVIDER_NAME } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** A hundred routes of eight targets are 100 KiB. */
@@ -183,16 +184,7 @@ function decodeRoute(findings: Findings, name: string, fields: Fields): Route {
 }
 
 /** Stands in for what is no object. */
-const NO_TARGET: Target = {
-  provider: '',
-  model: '',
-  defaults: undefined,
-  omit: [],
-  weight: 1,
-  concurrentMax: undefined,
-  firstEventTimeoutMs: undefined,
-  attemptTimeoutMs: undefined,
-};
+const NO_TARGET: Target = { provider: '', model: '', ...PLAIN_TARGET };
 
 function decodeTarget(findings: Findings, item: JsonValue, path: Path, isSpread: boolean): Target {
   const fields = findings.open(item, path, TARGET_FIELDS);

@@ -3,7 +3,7 @@
 import { renderDuration } from '../base/duration.ts';
 import { ANY_CALLER, FIRST_EVENT_TIMEOUT_MS, targetName } from '../core/route.ts';
 import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
-import type { Config } from './settings.ts';
+import type { Config } from './config.ts';
 
 /** Between columns. */
 const GAP = '   ';

@@ -9,7 +9,7 @@ import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { decodeChatRequest } from '../callers/native/request.ts';
 import type { ChatRequest } from '../callers/native/wire.ts';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { ModelInfo } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';

@@ -6,7 +6,7 @@
 
 import { TLSSocket } from 'node:tls';
 import type { Secret } from '../base/secret.ts';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import { Failure } from '../core/failure.ts';
 import { createAuthorizedTransport } from '../upstream/authorized.ts';
 import type { CredentialReport } from '../upstream/credentials/authorization.ts';

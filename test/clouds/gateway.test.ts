@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { loadConfig } from '../../src/config/settings.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { examineProviders } from '../../src/operate/doctor.ts';

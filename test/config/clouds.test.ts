@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { LoadedConfig } from '../../src/config/config.ts';
+import { loadEnvironmentOptions } from '../../src/config/environment-options.ts';
+import { loadOptions } from '../../src/config/options.ts';
 import { withReloaded } from '../../src/config/reload.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
-import { loadConfig } from '../../src/config/settings.ts';
-import type { LoadedConfig } from '../../src/config/settings.ts';
 import type { Provider } from '../../src/core/adapter.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { RSA_PEM } from '../base/google/keys.ts';
@@ -248,6 +249,7 @@ test('an embedder gives a cloud its variables, and what is wrong is told by thei
   assert.equal(loaded.config?.providers[0]?.credentials?.plan.source, 'environment');
   const problems = (providers: object): readonly string[] => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({})).problems;
   assert.deepEqual(problems({ bedrock: { environment: {} } }), ['providers.bedrock.environment.AWS_REGION: required, because bedrock is configured']);
+  assert.deepEqual(problems({ bedrock: { environment: { AWS_REGION: 5 } } }), ['providers.bedrock.environment.AWS_REGION: expected a text, got a number']);
   assert.deepEqual(problems({ openai: { environment: {} } }), ['providers.openai.environment: only of azure, foundry, bedrock, claude-aws, vertex']);
   assert.deepEqual(problems({ azure: { environment: 'x' } }), ['providers.azure.environment: expected an object of variables, got a string']);
 });
