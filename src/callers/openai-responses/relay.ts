@@ -5,23 +5,24 @@
  * the gateway itself put into the history for another provider.
  */
 
-import { parseLenient } from '../../base/json/lenient.ts';
 import { memberOf } from '../../base/json/member.ts';
 import { outFrom } from '../../base/json/merge.ts';
 import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import { stringField } from '../../base/loose.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { OPAQUE, storedItem } from '../../core/stored.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, nameOf, sourceOf, withMembers } from '../relay.ts';
 import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
-  stored: new Set(['previous_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id', 'skill_id']),
+  stored: new Set([
+    'previous_response_id', 'comparison_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id',
+    'skill_id', 'tunnel_id',
+  ]),
   storedById: new Set(['conversation', 'prompt']),
   opaque: new Set([...OPAQUE, 'metadata', 'client_metadata']),
 } as const;
@@ -32,7 +33,7 @@ export const RESPONSES_RELAY: DialectRelay = {
   encode,
   encodeReply: (raw) => new RawJson(raw),
   createFrames: (facts) => new ResponseEvents(facts),
-  bringsAnswer: (event, data) => PIECE.test(event === '' ? (stringField(parseLenient(data), 'type') ?? '') : event),
+  bringsAnswer: (event, data, parsed) => PIECE.test(nameOf(event, data, parsed)),
   sealsForAccount: true,
   relaysDeclined: false,
 };

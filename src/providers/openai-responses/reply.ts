@@ -9,8 +9,9 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import { createReplyBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
-import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
+import { parseReplied } from '../../base/json/parse.ts';
 import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
@@ -263,7 +264,7 @@ export class ResponseDraft {
 
   /**
    * The arguments as they are written; undefined when they are no JSON object, which is a text to callers of the API itself,
-   * who read it themselves. Hosts leave them out for none, or send the object itself.
+   * who read it themselves. Hosts leave them out for none, write `null`, or send the object itself.
    */
   #functionArguments(item: unknown, exact: ExactItem): RawJson | undefined | Failure {
     const given = field(item, 'arguments') ?? '';
@@ -272,6 +273,7 @@ export class ResponseDraft {
     const parsed = typeof given === 'string' ? parseReplied(given.trim() || '{}', this.#budget) : memberOf(whole, 'arguments');
     if (parsed instanceof JsonObject) return parsed.raw;
     if (typeof given !== 'string') return undefined;
+    if (parsed === null) return new RawJson('{}');
     if (parsed instanceof JsonProblem && parsed.isLimit) return problemReply(this.#provider, parsed, 'a call has no arguments');
     return this.#isRelayed ? textArguments(given) : undefined;
   }
