@@ -280,6 +280,18 @@ describe('a key', () => {
     assert.equal(failed.remedy, 'GATEWAY_CLOUDS: check the identity that bedrock is called by, and what it may do; or give a key in AWS_BEARER_TOKEN_BEDROCK.');
   });
 
+  test('is not tried where a cloud has no list of models, which is no fault, until a chat is asked for', async (t) => {
+    const { baseUrl } = await startServer(t, () => failure(404, '{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}'));
+    const bedrock = { GATEWAY_AUTH_TOKEN: TOKEN, AWS_BEARER_TOKEN_BEDROCK: PROVIDER_KEY, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: baseUrl.origin };
+    const foundry = { GATEWAY_AUTH_TOKEN: TOKEN, ANTHROPIC_FOUNDRY_API_KEY: PROVIDER_KEY, ANTHROPIC_FOUNDRY_BASE_URL: baseUrl.origin };
+    for (const [name, environment] of [['bedrock', bedrock], ['foundry', foundry]] as const) {
+      const lines = linesOf(await checksOf(environment));
+      assert.ok(lines.includes(`key ok: ${name} has no list of models, so that it was not tried; --chat=${name}/MODEL tries it`), lines.join('\n'));
+    }
+    const failed = await failedOf(bedrock, { chat: new Map([['bedrock', 'anthropic.claude-opus-4-8']]) });
+    assert.equal(failed.check, 'chat');
+  });
+
   test('that finds nothing where a cloud is said to be has a remedy that names the variable which says so', async (t) => {
     const { baseUrl } = await startServer(t, () => failure(404));
     const failed = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, AZURE_OPENAI_API_KEY: PROVIDER_KEY, AZURE_OPENAI_ENDPOINT: baseUrl.origin });
