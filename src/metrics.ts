@@ -257,7 +257,7 @@ export function createMetrics(sources: MetricsSources) {
     // hot: per request
     request: (route: string, status: number) => requests.labels(route, String(status)).add(),
     refused: (reason: string) => refused.labels(reason).add(),
-    ignoredField: (dialect: string, field: string) => ignoredFields.labels(dialect, field).add(),
+    ignoredField: (dialect: string, field: string, count: number) => ignoredFields.labels(dialect, field).add(count),
     droppedConnections,
     inFlight,
     openStreams,

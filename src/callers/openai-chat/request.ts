@@ -25,6 +25,7 @@ import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { readModel } from '../model.ts';
 import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
+import { readMaxTokens } from '../openai-common/max-tokens.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
@@ -60,15 +61,15 @@ function translate(fields: Fields, model: string): Translation {
   const places = new Places();
   const { system, turns } = readMessages(fields, ignored, places);
   const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
-  const maxCompletionTokens = fields.count('max_completion_tokens');
-  const maxTokens = fields.count('max_tokens');
+  const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
+  const maxTokens = readMaxTokens(fields, 'max_tokens', ignored);
   if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
   const request: ChatRequest = {
     provider: undefined,
     model,
     system,
     turns,
-    maxTokens: (maxCompletionTokens ?? maxTokens) || undefined,
+    maxTokens: maxCompletionTokens ?? maxTokens,
     temperature: fields.finiteNumber('temperature'),
     topP: fields.finiteNumber('top_p'),
     stop: readStop(fields),
