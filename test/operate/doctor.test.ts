@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { examineProviders } from '../../src/operate/doctor.ts';
 import type { Check, ChatWish, Report } from '../../src/operate/doctor.ts';
 import type { World } from '../../src/operate/lookout.ts';
+import { originOf } from '../../src/operate/remedy.ts';
 import { renderReport } from '../../src/operate/report.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
@@ -264,6 +265,10 @@ describe('a key', () => {
     const like = '{"providers":{"eu":{"like":"openai","base_url":"http://127.0.0.1:1/v1","keys":["FIRST"]}}}';
     const { remedy } = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong }, { files: { '/routing.json': like } });
     assert.equal(remedy, 'GATEWAY_ROUTING_FILE: providers.eu.base_url: check host and port.');
+    // Without a place of its own it has that of the other, which has a variable even where that is not set.
+    const second = loadConfig({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong }, PROVIDER_ROWS, compatRow, () => like.replace('"base_url":"http://127.0.0.1:1/v1",', ''));
+    const [provider] = second.config?.providers ?? [];
+    assert.equal(provider && originOf(provider, second, false).baseUrlVariable, 'OPENAI_BASE_URL');
   });
 
   test('that is missing where one is asked for fails', async (t) => {
