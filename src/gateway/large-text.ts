@@ -1,7 +1,8 @@
 /** Large texts of providers: parsed step by step before a codec reads them, and handed on in turns, so that nobody else waits for it. */
 
 import { parseLargeLenient } from '../base/json/lenient.ts';
-import { createReplyBudget, parseLargeReplied } from '../base/json/parse.ts';
+import { createReplyBudget } from '../base/json/limits.ts';
+import { parseLargeReplied } from '../base/json/parse.ts';
 import type { ParsedText } from '../base/json/parse.ts';
 import { JsonProblem } from '../base/json/value.ts';
 import { nextTurn } from '../base/turn.ts';

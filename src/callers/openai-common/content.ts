@@ -1,8 +1,8 @@
 /** What both of OpenAI's formats hold of a conversation in the same form. */
 
 import { Fields } from '../../base/fields.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { parseJson } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { ContentPart } from '../../core/chat.ts';

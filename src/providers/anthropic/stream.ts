@@ -8,8 +8,9 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import { createReplyBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
-import { createReplyBudget, parseReplied, repliedOf } from '../../base/json/parse.ts';
+import { parseReplied, repliedOf } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, JsonProblem, NO_OBJECT } from '../../base/json/value.ts';
