@@ -74,6 +74,8 @@ export type Reading = {
   readonly root: { readonly root: URL; readonly place: string } | undefined;
   /** Where that would be said, where the cloud is configured elsewhere than by variables. */
   readonly rootPlace: string | undefined;
+  /** Likewise, of what has workspaces. */
+  readonly workspace?: string | undefined;
   /** A file's text; throws where there is none. */
   readonly readFile: (path: string) => string;
 };

@@ -111,7 +111,8 @@ export function loadConfig(
   const masked = createMask([...callers.map(({ token }) => token), ...config.providers.flatMap(({ keys }) => keys.map(({ secret }) => secret))]);
   return {
     config: problems.length === 0 ? config : undefined,
-    problems: problems.map(masked),
+    // What providers have in common is wrong for each of them.
+    problems: [...new Set(problems)].map(masked),
     warnings: warnings.map(masked),
     unknownVariables: unknownVariables(environment),
     effective: environment.effective,

@@ -33,16 +33,17 @@ export function loadEnvironmentOptions(
   }
   options['callers'] = veiled(Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()])), () => true);
   options['providers'] = Object.fromEntries(config.providers.map(({ name, keys, baseUrl }) => {
-    const like = routingFile?.providers.get(name)?.like;
+    const entry = routingFile?.providers.get(name);
+    const like = entry?.like;
     const row = rows.find((candidate) => candidate.name === (like ?? name));
     // Of the compatible hosts only the one that has a variable for it says what it holds answers to.
     const variable = like === COMPAT ? undefined : (row ?? compatRow(name)).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
-    const cloud = row?.cloud === undefined ? undefined : environmentOf(variables, row.cloud);
+    const cloud = row?.cloud && { ...environmentOf(variables, row.cloud), ...overridesOf(row, keys.length === 0, entry?.workspace) };
     const secrets = keys.map(({ secret }) => secret.reveal());
     const given = {
       ...(secrets.length > 1 ? { keys: secrets } : { key: secrets[0] }),
-      baseUrl: cloud === undefined ? baseUrl.href : undefined,
+      baseUrl: cloud === undefined ? baseUrl.href : entry?.baseUrl?.href,
       like: like ?? (row === undefined ? COMPAT : undefined),
       structuredOutput: held,
       environment: cloud,
@@ -56,6 +57,12 @@ export function loadEnvironmentOptions(
 /** What of an environment concerns a cloud. */
 function environmentOf(variables: Readonly<Record<string, string | undefined>>, cloud: CloudName): Options {
   return Object.fromEntries(Object.entries(variables).filter(([name, value]) => value !== undefined && CLOUD_VARIABLES[cloud].test(name)));
+}
+
+/** What its variables do not say of it: that it is not called by the key that they hold, but in a workspace of its own. */
+function overridesOf({ keyVariables }: ProviderRow, isKeyless: boolean, workspace: string | undefined): Options {
+  const absent = isKeyless ? keyVariables.flatMap((variable) => [[variable, undefined], [`${variable}_FILE`, undefined]] as const) : [];
+  return { ...Object.fromEntries(absent), ...(workspace === undefined ? {} : { ANTHROPIC_AWS_WORKSPACE_ID: workspace }) };
 }
 
 /** The file's content as an option: what it says of who the providers are stands among the providers. */

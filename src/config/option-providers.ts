@@ -106,7 +106,6 @@ function cloudOf(source: OptionSource, entry: Entry, readFile: (path: string) =>
   const variables = given['environment'];
   const problemsBefore = source.problems.length;
   if (row.cloud === undefined) source.problems.push(`${path}.environment: only of ${CLOUDS.join(', ')}`);
-  if (given['baseUrl'] !== undefined) source.problems.push(`${path}.baseUrl: is said by ${path}.environment`);
   if (!isRecord(variables)) source.problems.push(`${path}.environment: expected an object of variables, got ${described(variables)}`);
   if (row.cloud === undefined || !isRecord(variables)) return undefined;
   const mistyped = notTexts(variables);
@@ -118,12 +117,18 @@ function cloudOf(source: OptionSource, entry: Entry, readFile: (path: string) =>
   const key = isKeyGiven || keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
   const keys = isKeyGiven ? keysOf(source, entry) : key === undefined ? [] : [key];
   const hasKey = isKeyGiven || keyVariable !== undefined;
-  const cloud = readCloud(row.cloud, { environment, row, hasKey, root: undefined, rootPlace: undefined, readFile });
+  const place = `${path}.baseUrl`;
+  const root = given['baseUrl'] === undefined ? undefined : source.parse(place, given['baseUrl'], BASE_URL);
+  // One that is like another may have that one's variables.
+  if (root !== undefined && given['like'] === undefined && environment.isSet(row.baseUrlVariable, BASE_URL)) {
+    source.problems.push(`${place}: is set together with ${path}.environment.${row.baseUrlVariable}; keep one`);
+  }
+  const cloud = readCloud(row.cloud, { environment, row, hasKey, root: root && { root, place }, rootPlace: undefined, readFile });
   const settings = settingsOf(source, entry);
-  for (const problem of environment.problems) source.problems.push(`${path}.environment.${problem}`);
+  for (const problem of environment.problems) source.problems.push(problem.startsWith(place) ? problem : `${path}.environment.${problem}`);
   for (const warning of environment.warnings) source.warnings.push(`${path}.environment.${warning}`);
   if (cloud === undefined || source.problems.length > problemsBefore) return undefined;
-  return cloudFrom(source, row, { ...cloud, place: `${path}.environment.${cloud.place}` }, keys, settings);
+  return cloudFrom(source, row, { ...cloud, place: root === undefined ? `${path}.environment.${cloud.place}` : place }, keys, settings);
 }
 
 /** With what the embedder says of the answers of a host, of which it is the operator that knows. */

@@ -16,6 +16,7 @@ import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { EFFORTS } from '../core/chat.ts';
 import { ANY_CALLER, LIMIT_NAMES, OMITTABLE_FIELDS, PLAIN_TARGET } from '../core/route.ts';
 import type { CallerRules, OmittableField, Route, Target, TargetDefaults } from '../core/route.ts';
+import { ID } from './cloud-reading.ts';
 import { Findings } from './findings.ts';
 import type { Origin } from './findings.ts';
 import { quoted } from './masking.ts';
@@ -28,7 +29,7 @@ import type { Source } from './source.ts';
 const FILE_CHARS_MAX = 1024 * 1024;
 
 const FILE_FIELDS = ['model_prefixes', 'providers', 'routes', 'callers'];
-const PROVIDER_FIELDS = ['like', 'base_url', 'keys', 'concurrent'];
+const PROVIDER_FIELDS = ['like', 'base_url', 'keys', 'workspace', 'concurrent'];
 /** A program says the others where it says who its providers are. */
 const PROVIDER_FIELDS_OF_OPTION = ['concurrent'];
 const ROUTE_FIELDS = ['targets', 'spread', 'hedge_after'];
@@ -50,6 +51,8 @@ export type ProviderEntry = {
   readonly baseUrl: URL | undefined;
   /** Names of variables, empty in place of what is none; undefined where the file says nothing of keys. */
   readonly keys: readonly string[] | undefined;
+  /** Of Claude Platform on AWS; undefined = the one that its variable says. */
+  readonly workspace: string | undefined;
   readonly concurrentMax: number | undefined;
 };
 
@@ -149,6 +152,7 @@ function decodeProviders(findings: Findings, file: Fields, known: readonly strin
     like: findings.text(fields, 'like', PROVIDER_NAME),
     baseUrl: findings.text(fields, 'base_url', BASE_URL),
     keys: decodeKeys(findings, fields),
+    workspace: findings.text(fields, 'workspace', ID),
     concurrentMax: findings.whole(fields, 'concurrent', 1, CONCURRENT_MAX),
   }));
 }

@@ -89,7 +89,9 @@ export function createLookout(config: Config, { ca, nameSource = PLATFORM, readF
     internet: plain,
     readFile,
     clock: { now: () => performance.now(), wall: Date.now },
-    onFailure: (provider, failure) => void credentialFailures.set(provider, failure),
+    onFailure(names, failure) {
+      for (const name of names) credentialFailures.set(name, failure);
+    },
   });
   authorizations.replace(config.providers);
   const authorized = createAuthorizedTransport(plain, authorizations.of);
