@@ -239,7 +239,7 @@ test('a Responses request that makes no sense is a bad_request that names the pl
     [{ input: '' }, 'input: must not be empty'],
     [{ input: {} }, 'input: expected an array, got an object; a string is taken, too'],
     [{ input: [] }, 'input: must hold at least one message of a user'],
-    [{ input: [{ role: 'developer', content: 'x' }] }, 'input: must hold at least one message of a user'],
+    [{ instructions: 'x', input: [{ role: 'developer', content: '' }] }, 'input: must hold at least one message of a user'],
     [{ input: ['x'] }, 'input[0]: expected an object, got a string'],
     [{ input: [{}] }, 'input[0].type: required'],
     [{ input: [{ role: 'robot', content: 'x' }] }, 'input[0].role: must be one of user, assistant, system, developer'],
@@ -363,6 +363,13 @@ test('instructions and leading system and developer messages are the system text
     { role: 'assistant', parts: [{ type: 'text', text: 'Hello.', state: undefined }] },
     { role: 'user', parts: [{ type: 'text', text: '<system>\nThree.\n</system>', state: undefined }] },
   ]);
+});
+
+test('system and developer messages alone are what the user says, and instructions beside them the system text', () => {
+  const input = [{ role: 'system', content: 'One.' }, { role: 'developer', content: 'Two.' }];
+  const turns = [{ role: 'user', parts: [{ type: 'text', text: 'One.\n\nTwo.', state: undefined }] }];
+  assert.deepEqual([requestOf({ input }).system, requestOf({ input }).turns], [undefined, turns]);
+  assert.deepEqual([requestOf({ instructions: 'Zero.', input }).system, requestOf({ instructions: 'Zero.', input }).turns], ['Zero.', turns]);
 });
 
 test('what an assistant said and called in a row is one turn, and so are results in a row', () => {
