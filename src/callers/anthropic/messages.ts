@@ -167,7 +167,9 @@ function readImageSource(block: Fields, source: Fields, type: string): ImagePart
   throw unsupported(source.at('type'), 'only base64 and url are taken');
 }
 
-/** Texts of a result come on lines of their own: without, the end of one and the beginning of the next would be one word. */
+/** Between the texts of a result: without, the end of one and the beginning of the next would be one word. */
+const RESULT_LINE = '\n';
+
 function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
   return {
     type: 'tool_result',
@@ -181,12 +183,18 @@ function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
 function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = block.any('content');
   if (value === undefined) return '';
-  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', '\n', ignored);
-  return readBlocks(block, 'content', value).map(({ block: inner, type }) => {
-    const part = readContent(inner, type, ignored);
+  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', RESULT_LINE, ignored);
+  const parts = readBlocks(block, 'content', value).map(({ block: inner, type }) => {
+    const part = type === 'tool_reference' ? foundTool(inner) : readContent(inner, type, ignored);
     ignored.addUnread(inner);
     return part;
   });
+  return parts.every((part) => part.type === 'text') ? parts.map(({ text }) => text).join(RESULT_LINE) : parts;
+}
+
+/** What a search among tools found: the tool itself is in `tools`, of which other makers' models see all (Anthropic, tool search). */
+function foundTool(block: Fields): TextPart {
+  return plainText(`Tool found: ${block.requiredText('tool_name')}`);
 }
 
 function isText(block: JsonValue): boolean {

@@ -83,8 +83,8 @@ type Tools = {
   readonly leftOut: Set<string>;
 };
 
-/** The maker's own tools, whoever runs them: their types end in a date. */
-const MAKERS_OWN = /^[a-z_]{1,64}_20\d{6}$/;
+/** The maker's own tools, whoever runs them: their types end in a date, which those that search among tools may lack. */
+const MAKERS_OWN = /^(?:[a-z_]{1,64}_20\d{6}|tool_search_tool_(?:regex|bm25))$/;
 
 function readTools(fields: Fields, ignored: Ignored): Tools {
   const tools: Tools = { taken: [], leftOut: new Set() };

@@ -256,6 +256,23 @@ test('a result without content is empty, and results may come in several message
   equal(checkConversation(turns), undefined);
 });
 
+test('tools that a search of the client found are named in its result, and shown from the start', () => {
+  const found = ['weather', 'clock'].map((name) => ({ type: 'tool_reference', tool_name: name }));
+  const results = [found, [...found, { type: 'text', text: 'More' }], [found[0], { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }]];
+  const asked = results.map((content, index) => [
+    { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${index}`, name: 'ToolSearch', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${index}`, content }] },
+  ]);
+  const { request, ignored } = translate({ messages: [HI, ...asked.flat()], tools: [{ name: 'ToolSearch' }, { name: 'weather', defer_loading: true }] });
+  deepEqual(request.tools.map(({ name }) => name), ['ToolSearch', 'weather']);
+  deepEqual(request.turns.flatMap(({ role, parts }) => (role === 'tool' ? parts.map(({ content }) => content) : [])), [
+    'Tool found: weather\nTool found: clock',
+    'Tool found: weather\nTool found: clock\nMore',
+    [text('Tool found: weather'), { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } }],
+  ]);
+  deepEqual(ignored, ['tools[1].defer_loading']);
+});
+
 test('the numbers in arguments and schemas stay digit for digit', () => {
   const body =
     '{"model":"m","tools":[{"name":"f","input_schema":{"maximum":12345678901234567890}}],"messages":[{"role":"user","content":"Hi"},' +
@@ -373,10 +390,10 @@ function tool(name: string): unknown {
 }
 
 test("the maker's own tools are left out and named where the model may do without", () => {
-  const own = ['web_search_20250305', 'bash_20250124', 'tool_search_tool_regex_20251119'];
+  const own = ['web_search_20250305', 'bash_20250124', 'tool_search_tool_regex_20251119', 'tool_search_tool_regex', 'tool_search_tool_bm25'];
   const { request, ignored } = translate({ messages: [HI], tools: [...own.map(tool), tool('f')] });
   deepEqual(request.tools.map(({ name }) => name), ['f']);
-  deepEqual(ignored, ['tools[0]', 'tools[1]', 'tools[2]']);
+  deepEqual(ignored, ['tools[0]', 'tools[1]', 'tools[2]', 'tools[3]', 'tools[4]']);
 });
 
 for (const [thinking, outputConfig, expected, ignored] of [
