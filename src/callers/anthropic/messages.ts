@@ -37,8 +37,8 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
   const budget = createJsonBudget();
   let spoken: SpokenTurn | undefined;
   let cache: CacheHint | undefined;
-  const lastOfUser = messages.findLast((message) => message.any('role') === 'user');
-  for (const message of messages) {
+  const lastOfUser = messages.findLastIndex((message) => message.any('role') === 'user');
+  for (const [index, message] of messages.entries()) {
     const role = message.requiredOneOf('role', ['user', 'assistant', 'system']);
     if (role === 'assistant') {
       if (spoken === undefined) {
@@ -49,13 +49,9 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
     } else {
       spoken?.finish();
       spoken = undefined;
-      if (role === 'user') {
-        const blocks = readUserMessage(message, turns, ignored, places);
-        if (message === lastOfUser) cache = cacheHint(blocks.at(-1));
-        for (const block of blocks) ignored.addUnread(block);
-      } else {
-        readSystemMessage(message, turns, system, ignored);
-      }
+      const blocks = role === 'user' ? readUserMessage(message, turns, ignored, places) : readSystemMessage(message, turns, system);
+      if (index >= lastOfUser) cache = cacheHint(blocks.at(-1)) ?? cache;
+      for (const block of blocks) ignored.addUnread(block);
     }
     ignored.addUnread(message);
   }
@@ -64,11 +60,13 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
   return { system: system.join(PARAGRAPH) || undefined, turns, cache };
 }
 
-function readSystemMessage(message: Fields, turns: Turn[], system: string[], ignored: Ignored): void {
-  const text = readText(message, 'content', PARAGRAPH, ignored);
-  if (text === '') return;
-  if (turns.length === 0) system.push(text);
-  else turns.push({ role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] });
+/** Adds what the system says; one that only changes the effort says nothing. The message's blocks. */
+function readSystemMessage(message: Fields, turns: Turn[], system: string[]): readonly Fields[] {
+  if (!message.has('content') && message.has('output_config')) return [];
+  const { text, blocks } = readTexts(message, 'content', PARAGRAPH);
+  if (text !== '' && turns.length === 0) system.push(text);
+  else if (text !== '') turns.push({ role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] });
+  return blocks;
 }
 
 function plainText(text: string): TextPart {
@@ -77,16 +75,21 @@ function plainText(text: string): TextPart {
 
 /** Text that may come as a string or as text blocks, which `separator` joins. */
 function readText(fields: Fields, name: string, separator: string, ignored: Ignored): string {
+  const { text, blocks } = readTexts(fields, name, separator);
+  for (const block of blocks) ignored.addUnread(block);
+  return text;
+}
+
+/** Such a text and its blocks, none for a string. */
+function readTexts(fields: Fields, name: string, separator: string): { readonly text: string; readonly blocks: readonly Fields[] } {
   const value = fields.any(name);
-  if (typeof value === 'string') return value;
-  return readBlocks(fields, name, value)
-    .map(({ block, type }) => {
-      if (type !== 'text') throw unsupported(block.at('type'), 'only text is taken here');
-      const text = block.requiredString('text');
-      ignored.addUnread(block);
-      return text;
-    })
-    .join(separator);
+  if (typeof value === 'string') return { text: value, blocks: [] };
+  const blocks = readBlocks(fields, name, value);
+  const texts = blocks.map(({ block, type }) => {
+    if (type !== 'text') throw unsupported(block.at('type'), 'only text is taken here');
+    return block.requiredString('text');
+  });
+  return { text: texts.join(separator), blocks: blocks.map(({ block }) => block) };
 }
 
 type Block = { readonly block: Fields; readonly type: string; readonly path: Path };

@@ -553,6 +553,8 @@ for (const [body, expected] of [
     user({ type: 'image', source: { type: 'url', url: 'file:///x' } }),
     'bad_request: messages[0].content[0].source.url: must be an absolute http or https URL, or a data URL in base64',
   ],
+  [user({ type: 'tool_reference', tool_name: 'f' }), `unsupported: messages[0].content[0].type: ${ONLY_USER}`],
+  [{ messages: [HI, { role: 'system' }] }, 'bad_request: messages[1].content: expected a string or an array of blocks'],
   [user({ type: 'tool_result', content: 'x' }), 'bad_request: messages[0].content[0].tool_use_id: required'],
   [
     user({ type: 'tool_result', tool_use_id: 'x', content: [{ type: 'search_result', source: {} }] }),
@@ -643,6 +645,8 @@ const CACHED: readonly (readonly [what: string, body: Readonly<Record<string, un
   ['on the request', { messages: [HI], cache_control: { type: 'ephemeral' } }, { key: undefined, ttl: undefined }, []],
   ['at its end', { messages: [marked('B', { type: 'ephemeral', ttl: '1h' })] }, { key: undefined, ttl: 'long' }, []],
   ['at its end, before what the system says', { messages: [marked('B', { type: 'ephemeral', ttl: '5m' }), { role: 'system', content: 'S' }] }, { key: undefined, ttl: undefined }, []],
+  ['behind its end, on what the system says', { messages: [HI, { role: 'system', content: [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral' } }] }] }, { key: undefined, ttl: undefined }, []],
+  ['on what the system said earlier', { messages: [HI, { role: 'system', content: [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral' } }] }, HI] }, undefined, ['messages[1].content[0].cache_control']],
   ['in an earlier message', { messages: [marked('B', { type: 'ephemeral' }), { role: 'assistant', content: 'C' }, HI] }, undefined, ['messages[0].content[1].cache_control']],
   ['of no kind that is known', { messages: [marked('B', {})], cache_control: { type: 'eternal' } }, undefined, ['messages[0].content[1].cache_control', 'cache_control']],
 ];
@@ -653,6 +657,13 @@ for (const [what, body, cache, ignored] of CACHED) {
     deepEqual([translated.request.cache, translated.ignored], [cache, ignored]);
   });
 }
+
+test('a message of the system that only changes the effort says nothing, and is named', () => {
+  for (const message of [{ role: 'system', output_config: { effort: 'low' } }, { role: 'system', content: [], output_config: { effort: 'low' } }]) {
+    const { request, ignored } = translate({ messages: [HI, message] });
+    deepEqual([request.turns.length, ignored], [1, ['messages[1].output_config']]);
+  }
+});
 
 test('what the SDKs and the AI SDK send by default is taken', () => {
   const system = [{ type: 'text', text: 'Be brief.' }];
