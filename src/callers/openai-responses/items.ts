@@ -21,6 +21,7 @@ import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { isSilent, joinTexts, laterInstructions, LINE, PARAGRAPH, plainText, readArguments } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
+import { readName } from './namespaces.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
@@ -120,7 +121,7 @@ function readTextPart(value: JsonValue, path: Path, ignored: Ignored): string {
 
 function readCall(item: Fields, budget: JsonBudget, ignored: Ignored): AssistantPart {
   const id = item.requiredText('call_id');
-  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item, budget, ignored), state: undefined };
+  return { type: 'tool_call', id, name: readName(item), arguments: readArguments(item, budget, ignored), state: undefined };
 }
 
 /** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */
