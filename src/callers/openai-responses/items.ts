@@ -210,6 +210,8 @@ class ConversationDraft {
 
   takeStates(states: readonly CarriedState[], path: Path | undefined): void {
     this.#leave();
+    // Reasoning that carries nothing, and has nothing behind it where an answer broke off, is no turn.
+    if (states.length === 0) return;
     this.#statesPath = path;
     this.#giveToTexts(states.filter(({ owner }) => owner === 'text').map(({ state }) => state));
     for (const { owner, state } of states) {

@@ -474,6 +474,15 @@ test('a state with nothing behind its reasoning belongs to a text that said noth
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: '' }), spoken(text('', 'a.b.AA')));
 });
 
+test('reasoning that carries nothing is no turn where nothing follows it, as an answer that broke off leaves it', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  const output = { type: 'function_call_output', call_id: 'c', output: 'x' };
+  assert.deepEqual(turnsOf(user('Hi'), sealed('')), turnsOf(user('Hi')));
+  assert.deepEqual(turnsOf(user('Hi'), call, output, sealed('')), turnsOf(user('Hi'), call, output));
+  assert.deepEqual(turnsOf(user('Hi'), sealed(''), sealed(''), call, output), turnsOf(user('Hi'), call, output));
+  assert.deepEqual(turnsOf(user('Hi'), { role: 'assistant', content: '' }), spoken());
+});
+
 test('states of texts are given to the last texts before their reasoning', () => {
   const says = (content: string): object => ({ role: 'assistant', content });
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('B', 'a.b.BB')));
