@@ -22,6 +22,7 @@ import { imageFromUrl, inlineImage } from '../image.ts';
 import type { Places } from '../places.ts';
 import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
+import { shownToolName } from './tool-name.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[]; readonly cache: CacheHint | undefined };
 
@@ -197,7 +198,7 @@ function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['con
 
 /** What a search among tools found: the tool itself is in `tools`, of which other makers' models see all (Anthropic, tool search). */
 function foundTool(block: Fields): TextPart {
-  return plainText(`Tool found: ${block.requiredText('tool_name')}`);
+  return plainText(`Tool found: ${shownToolName(block.requiredText('tool_name'))}`);
 }
 
 function isText(block: JsonValue): boolean {
@@ -276,7 +277,7 @@ class SpokenTurn {
     const call: AssistantPart = {
       type: 'tool_call',
       id: givenCallId(block.requiredText('id')),
-      name: block.requiredText('name'),
+      name: shownToolName(block.requiredText('name')),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
       state: this.#ofCalls.shift()?.state ?? this.#takeOwn()?.state,
     };

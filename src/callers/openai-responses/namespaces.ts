@@ -5,26 +5,18 @@
  * stands for is known from the request itself, so a call of one goes back to the client as the function that it declared.
  */
 
-import { createHash } from 'node:crypto';
 import type { Fields } from '../../base/fields.ts';
 import { memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonObject, JsonValue } from '../../base/json/value.ts';
+import { fittingName } from '../tool-name.ts';
 
 /** A function as its client declared it. */
 export type NamespacedFunction = { readonly namespace: string; readonly name: string };
 
-/** Longest name of a function that every provider takes. */
-const NAME_CHARS_MAX = 64;
-
-const DIGEST_CHARS = 8;
-
 /** The one name of a function in a namespace: the same in every request. Where both are too long for it, their digest tells them apart. */
 export function joinedName({ namespace, name }: NamespacedFunction): string {
-  const joined = `${namespace}__${name}`;
-  if (joined.length <= NAME_CHARS_MAX) return joined;
-  const digest = createHash('sha256').update(JSON.stringify([namespace, name])).digest('hex').slice(0, DIGEST_CHARS);
-  return `${joined.slice(0, NAME_CHARS_MAX - DIGEST_CHARS - 1)}_${digest}`;
+  return fittingName(`${namespace}__${name}`, JSON.stringify([namespace, name]));
 }
 
 /** The one name of the function that a call or a choice names. */

@@ -658,6 +658,26 @@ for (const [what, body, cache, ignored] of CACHED) {
   });
 }
 
+test('names of tools that are too long elsewhere are cut everywhere in the same way, told apart and named', () => {
+  const [one, two, fits] = [`mcp__files__${'n'.repeat(70)}1`, `mcp__files__${'n'.repeat(70)}2`, 'f'.repeat(64)];
+  const { request, ignored } = translate({
+    messages: [
+      HI,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'ToolSearch', input: {} }, { type: 'tool_use', id: 'toolu_2', name: one, input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'tool_reference', tool_name: two }] }, { type: 'tool_result', tool_use_id: 'toolu_2', content: 'x' }] },
+    ],
+    tools: [one, two, fits].map((name) => ({ name })),
+    tool_choice: { type: 'tool', name: two },
+  });
+  const names = request.tools.map(({ name }) => name);
+  deepEqual(names.map((name) => name.length), [64, 64, 64]);
+  deepEqual([new Set(names).size, names[0]?.slice(0, 56), names[2]], [3, `${one.slice(0, 55)}_`, fits]);
+  deepEqual(request.toolChoice, { mode: 'tool', name: names[1], parallel: undefined });
+  deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['ToolSearch', names[0]]);
+  deepEqual(request.turns[2]?.parts[0]?.type === 'tool_result' && request.turns[2].parts[0].content, `Tool found: ${names[1]}`);
+  deepEqual(ignored, ['tools[].name']);
+});
+
 test('a message of the system that only changes the effort says nothing, and is named', () => {
   for (const message of [{ role: 'system', output_config: { effort: 'low' } }, { role: 'system', content: [], output_config: { effort: 'low' } }]) {
     const { request, ignored } = translate({ messages: [HI, message] });
