@@ -7,8 +7,8 @@ import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { Provider } from '../core/adapter.ts';
 import { rulesOf } from '../core/route.ts';
 import type { CallerRules, Route, Routing } from '../core/route.ts';
+import type { Config } from './config.ts';
 import { secretsOf } from './secrets.ts';
-import type { Config } from './settings.ts';
 
 /** The configuration with another one's secrets, certificate, routes, callers' rules and new providers, and nothing else of it. */
 export function withReloaded(config: Config, next: Config): Config {
@@ -17,7 +17,7 @@ export function withReloaded(config: Config, next: Config): Config {
   // another place is nobody's to see.
   const kept = config.providers.map((provider) => {
     const after = nextOf.get(provider.name);
-    if (after === undefined || isElsewhere(provider, after)) return provider;
+    if (after === undefined || moved(provider, after) !== undefined) return provider;
     return { ...provider, keys: after.keys, credentials: after.credentials };
   });
   const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
@@ -84,7 +84,8 @@ export function changesLeft(config: Config, next: Config): string[] {
     ...config.providers.flatMap((provider) => {
       const after = nextOf.get(provider.name);
       if (after === undefined) return [`provider ${provider.name}`];
-      return isElsewhere(provider, after) ? [`base URL of ${provider.name}`] : [];
+      const what = moved(provider, after);
+      return what === undefined ? [] : [`${what} of ${provider.name}`];
     }),
     ...(config.defaultProvider === next.defaultProvider ? [] : ['default provider']),
   ];
@@ -106,6 +107,11 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
-function isElsewhere(before: Provider, after: Provider): boolean {
-  return before.baseUrl.href !== after.baseUrl.href || before.adapter.dialect !== after.adapter.dialect;
+/** What puts a provider somewhere else, or has it spoken to otherwise; undefined where nothing does. */
+function moved(before: Provider, after: Provider): string | undefined {
+  if (before.baseUrl.href !== after.baseUrl.href) return 'base URL';
+  // Its key belongs in another header perhaps.
+  if (before.like !== after.like) return 'like';
+  if (textOf(before.settings?.project) !== textOf(after.settings?.project)) return 'project';
+  return textOf(before.headers) === textOf(after.headers) ? undefined : 'workspace';
 }

@@ -8,8 +8,8 @@
 
 import { Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { createJsonBudget } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, CacheHint, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
@@ -20,14 +20,12 @@ import { inlineDocument, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl, inlineImage } from '../image.ts';
 import type { Places } from '../places.ts';
+import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
 import { shownToolName } from './tool-name.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[]; readonly cache: CacheHint | undefined };
-
-/** Between the blocks of a system text, and between such texts. */
-const PARAGRAPH = '\n\n';
 
 /** System messages before the first turn are system text, too; a later one stays in its place, as text of the user. */
 export function readConversation(fields: Fields, ignored: Ignored, places: Places): Conversation {
@@ -66,12 +64,8 @@ function readSystemMessage(message: Fields, turns: Turn[], system: string[]): re
   if (!message.has('content') && message.has('output_config')) return [];
   const { text, blocks } = readTexts(message, 'content', PARAGRAPH);
   if (text !== '' && turns.length === 0) system.push(text);
-  else if (text !== '') turns.push({ role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] });
+  else if (text !== '') turns.push(laterInstructions(text));
   return blocks;
-}
-
-function plainText(text: string): TextPart {
-  return { type: 'text', text, state: undefined };
 }
 
 /** Text that may come as a string or as text blocks, which `separator` joins. */
@@ -171,9 +165,6 @@ function readImageSource(block: Fields, source: Fields, type: string): ImagePart
   throw unsupported(source.at('type'), 'only base64 and url are taken');
 }
 
-/** Between the texts of a result: without, the end of one and the beginning of the next would be one word. */
-const RESULT_LINE = '\n';
-
 function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
   return {
     type: 'tool_result',
@@ -187,13 +178,13 @@ function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
 function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = block.any('content');
   if (value === undefined) return '';
-  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', RESULT_LINE, ignored);
+  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', LINE, ignored);
   const parts = readBlocks(block, 'content', value).map(({ block: inner, type }) => {
     const part = type === 'tool_reference' ? foundTool(inner) : readContent(inner, type, ignored);
     ignored.addUnread(inner);
     return part;
   });
-  return parts.every((part) => part.type === 'text') ? parts.map(({ text }) => text).join(RESULT_LINE) : parts;
+  return parts.every((part) => part.type === 'text') ? parts.map(({ text }) => text).join(LINE) : parts;
 }
 
 /** What a search among tools found: the tool itself is in `tools`, of which other makers' models see all (Anthropic, tool search). */

@@ -18,6 +18,7 @@ const VENDOR_TOOLS: ReadonlySet<string> = new Set([
   'image_generation',
   'local_shell',
   'mcp',
+  'programmatic_tool_calling',
   'shell',
   'tool_search',
   'web_search',
