@@ -3,9 +3,12 @@
  * caches that one caller cannot guess for another, and references to what another caller may have stored.
  */
 
+import { parseLenient } from '../base/json/lenient.ts';
 import { outFrom } from '../base/json/merge.ts';
+import type { ParsedText } from '../base/json/parse.ts';
 import { JsonObject } from '../base/json/value.ts';
 import type { JsonOut } from '../base/json/value.ts';
+import { stringField } from '../base/loose.ts';
 import type { DecodedRequest, RelayRules } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { storedProblem, unsupportedAt } from '../core/stored.ts';
@@ -54,6 +57,16 @@ export function withMembers(object: JsonObject, changes: ReadonlyMap<string, Jso
   }
   for (const [name, value] of changes) if (value !== undefined && !members.has(name)) members.set(name, value);
   return members;
+}
+
+/** What an event is called: some hosts leave the name to its data. */
+export function nameOf(event: string, data: string, parsed: ParsedText | undefined): string {
+  return event === '' ? (stringField(jsonOf(data, parsed), 'type') ?? '') : event;
+}
+
+/** An event's data, which may have been parsed before. */
+export function jsonOf(data: string, parsed: ParsedText | undefined): unknown {
+  return parsed === undefined ? parseLenient(data) : parsed.json;
 }
 
 /** One event as a server-sent event again. */

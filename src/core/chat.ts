@@ -182,6 +182,11 @@ export function replyToolCalls(reply: ChatReply): readonly ToolCallPart[] {
   return reply.parts.filter((part) => part.type === 'tool_call');
 }
 
+/** What is left of a turn that its provider took back: none of its calls is to be run, and as long as they stood there each would want a result. */
+export function withoutCalls(parts: readonly AssistantPart[]): AssistantPart[] {
+  return parts.filter((part) => part.type !== 'tool_call');
+}
+
 /** Whether the turn has to be kept to one call. Without tools, or where none may be called, there is no other anyway. */
 export function isKeptToOneCall({ tools, toolChoice }: ChatRequest): boolean {
   return toolChoice?.parallel === false && toolChoice.mode !== 'none' && tools.length > 0;

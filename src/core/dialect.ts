@@ -6,6 +6,7 @@
  * an answer travels exist once, elsewhere.
  */
 
+import type { ParsedText } from '../base/json/parse.ts';
 import type { JsonObject, JsonOut, JsonOutObject, JsonProblem, JsonValue } from '../base/json/value.ts';
 import type { ChatReply, ChatRequest, ModelInfo } from './chat.ts';
 import type { Delta } from './delta.ts';
@@ -81,8 +82,8 @@ export interface StreamFrames {
 
 /** A streamed answer of a provider that speaks the caller's dialect. What ends it otherwise than well goes on from what was passed on. */
 export interface RelayedFrames extends StreamFrames {
-  /** The text for one event of the provider's: name (empty when there is none) and data. */
-  relay(event: string, data: string): string;
+  /** The text for one event of the provider's: name (empty when there is none) and data; parsed where that is large. */
+  relay(event: string, data: string, parsed?: ParsedText): string;
 }
 
 /**
@@ -103,7 +104,7 @@ export interface DialectRelay {
    * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
    * does, since until then another attempt may be made and nothing is passed on.
    */
-  bringsAnswer(event: string, data: string): boolean;
+  bringsAnswer(event: string, data: string, parsed?: ParsedText): boolean;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;
   /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */

@@ -2,9 +2,9 @@
  * `provider_state`: what a provider wants back on a later turn, carried by the caller unread.
  *
  * The string is `dialect.provider.` and then base64url of a JSON object. It lets the gateway keep no session: any
- * process can continue a loop that another began. It is not signed: everything that it can put into a
- * payload a caller could also send through `provider_options`; a codec still admits only the shapes
- * that it writes itself.
+ * process can continue a loop that another began. It is not signed: a codec admits only the shapes that it writes
+ * itself, and what they can put into a payload a caller could also send through `provider_options`. Except, where
+ * there are several callers, the ids of what a provider's own tools stored: a real turn holds them, and nobody guesses them.
  */
 
 import { isUtf8 } from 'node:buffer';

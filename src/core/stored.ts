@@ -22,6 +22,11 @@ export type StoredFields = {
 /** What is opaque wherever it stands. */
 export const OPAQUE: readonly string[] = ['arguments', 'input_examples', 'input_schema', 'parameters', 'schema'];
 
+/** Members that refer to what is stored by some of their texts only (Gemini API, FileData; Vertex AI, VertexAISearch). */
+const PLACED: ReadonlySet<string> = new Set(['engine', 'fileUri', 'file_uri']);
+/** Those: a place in the provider's own store, in the account's buckets, in its projects. */
+const STORED_PLACE = /^\s*(?:files\/|gs:|projects\/|https?:\/\/[^/?#]*\bgenerativelanguage\.googleapis\.com\b)/i;
+
 export function unsupportedAt(path: Path, complaint: string): Failure {
   return new Failure('unsupported', `${renderPath(path)}: ${complaint}`);
 }
@@ -49,6 +54,7 @@ export function storedProblem(value: JsonValue, path: Path | undefined, fields: 
       // A skill of the maker's own is everybody's.
       if (key === 'skill_id' && entries.get('type') === 'anthropic') continue;
       if (fields.stored.has(key) && (typeof member === 'string' || member instanceof JsonArray)) return storedAt(place);
+      if (PLACED.has(key) && typeof member === 'string' && STORED_PLACE.test(member)) return storedAt(place);
       if (fields.storedById.has(key) && typeof memberOf(member, 'id') === 'string') return storedAt({ parent: place, key: 'id' });
       const found = fields.opaque.has(key) ? undefined : storedProblem(member, place, fields);
       if (found !== undefined) return found;

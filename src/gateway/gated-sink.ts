@@ -13,7 +13,7 @@ export class GatedSink {
   readonly #push: Push;
   readonly #entry: Entry;
   readonly #begin: () => void;
-  /** What the provider wrote before its first delta; whoever reads it bounds it. */
+  /** What the provider wrote before its first delta, not parsed, which would be many times as much; whoever reads it bounds it. */
   #held: [event: string, data: string][] = [];
   #isOpen = false;
 
@@ -32,9 +32,9 @@ export class GatedSink {
   };
 
   // hot: per token
-  readonly relay = (event: string, data: string): void => {
+  readonly relay: NonNullable<StreamSink['relay']> = (event, data, parsed) => {
     if (this.#isOpen) {
-      this.#sink.relay?.(event, data);
+      this.#sink.relay?.(event, data, parsed);
       return;
     }
     if (this.#held.length === 0) this.#entry.heard();

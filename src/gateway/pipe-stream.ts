@@ -16,8 +16,8 @@ import { parseLargeText, turnsOf } from './large-text.ts';
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
 export interface StreamSink<C extends Candidate = Candidate> {
   push(delta: Delta): void;
-  /** Takes an event as the provider wrote it, behind its deltas; never one that says that the stream failed. */
-  readonly relay?: ((event: string, data: string) => void) | undefined;
+  /** Takes an event as the provider wrote it, and parsed where it is large, behind its deltas; never one that says that the stream failed. */
+  readonly relay?: ((event: string, data: string, parsed?: ParsedText) => void) | undefined;
   /** An attempt's first event comes next, from this candidate: what an earlier attempt left is to be forgotten. */
   begin?(candidate: C): void;
   flush(): void | Promise<void>;
@@ -69,12 +69,12 @@ export async function pipeStream(
     const wasOver = state.end !== undefined;
     if (!wasOver) decoder.frame(event, data, onItsDelta, parsed);
     if (!takesEvents || wasOver || state.end instanceof Failure) return;
-    if (!hasBegun && relay?.bringsAnswer(event, data) === true) onDelta(NOTHING_YET);
+    if (!hasBegun && relay?.bringsAnswer(event, data, parsed) === true) onDelta(NOTHING_YET);
     if (!hasBegun) {
       heldChars += event.length + data.length;
       if (heldChars > REPLY_CHARS_MAX) state.end = beyondLimit(provider.name, 200, `its stream has more than ${REPLY_CHARS_MAX} characters before its answer begins`);
     }
-    sink.relay?.(event, data);
+    sink.relay?.(event, data, parsed);
   };
   let isOverflown = false;
   const flushed = (): void | false | 'enough' | Promise<void> => {

@@ -85,9 +85,9 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
     this.#text = '';
     this.#relayed = undefined;
     const createRelayed = this.#source.relayedFrom(candidate);
-    this.relay = createRelayed && ((event, data) => {
+    this.relay = createRelayed && ((event, data, parsed) => {
       this.#relayed ??= createRelayed();
-      this.#text += this.#relayed.relay(event, data);
+      this.#text += this.#relayed.relay(event, data, parsed);
     });
   }
 

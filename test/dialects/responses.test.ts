@@ -114,6 +114,12 @@ test('what another caller may have stored is not to be had by a patch of the pay
     [{ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0].vector_store_ids'],
     [{ container: { skills: [{ type: 'custom', skill_id: 'skill_1' }] } }, 'container.skills[0].skill_id'],
     [{ input: [{ role: 'user', content: 'hi' }, { id: 'msg_1' }] }, 'input[1]'],
+    [{ tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/1'] } }] }, 'tools[0].fileSearch.fileSearchStoreNames'],
+    [{ tools: [{ retrieval: { vertexRagStore: { ragResources: [{ ragCorpus: 'corpus' }] } } }] }, 'tools[0].retrieval.vertexRagStore.ragResources[0].ragCorpus'],
+    [{ tools: [{ retrieval: { vertexAiSearch: { engine: 'projects/p/engines/e' } } }] }, 'tools[0].retrieval.vertexAiSearch.engine'],
+    ...['gs://bucket/file', 'files/1', 'https://generativelanguage.googleapis.com/v1beta/files/1'].map(
+      (fileUri) => [{ contents: [{ parts: [{ fileData: { fileUri } }] }] }, 'contents[0].parts[0].fileData.fileUri'] as const,
+    ),
   ];
   const body = { provider: 'openai', model: 'fake-chat', messages: [user('hi')] };
   for (const path of ['/v1/chat', '/v1/chat/stream', '/v1/count_tokens']) {
@@ -125,7 +131,10 @@ test('what another caller may have stored is not to be had by a patch of the pay
     }
   }
   assert.equal(gateway.sandbox.calls.length, 0);
-  const harmless = { metadata: { file_id: 'x' }, container: { skills: [{ type: 'anthropic', skill_id: 'pptx' }] }, previous_response_id: null };
+  const harmless = {
+    metadata: { file_id: 'x' }, container: { skills: [{ type: 'anthropic', skill_id: 'pptx' }] }, previous_response_id: null,
+    plugins: [{ engine: 'exa' }], fileData: { fileUri: 'https://www.youtube.com/watch?v=1' },
+  };
   const open = [
     await gateway.post('/v1/chat', { ...body, provider_options: harmless }),
     await (await startGateway(t, SETTINGS)).post('/v1/chat', { ...body, provider_options: { previous_response_id: 'resp_1' } }),

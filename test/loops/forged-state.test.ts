@@ -56,7 +56,7 @@ const ALLOWED: Readonly<Record<string, Check>> = {
       const kind = object;
       fields({
         text: string, thought: is(part['thought'] === true), thoughtSignature: string, executableCode: kind, codeExecutionResult: kind, inlineData: kind,
-        fileData: kind, toolCall: kind, toolResponse: kind, videoMetadata: kind, mediaResolution: kind, partMetadata: kind,
+        toolCall: kind, toolResponse: kind, videoMetadata: kind, mediaResolution: kind, partMetadata: kind,
       })(part);
     }
   }),
@@ -244,6 +244,13 @@ for (const codec of DIALECTS) {
     });
   });
 }
+
+test('a state cannot name an object of a bucket of the account', () => {
+  const codec = DIALECTS.find(({ adapter }) => adapter.dialect === 'gemini') as Codec;
+  const part = (fields: string): string => stateAround(codec, `{"before":[{${fields}}]}`);
+  assert.equal(checkHarmless(codec, part('"inlineData":{"data":"aaaa"}'), 'text'), true);
+  assert.equal(checkHarmless(codec, part('"fileData":{"fileUri":"gs://bucket/object"}'), 'text'), false);
+});
 
 test('a megabyte of reasoning in a state goes through', () => {
   const [codec] = DIALECTS as [Codec];

@@ -3,12 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from '../../src/base/crc32.ts';
+import type { ParsedText } from '../../src/base/json/parse.ts';
+import { MESSAGES_RELAY } from '../../src/callers/anthropic/relay.ts';
+import { RESPONSES_RELAY } from '../../src/callers/openai-responses/relay.ts';
 import type { Delta } from '../../src/core/delta.ts';
-import type { Failure } from '../../src/core/failure.ts';
+import { Failure } from '../../src/core/failure.ts';
 import { parseLargeText } from '../../src/gateway/large-text.ts';
 import { pipeStream } from '../../src/gateway/pipe-stream.ts';
+import type { StreamSink } from '../../src/gateway/pipe-stream.ts';
 import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
 import type { ChunkReceiver, UpstreamResponse } from '../../src/upstream/transport.ts';
+import { FACTS } from '../callers/anthropic/messages.ts';
 import { answerJson, environmentFor, startUpstream } from '../faults/upstream.ts';
 import { framesOf, startGateway, user } from '../running-gateway.ts';
 
@@ -125,8 +130,12 @@ function said(text: string, finishReason?: string): object {
   return { candidates: [{ content: { parts: [{ text }] }, finishReason }] };
 }
 
-/** Pipes a response of one chunk; `answers` are the receiver's. */
-async function pipeChunk(chunk: Buffer, headers: UpstreamResponse['headers'] = {}): Promise<{ end: undefined | Failure; turns: string[]; answers: unknown[] }> {
+/** Pipes a response of one chunk; `answers` are the receiver's. Where there is somebody to relay to, events are relayed too. */
+async function pipeChunk(
+  chunk: Buffer,
+  headers: UpstreamResponse['headers'] = {},
+  relay?: StreamSink['relay'],
+): Promise<{ end: undefined | Failure; turns: string[]; answers: unknown[] }> {
   let inTurn = '';
   const turns: string[] = [];
   const answers: unknown[] = [];
@@ -143,7 +152,7 @@ async function pipeChunk(chunk: Buffer, headers: UpstreamResponse['headers'] = {
     startIdleLimit: () => undefined,
     discard: () => undefined,
   };
-  const end = await pipeStream({ provider: PROVIDER, relay: undefined }, response, push, { flush });
+  const end = await pipeStream({ provider: PROVIDER, relay: undefined }, response, push, { flush, relay });
   return { end, turns, answers };
 }
 
@@ -161,6 +170,28 @@ test('a large event that says nothing in any format is passed over, as a short o
   const blank = ' '.repeat(200_000);
   const { end, turns } = await pipeChunk(Buffer.from(`${eventStream([said('a')])}data: ${blank}\n\ndata: [DONE]${blank}\n\n${eventStream([said('b', 'STOP')])}`));
   assert.deepEqual([end, turns.join('')], [undefined, 'ab']);
+});
+
+async function parsedFrom(event: object): Promise<ParsedText> {
+  const parsed = await parseLargeText('acme', JSON.stringify(event), 'it is no JSON');
+  assert.ok(!(parsed instanceof Failure));
+  return parsed;
+}
+
+test('a large event is relayed as it was parsed, which is not done again', async () => {
+  const relayed: unknown[] = [];
+  const events = [said('x'.repeat(200_000), 'STOP'), said('!', 'STOP')];
+  await pipeChunk(Buffer.from(eventStream(events)), {}, (_event, _data, parsed) => void relayed.push(parsed?.json));
+  assert.deepEqual(relayed, [events[0], undefined]);
+
+  const messages = MESSAGES_RELAY.createFrames(FACTS);
+  const start = await parsedFrom({ type: 'message_start', message: { id: 'm', model: 'other' } });
+  assert.equal(messages.relay('', 'no JSON', start), 'event: message_start\ndata: {"type":"message_start","message":{"id":"m","model":"x/fake"}}\n\n');
+
+  const responses = RESPONSES_RELAY.createFrames(FACTS);
+  assert.equal(responses.relay('', 'no JSON', await parsedFrom({ type: 'response.created', response: { id: 'r' } })), 'data: no JSON\n\n');
+  assert.match(responses.render({ type: 'failed', failure: new Failure('server', 'cut') }), /^event: response\.failed\ndata: .*"id":"r"/);
+  assert.equal(RESPONSES_RELAY.bringsAnswer('', 'no JSON', await parsedFrom({ type: 'response.function_call_arguments.delta' })), true);
 });
 
 /** A message of AWS's event stream, without headers. */

@@ -14,8 +14,7 @@ export function echoed(message: JsonValue | JsonProblem | undefined, { request }
 }
 
 /** The data of a `message_start`, likewise. */
-export function echoedStart(data: string, facts: AnswerFacts): string {
-  const event = parseReplied(data);
+export function echoedStart(data: string, facts: AnswerFacts, event: JsonValue | JsonProblem = parseReplied(data)): string {
   if (!(event instanceof JsonObject)) return data;
   const message = echoed(event.entries.get('message'), facts);
   return message === undefined ? data : renderJson(withMembers(event, new Map([['message', message]])));

@@ -6,16 +6,15 @@
  * keep, so it rides in a block of reasoning before the first call.
  */
 
-import { parseLenient } from '../../base/json/lenient.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
-import { stringField } from '../../base/loose.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { ChatReply, ToolCallPart } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
 import type { CarriedState } from '../carried-state.ts';
-import { renderEvent } from '../relay.ts';
+import { nameOf, renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
 import { failureBody } from './failure.ts';
 import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, signatureOf, stopReasonOf, usageFrom } from './reply.ts';
@@ -47,13 +46,13 @@ export class MessageEvents implements RelayedFrames {
   }
 
   // hot: per token
-  relay(event: string, data: string): string {
-    // Some hosts leave the name out, and the maker's clients skip events without.
-    const name = event === '' ? (stringField(parseLenient(data), 'type') ?? '') : event;
+  relay(event: string, data: string, parsed?: ParsedText): string {
+    // The maker's clients skip events without a name.
+    const name = nameOf(event, data, parsed);
     if (name === 'message_delta') this.#isEnding = true;
     if (name !== 'message_start') return renderEvent(name, data);
     this.#isBegun = true;
-    return renderEvent(name, echoedStart(data, this.#facts));
+    return renderEvent(name, echoedStart(data, this.#facts, parsed?.exact));
   }
 
   // hot: per token

@@ -5,18 +5,16 @@
  * the gateway itself put into the history for another provider.
  */
 
-import { parseLenient } from '../../base/json/lenient.ts';
 import { memberOf } from '../../base/json/member.ts';
 import { outFrom } from '../../base/json/merge.ts';
 import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
-import { stringField } from '../../base/loose.ts';
 import type { DecodedRequest, DialectRelay, RelayedBody, RelayRules } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { OPAQUE, storedItem } from '../../core/stored.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
-import { commonChanges, sourceOf, withMembers } from '../relay.ts';
+import { commonChanges, nameOf, sourceOf, withMembers } from '../relay.ts';
 import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
@@ -35,7 +33,7 @@ export const RESPONSES_RELAY: DialectRelay = {
   encode,
   encodeReply: (raw) => new RawJson(raw),
   createFrames: (facts) => new ResponseEvents(facts),
-  bringsAnswer: (event, data) => PIECE.test(event === '' ? (stringField(parseLenient(data), 'type') ?? '') : event),
+  bringsAnswer: (event, data, parsed) => PIECE.test(nameOf(event, data, parsed)),
   sealsForAccount: true,
   relaysDeclined: false,
 };

@@ -6,7 +6,7 @@
  * fails. What the texts' states are is known only then, too: they travel in a reasoning item behind the texts.
  */
 
-import { parseLenient } from '../../base/json/lenient.ts';
+import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
@@ -18,7 +18,7 @@ import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { NOTHING_CARRIED } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
-import { renderEvent } from '../relay.ts';
+import { jsonOf, renderEvent } from '../relay.ts';
 import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, sealedFrom } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
@@ -55,16 +55,16 @@ export class ResponseEvents implements RelayedFrames {
   }
 
   // hot: per token
-  relay(event: string, data: string): string {
-    if (!this.#isBegun) this.#takeOver(data);
+  relay(event: string, data: string, parsed?: ParsedText): string {
+    if (!this.#isBegun) this.#takeOver(jsonOf(data, parsed));
     this.#sequence += 1;
     return renderEvent(event, data);
   }
 
   /** Notes which response the provider began: clients refuse a last event that speaks of another one. */
-  #takeOver(data: string): void {
+  #takeOver(json: unknown): void {
     this.#isBegun = true;
-    const response = field(parseLenient(data), 'response');
+    const response = field(json, 'response');
     const id = stringField(response, 'id');
     const createdAt = numberField(response, 'created_at');
     const model = stringField(response, 'model');

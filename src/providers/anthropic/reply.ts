@@ -14,7 +14,7 @@ import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
-import { REPLY_CALLS_MAX } from '../../core/chat.ts';
+import { REPLY_CALLS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import { Failure, malformedReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from './failure.ts';
@@ -161,21 +161,23 @@ export class TurnAssembly {
 
   /** The reply. Call once, when no block will follow. Failures, when nothing was said: refusal, and server where no reason is known. */
   finish(head: ReplyHead): ChatReply | Failure {
-    const isSilent = this.#parts.length === 0;
+    const isDeclined = head.stopReason === 'refusal';
+    const parts = isDeclined ? withoutCalls(this.#parts) : this.#parts;
+    const isSilent = parts.length === 0;
     if (head.stopReason === 'unknown' && isSilent && this.#before.length === 0) {
       return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
     }
-    if (this.#before.length > 0) this.#parts.push({ type: 'text', text: '', state: this.#takeState(NO_FIELDS) });
+    if (this.#before.length > 0) parts.push({ type: 'text', text: '', state: this.#takeState(NO_FIELDS) });
     const reply: ChatReply = {
       id: head.id,
       model: head.model,
-      parts: this.#parts,
+      parts,
       thinking: this.#thinking,
-      // Calls are there to be run, whatever the provider says of its stop, but not those of a turn that it took back.
-      stopReason: this.#callIds.size > 0 && head.stopReason !== 'refusal' ? 'tool_use' : head.stopReason,
+      // Calls are there to be run, whatever the provider says of its stop.
+      stopReason: this.#callIds.size > 0 && !isDeclined ? 'tool_use' : head.stopReason,
       usage: head.usage,
     };
-    if (head.stopReason !== 'refusal' || !isSilent) return reply;
+    if (!isDeclined || !isSilent) return reply;
     return upstreamFailure({
       provider: this.#provider,
       status: 200,
@@ -187,13 +189,15 @@ export class TurnAssembly {
   }
 }
 
-/** `pause_turn` and others that only a provider's own tools and betas bring are `unknown`. */
+/**
+ * `pause_turn` and others that only a provider's own tools and betas bring are `unknown`, and so is `tool_use` where no call came
+ * with it: there would be nothing to answer.
+ */
 const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['end_turn', 'end_turn'],
   ['max_tokens', 'max_tokens'],
   ['model_context_window_exceeded', 'max_tokens'],
   ['stop_sequence', 'stop_sequence'],
-  ['tool_use', 'tool_use'],
   ['refusal', 'refusal'],
 ]);
 

@@ -300,5 +300,6 @@ function otherFields(block: OpenBlock): BlockFields | JsonProblem {
   if (block.inputText === '') return fields;
   const input = parseReplied(block.inputText);
   if (input instanceof JsonProblem) return input;
-  return input instanceof JsonObject ? fields.set('input', input) : NO_OBJECT;
+  // `null` stands for no arguments, as it does in a whole message.
+  return input === null || input instanceof JsonObject ? fields.set('input', input) : NO_OBJECT;
 }

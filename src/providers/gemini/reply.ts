@@ -15,7 +15,7 @@ import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
-import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
+import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
@@ -287,18 +287,20 @@ class ReplyAssembly {
     if (this.#openCall !== undefined && ending !== 'max_tokens') {
       return this.#malformed('the reply ended inside a function call');
     }
-    const isEmpty = this.#parts.every((part) => part.type === 'text' && part.text === '');
+    const isDeclined = ending === 'refusal';
+    const parts = isDeclined ? withoutCalls(this.#parts) : this.#parts;
+    const isEmpty = parts.every((part) => part.type === 'text' && part.text === '');
     // With nothing to show, an ending such as MALFORMED_FUNCTION_CALL is a failed attempt that another may mend.
     if (isEmpty && ending === 'unknown') return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason, detail: this.#remark });
     const reply: ChatReply = {
       id: this.#id,
       model: this.model,
-      parts: this.#parts,
+      parts,
       thinking: this.#thinking,
-      stopReason: this.#callIds.size > 0 && ending !== 'refusal' ? 'tool_use' : ending,
+      stopReason: this.#callIds.size > 0 && !isDeclined ? 'tool_use' : ending,
       usage: this.#usage,
     };
-    if (!isEmpty || ending !== 'refusal') return reply;
+    if (!isEmpty || !isDeclined) return reply;
     return upstreamFailure({ provider: this.#provider, status: 200, kind: 'refusal', code: reason, detail: this.#remark, reply });
   }
 }

@@ -52,8 +52,11 @@ export function decodePartState(
   return signature === undefined && before.length === 0 ? DAMAGED_STATE : { signature, before };
 }
 
-/** Kinds of part with no place in a chat. Not function calls and responses: those are subject to the tool rules. */
-const CARRIED_KINDS = ['executableCode', 'codeExecutionResult', 'inlineData', 'fileData', 'toolCall', 'toolResponse'];
+/**
+ * Kinds of part with no place in a chat. Not function calls and responses: those are subject to the tool rules. Nor
+ * `fileData`, which no model writes: in a state that a caller made up it names any object of the account's buckets.
+ */
+const CARRIED_KINDS = ['executableCode', 'codeExecutionResult', 'inlineData', 'toolCall', 'toolResponse'];
 const CARRIED_METADATA = ['videoMetadata', 'mediaResolution', 'partMetadata'];
 
 /** True for a part that may travel in `before`: one known kind, or a thought, and nothing unknown beside it. */

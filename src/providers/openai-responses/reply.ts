@@ -264,7 +264,7 @@ export class ResponseDraft {
 
   /**
    * The arguments as they are written; undefined when they are no JSON object, which is a text to callers of the API itself,
-   * who read it themselves. Hosts leave them out for none, or send the object itself.
+   * who read it themselves. Hosts leave them out for none, write `null`, or send the object itself.
    */
   #functionArguments(item: unknown, exact: ExactItem): RawJson | undefined | Failure {
     const given = field(item, 'arguments') ?? '';
@@ -273,6 +273,7 @@ export class ResponseDraft {
     const parsed = typeof given === 'string' ? parseReplied(given.trim() || '{}', this.#budget) : memberOf(whole, 'arguments');
     if (parsed instanceof JsonObject) return parsed.raw;
     if (typeof given !== 'string') return undefined;
+    if (parsed === null) return new RawJson('{}');
     if (parsed instanceof JsonProblem && parsed.isLimit) return problemReply(this.#provider, parsed, 'a call has no arguments');
     return this.#isRelayed ? textArguments(given) : undefined;
   }

@@ -146,7 +146,7 @@ describe('the stop reason', () => {
     ['"max_tokens"', 'max_tokens'],
     ['"model_context_window_exceeded"', 'max_tokens'],
     ['"stop_sequence"', 'stop_sequence'],
-    ['"tool_use"', 'tool_use'],
+    ['"tool_use"', 'unknown'],
     ['"refusal"', 'refusal'],
     ['"pause_turn"', 'unknown'],
     ['"constructor"', 'unknown'],
@@ -193,14 +193,15 @@ describe('the stop reason', () => {
     }
   });
 
-  test('refusal with some content is a reply, whose calls are not to be run', () => {
+  test('refusal with some text is a reply without its calls, which nobody is to run', () => {
     const reply = replyOf(adapter.decodeChat(body(`${CALL},${TEXT}`, '"stop_reason":"refusal","stop_details":null')));
     assert.equal(reply.stopReason, 'refusal');
+    assert.deepEqual(reply.parts, [{ type: 'text', text: 'Hi', state: undefined }]);
   });
 
   test('refusal without content is a failure that names the category', () => {
     const details = '"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"No."}';
-    for (const content of ['', '{"type":"text","text":""}', '{"type":"redacted_thinking","data":"x"}', CALL]) {
+    for (const content of ['', '{"type":"text","text":""}', '{"type":"redacted_thinking","data":"x"}', CALL, `${CALL},${CALL}`]) {
       const failure = failureOf(adapter.decodeChat(body(content, details)));
       assert.equal(failure.kind, 'refusal', content);
       assert.equal(failure.message, 'anthropic declined the request (HTTP 200, code cyber)');

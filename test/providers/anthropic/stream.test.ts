@@ -88,6 +88,12 @@ describe('a stream', () => {
     assert.equal(made.call.arguments.text, '{"a":1.0}');
   });
 
+  test('takes null for no arguments, as in a whole message', () => {
+    const [made] = decode(START, CALL_BLOCK, inputPiece('nu'), inputPiece('ll'), stop(), ending('tool_use'), STOP);
+    assert.ok(made?.type === 'tool_call');
+    assert.equal(made.call.arguments.text, '{}');
+  });
+
   test('reads the event name where the data has no type, and skips pings unread', () => {
     const deltas: Delta[] = [];
     const decoder = adapter.createStreamDecoder();

@@ -81,7 +81,7 @@ const stops: readonly (readonly [finishReason: unknown, parts: readonly unknown[
   ['MAX_TOKENS', [call], 'tool_use'],
   ['CONTINUATION', [{ text: 'a' }], 'max_tokens'],
   ['SAFETY', [{ text: 'a' }], 'refusal'],
-  ['SAFETY', [call], 'refusal'],
+  ['SAFETY', [{ text: 'a' }, call], 'refusal'],
   ['RECITATION', [{ text: 'a' }], 'refusal'],
   ['BLOCKLIST', [{ text: 'a' }], 'refusal'],
   ['PROHIBITED_CONTENT', [{ text: 'a' }], 'refusal'],
@@ -159,11 +159,17 @@ test('of several candidates the first counts', () => {
   assert.equal(replyToolCalls(decoded)[0]?.arguments.text, '{"a":1}');
 });
 
+test('a reply that was stopped for safety after some text has none of its calls', () => {
+  const decoded = reply(body([{ text: 'a' }, call], { finishReason: 'SAFETY' }));
+  assert.deepEqual(decoded.parts, [{ type: 'text', text: 'a', state: undefined }]);
+});
+
 const refusals: readonly (readonly [what: string, source: string, message: string, detail: string | undefined])[] = [
   ['a blocked prompt', '{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","blockReasonMessage":"no"}}', 'gemini declined the request (HTTP 200, code PROHIBITED_CONTENT)', 'no'],
   ['a prompt blocked by number', '{"promptFeedback":{"blockReason":1}}', 'gemini declined the request (HTTP 200, code SAFETY)', undefined],
   ['a refusal without content', '{"candidates":[{"content":{},"finishReason":"SAFETY","finishMessage":"no"}]}', 'gemini declined the request (HTTP 200, code SAFETY)', 'no'],
   ['a refusal with a signature only', body([{ text: '', thoughtSignature: 's' }], { finishReason: 'RECITATION' }), 'gemini declined the request (HTTP 200, code RECITATION)', undefined],
+  ['a refusal after nothing but calls', body([call, call], { finishReason: 'SAFETY' }), 'gemini declined the request (HTTP 200, code SAFETY)', undefined],
   ['a block whose candidate is empty', '{"candidates":[{"content":{}}],"promptFeedback":{"blockReason":"OTHER"}}', 'gemini declined the request (HTTP 200, code OTHER)', undefined],
 ];
 for (const [what, source, message, detail] of refusals) {

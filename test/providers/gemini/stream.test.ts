@@ -154,6 +154,14 @@ test('a stream that stops for safety after some text is a reply that says so', (
   assert.equal(end.stopReason, 'refusal');
 });
 
+test('a stream that stops for safety ends without the calls that came before', () => {
+  const deltas = deltasOf([frame([{ text: 'a' }, { functionCall: { name: 'f' } }]), frame([], { finishReason: 'SAFETY' })]);
+  const end = endOf(deltas);
+  assert.ok(!(end instanceof Failure));
+  assert.deepEqual(deltas.map(({ type }) => type), ['text', 'tool_call', 'done']);
+  assert.deepEqual([end.stopReason, end.parts], ['refusal', [{ type: 'text', text: 'a', state: undefined }]]);
+});
+
 test('after the terminal delta nothing more is emitted', () => {
   const deltas: Delta[] = [];
   const sink = (delta: Delta): void => void deltas.push(delta);

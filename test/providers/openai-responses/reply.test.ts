@@ -208,9 +208,9 @@ test('a call cut for length is no call, a broken one otherwise a failure', () =>
 });
 
 test('no arguments are an empty object; missing and doubled ids are made', () => {
-  const calls = replyOf([functionCall('a', ''), functionCall('a', ' {} '), functionCall('', '{}'), functionCall('b', '{}', { arguments: undefined })]).parts;
+  const calls = replyOf([functionCall('a', ''), functionCall('a', ' {} '), functionCall('', '{}'), functionCall('b', 'null'), functionCall('c', '{}', { arguments: undefined })]).parts;
   assert.ok(calls.every((part) => part.type === 'tool_call' && part.arguments.text === '{}'));
-  assert.deepEqual(calls.map((part) => part.type === 'tool_call' && isMadeCallId(part.id)), [false, true, true, false]);
+  assert.deepEqual(calls.map((part) => part.type === 'tool_call' && isMadeCallId(part.id)), [false, true, true, false, false]);
 });
 
 test('usage is what was reported, or none', () => {
