@@ -22,6 +22,7 @@ import { imageFromUrl } from '../image.ts';
 import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
+import { readName } from './namespaces.ts';
 
 /** Where texts stand in the items of a list, by type; what the assistant declined with is what it said, too. */
 const TEXTS: ReadonlyMap<string, string> = new Map([['input_text', 'text'], ['output_text', 'text'], ['refusal', 'refusal']]);
@@ -108,7 +109,7 @@ function readImage(part: Fields): ImagePart {
 
 function readCall(item: Fields, budget: JsonBudget, ignored: Ignored): AssistantPart {
   const id = item.requiredText('call_id');
-  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item, budget, ignored), state: undefined };
+  return { type: 'tool_call', id, name: readName(item), arguments: readArguments(item, budget, ignored), state: undefined };
 }
 
 /** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */
@@ -197,6 +198,8 @@ class ConversationDraft {
 
   takeStates(states: readonly CarriedState[], path: Path | undefined): void {
     this.#leave();
+    // Reasoning that carries nothing, and has nothing behind it where an answer broke off, is no turn.
+    if (states.length === 0) return;
     this.#statesPath = path;
     this.#giveToTexts(states.filter(({ owner }) => owner === 'text').map(({ state }) => state));
     for (const { owner, state } of states) {
