@@ -208,8 +208,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
       // New keys may see other models.
       modelLists: new ModelLists({
         ask: (provider, context) => gateway.models(provider, context),
+        // A provider without a list is no news.
         onFailure: ({ name }, failure, requestId) =>
-          log.warn('the models of a provider cannot be listed', { request_id: requestId, provider: name, kind: failure.kind, error: sentences.sentence(failure) }),
+          log[failure.kind === 'unsupported' ? 'debug' : 'warn']('the models of a provider cannot be listed', { request_id: requestId, provider: name, kind: failure.kind, error: sentences.sentence(failure) }),
         requestTimeoutMs: current.requestTimeoutMs,
         now: () => performance.now(),
       }),

@@ -46,6 +46,11 @@ function tokenPlan(plan: TokenPlan | undefined): CredentialPlan | undefined {
 }
 
 function identityPlan({ environment, row }: Reading, resource: string): TokenPlan | undefined {
+  // The machine would be asked in vain, or be somebody else than who is meant.
+  if (environment.isSet('AZURE_CLIENT_CERTIFICATE_PATH', PATH)) {
+    environment.problems.push(`AZURE_CLIENT_CERTIFICATE_PATH: is not supported for ${row.name}; AZURE_CLIENT_SECRET and AZURE_FEDERATED_TOKEN_FILE are`);
+    return undefined;
+  }
   const clientId = optional(environment, 'AZURE_CLIENT_ID', ID);
   const common = { resource, clientId };
   if (environment.isSet('IDENTITY_ENDPOINT', ENDPOINT_URL) && environment.isSet('IDENTITY_HEADER', SECRET)) {

@@ -72,6 +72,12 @@ function placeOf({ environment, row, root }: Reading): Place | undefined {
   return url === undefined ? root : { root: url, place: row.baseUrlVariable };
 }
 
+/** A base URL that stands by itself; of an endpoint of Microsoft's own, which has nothing without a path, with that of its API. */
+function withPath({ root, place }: Place, path: string): Place {
+  const isBare = root.pathname === '/' && /\.azure\.(?:com|us|cn)$/.test(root.hostname);
+  return { root: isBare ? new URL(path, root) : root, place };
+}
+
 function readAzure(reading: Reading): Cloud | undefined {
   const { environment, hasKey } = reading;
   const place = azurePlace(reading);
@@ -83,8 +89,8 @@ function readAzure(reading: Reading): Cloud | undefined {
 function azurePlace(reading: Reading): Place | undefined {
   const { environment, row } = reading;
   const endpoint = 'AZURE_OPENAI_ENDPOINT';
-  const place = reading.root === undefined ? eitherOf(reading, row.baseUrlVariable, endpoint, BASE_URL) : undefined;
-  if (place !== endpoint) return placeOf(reading);
+  if (reading.root !== undefined) return withPath(reading.root, '/openai/v1');
+  if (eitherOf(reading, row.baseUrlVariable, endpoint, BASE_URL) !== endpoint) return placeOf(reading);
   const given = environment.read(endpoint, BASE_URL);
   return given && { root: withV1(given), place: endpoint };
 }
@@ -100,8 +106,8 @@ function readFoundry(reading: Reading): Cloud | undefined {
 function foundryPlace(reading: Reading): Place | undefined {
   const { environment, row } = reading;
   const resource = 'ANTHROPIC_FOUNDRY_RESOURCE';
-  const place = reading.root === undefined ? eitherOf(reading, resource, row.baseUrlVariable, PATH) : undefined;
-  if (place !== resource) return placeOf(reading);
+  if (reading.root !== undefined) return withPath(reading.root, '/anthropic');
+  if (eitherOf(reading, resource, row.baseUrlVariable, PATH) !== resource) return placeOf(reading);
   const name = environment.read(resource, NAME);
   return name === undefined ? undefined : { root: new URL(`https://${name}.services.ai.azure.com/anthropic`), place: resource };
 }

@@ -158,6 +158,8 @@ export interface Adapter {
   decodeChat(body: string, json?: unknown, exact?: JsonValue | JsonProblem, use?: AnswerUse): ChatReply | Failure;
   createStreamDecoder(use?: AnswerUse): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
+  /** False where its maker has no list, so that one which is not found means nothing else; absent where there is one. */
+  readonly hasModelList?: false | undefined;
   /** A page of its list, which `json` is parsed where that is large. Failures: server, or what an error inside a 200 says. */
   decodeModels(body: string, json?: unknown): ModelsPage | Failure;
   /** Absent where the provider does not count. */

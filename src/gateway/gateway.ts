@@ -235,7 +235,10 @@ export function createGateway(
             return parsed instanceof Failure ? parsed : provider.adapter.decodeModels(body, parsed?.json);
           },
         });
-        if (page instanceof Failure) return page;
+        if (page instanceof Failure) {
+          const isNone = page.kind === 'not_found' && provider.adapter.hasModelList === false;
+          return isNone ? new Failure('unsupported', `${provider.name} has no list of models`) : page;
+        }
         if (models.length + page.models.length > MODELS_MAX) return beyondLimit(provider.name, 200, `its model list has more than ${MODELS_MAX} models`);
         for (const model of page.models) models.push(model);
         if (page.nextCursor === undefined || page.nextCursor === cursor) return models;

@@ -32,8 +32,8 @@ export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice 
   if (problem !== undefined) return problem;
   const translated = translator(exchange, decoded, targets[0].model);
   const relayed = targets.find((target) => isRelayable(target, exchange.dialect));
-  const candidateOf = (target: Target): CallerCandidate =>
-    createCandidate(exchange, parts, decoded, target, relayFor(target, relayed, exchange.dialect), question, translated);
+  const asking = { exchange, parts, decoded, question, translated };
+  const candidateOf = (target: Target): CallerCandidate => createCandidate(asking, target, relayFor(target, relayed, exchange.dialect));
   const candidates: Ask<CallerCandidate>['candidates'] =
     targets.length === 1 ? [candidateOf(targets[0])] : [candidateOf(targets[0]), ...targets.slice(1).map(candidateOf)];
   return {
@@ -109,56 +109,57 @@ function toldBy({ told }: Translated, failure: Failure): Failure {
   return told === undefined ? failure : failure.with({ message: told(failure.message) });
 }
 
-function createCandidate(
-  exchange: Exchange,
-  parts: ServerParts,
-  decoded: DecodedRequest,
-  { provider, model, target }: Target,
-  relay: DialectRelay | undefined,
-  { relayPath, encode }: Question,
-  translated: () => Translated | Failure,
-): CallerCandidate {
-  const path = relay && relayPath(relay);
+/** What calls are made of, whoever they are for. */
+type Asking = {
+  readonly exchange: Exchange;
+  readonly parts: ServerParts;
+  readonly decoded: DecodedRequest;
+  readonly question: Question;
+  readonly translated: () => Translated | Failure;
+};
+
+function createCandidate(asking: Asking, target: Target, relay: DialectRelay | undefined): CallerCandidate {
+  const { provider, model } = target;
+  const path = relay && asking.question.relayPath(relay);
+  const way = relay === undefined || path === undefined ? undefined : { relay, path };
   const left: LeftOut = { ignored: [], omitted: [] };
-  const encodeTranslated = (): UpstreamCall | Failure => {
-    const translation = translated();
-    if (translation instanceof Failure) return translation;
-    const { request } = translation;
-    const named = request.model === model ? request : { ...request, model };
-    const applied = target === undefined ? undefined : applyTarget(named, target);
-    const call = encode(provider, applied?.request ?? named);
-    if (call instanceof Failure) return toldBy(translation, call);
-    left.ignored = translation.ignored;
-    left.omitted = applied?.omitted ?? left.omitted;
-    return call;
-  };
   let call: UpstreamCall | Failure | undefined;
   return {
     provider,
     model,
-    target,
-    relay: path === undefined ? undefined : relay,
+    target: target.target,
+    relay: way?.relay,
     left,
     prepare() {
-      if (relay === undefined || path === undefined) translated();
+      if (way === undefined) asking.translated();
     },
     call() {
       if (call !== undefined) return call;
-      call = relay === undefined || path === undefined ? encodeTranslated() : encodeRelayed(exchange, parts, relay, path, decoded, { provider, model }, left);
-      if (!(call instanceof Failure)) countIgnored(exchange, parts, left);
+      call = way === undefined ? encodeTranslated(asking, target, left) : encodeRelayed(asking, target, way, left);
+      if (!(call instanceof Failure)) countIgnored(asking.exchange, asking.parts, left);
       return call;
     },
   };
 }
 
+function encodeTranslated({ translated, question }: Asking, { provider, model, target }: Target, left: LeftOut): UpstreamCall | Failure {
+  const translation = translated();
+  if (translation instanceof Failure) return translation;
+  const { request } = translation;
+  const named = request.model === model ? request : { ...request, model };
+  const applied = target === undefined ? undefined : applyTarget(named, target);
+  const call = question.encode(provider, applied?.request ?? named);
+  if (call instanceof Failure) return toldBy(translation, call);
+  left.ignored = translation.ignored;
+  left.omitted = applied?.omitted ?? left.omitted;
+  return call;
+}
+
 /** The caller's own request, to that path of a provider that speaks its dialect. */
 function encodeRelayed(
-  exchange: Exchange,
-  parts: ServerParts,
-  relay: DialectRelay,
-  path: string,
-  decoded: DecodedRequest,
-  { provider, model }: Pick<Target, 'provider' | 'model'>,
+  { exchange, parts, decoded }: Asking,
+  { provider, model }: Target,
+  { relay, path }: { readonly relay: DialectRelay; readonly path: string },
   left: LeftOut,
 ): UpstreamCall | Failure {
   const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isMaker: provider.name === exchange.dialect.vendor };

@@ -43,14 +43,14 @@ export async function answerCount(exchange: Exchange, parts: ServerParts, counti
 }
 
 /** Of a route, those of its targets that count. */
-function askedOf(exchange: Exchange, parts: ServerParts, dialects: DialectCounting, { decoded, choice }: Received): Ask<CallerCandidate> | Failure {
+function askedOf(exchange: Exchange, parts: ServerParts, dialectCounting: DialectCounting, { decoded, choice }: Received): Ask<CallerCandidate> | Failure {
   const { route, targets: [preferred] } = choice;
   const [first, ...others] = choice.targets.filter(({ provider }) => provider.adapter.counting !== undefined);
   if (first === undefined) {
-    return new Failure(dialects.missing, route === undefined ? `${preferred.provider.name} counts no tokens` : `no target of route ${route.name} counts tokens`);
+    return new Failure(dialectCounting.missing, route === undefined ? `${preferred.provider.name} counts no tokens` : `no target of route ${route.name} counts tokens`);
   }
   return askOf(exchange, parts, { decoded, choice: { route, targets: [first, ...others] } }, {
-    relayPath: () => dialects.relayPath,
-    encode: ({ name, adapter: { counting } }, request) => counting?.encode(request) ?? new Failure(dialects.missing, `${name} counts no tokens`),
+    relayPath: () => dialectCounting.relayPath,
+    encode: ({ name, adapter: { counting } }, request) => counting?.encode(request) ?? new Failure(dialectCounting.missing, `${name} counts no tokens`),
   });
 }

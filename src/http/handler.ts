@@ -109,7 +109,7 @@ async function answer(exchange: HttpExchange, parts: ServerParts, routes: Readon
   }
   if (method !== route.method) {
     exchange.response.setHeader('Allow', allowedMethods(route));
-    exchange.sendFailure(new Failure('bad_request', `this path takes ${route.method} only`, { status: 405 }));
+    exchange.sendFailure(asksForWebSocket(exchange) ? noWebSocket(exchange) : new Failure('bad_request', `this path takes ${route.method} only`, { status: 405 }));
     return;
   }
   const known = callerOf(exchange, route, parts);
@@ -121,6 +121,17 @@ async function answer(exchange: HttpExchange, parts: ServerParts, routes: Readon
   }
   exchange.caller = caller;
   await route.answer(exchange, parts);
+}
+
+function asksForWebSocket({ request }: HttpExchange): boolean {
+  return request.method === 'GET' && request.headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** Agents try a WebSocket first (Codex, where its own provider's base URL is changed): at a 426, and no other status, they ask by HTTP at once. */
+function noWebSocket({ response }: HttpExchange): Failure {
+  response.setHeader('Upgrade', 'HTTP/1.1');
+  response.setHeader('Connection', 'close, Upgrade');
+  return new Failure('bad_request', 'this path takes POST only, and no WebSocket', { status: 426 });
 }
 
 function callerOf(exchange: HttpExchange, route: Route, { config, dialects }: ServerParts): string | Failure {

@@ -9,6 +9,7 @@ import { Failure } from '../core/failure.ts';
 import { targetName } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import { isAllowed, notAllowed } from './allowed.ts';
+import { Deadline } from './deadline.ts';
 import type { Exchange } from './exchange.ts';
 import { takeLimits } from './limits.ts';
 import type { ModelsAsker } from './model-lists.ts';
@@ -112,12 +113,8 @@ async function answerLive(exchange: Exchange, parts: ServerParts, name: string):
     return;
   }
   exchange.record.provider = name;
-  const timeoutMs = parts.config.requestTimeoutMs;
-  const deadline = setTimeout(() => exchange.scope.end('deadline'), timeoutMs);
-  const models = await parts.gateway.models(provider, {
-    ...askerOf(exchange, parts),
-    deadline: { atMs: exchange.startedAtMs + timeoutMs, setting: 'GATEWAY_REQUEST_TIMEOUT' },
-  }).finally(() => clearTimeout(deadline));
+  const deadline = new Deadline(exchange, parts.config, false);
+  const models = await parts.gateway.models(provider, { ...askerOf(exchange, parts), deadline }).finally(() => deadline.clear());
   if (models instanceof Failure) {
     exchange.sendFailure(parts.presentable(models));
     return;

@@ -234,7 +234,10 @@ function answerChecks(
   const isProved = answer !== undefined && !(answer.outcome instanceof Failure);
   if (!(models instanceof Failure)) checks.push({ check: 'key', ok: true, ms, detail: `accepted; ${models.length} model${models.length === 1 ? '' : 's'}` });
   else if (isProved) checks.push({ check: 'key', ok: true, ms, detail: `accepted for the chat, although ${shown(models, practice)}` });
-  else checks.push(failedCheck('key', ms, models, provider, practice));
+  else if (models.kind === 'unsupported') {
+    const untried = answer === undefined ? `, so that it was not tried; --chat=${provider.name}/MODEL tries it` : '';
+    checks.push({ check: 'key', ok: true, ms, detail: shown(models, practice) + untried });
+  } else checks.push(failedCheck('key', ms, models, provider, practice));
   if (answer?.outcome instanceof Failure) checks.push(failedCheck('chat', answer.ms, answer.outcome, provider, practice));
   else if (answer !== undefined) checks.push({ check: 'chat', ok: true, ms: answer.ms, detail: `${plain(answer.outcome, practice.redact)} answered` });
   if (json !== undefined) {

@@ -33,7 +33,8 @@ export type Origin = {
 export type Written = Pick<LoadedConfig, 'effective' | 'origins'>;
 
 export function originOf(provider: Provider, { effective, origins }: Written, hasProxy: boolean): Origin {
-  const row = PROVIDER_ROWS.find(({ name }) => name === provider.name) ?? compatRow(provider.name);
+  // One that is like another has that one's place where it has none of its own.
+  const row = PROVIDER_ROWS.find(({ name }) => name === (provider.like ?? provider.name)) ?? compatRow(provider.name);
   const { keyVariables = [], baseUrlPlace } = origins.get(provider.name) ?? {};
   const setOne = (variables: readonly string[]): string | undefined => {
     const value = effective.find(({ variable, source }) => source !== 'default' && variables.includes(variable));

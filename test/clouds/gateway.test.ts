@@ -205,6 +205,16 @@ test("a model of OpenAI's on Bedrock is asked by Responses where it is given too
   assert.deepEqual(gateway.sandbox.calls.map(({ path }) => path), ['/bedrock/openai/v1/responses']);
 });
 
+test('a cloud without a list of models says so, and others are listed without a warning of it', async (t) => {
+  const upstream = await startUpstream(t, (response) => answerJson(response, 404, '{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}'));
+  const gateway = await startGateway(t, (sandbox) => ({ ...BEDROCK(sandbox), AWS_ENDPOINT_URL_BEDROCK_RUNTIME: upstream.origin, GATEWAY_MAX_RETRIES: '0' }));
+  const alone = await gateway.get('/v1/models?provider=bedrock');
+  assert.deepEqual([alone.status, await alone.json()], [400, { kind: 'unsupported', error: 'bedrock has no list of models' }]);
+  const all = await gateway.get('/v1/models');
+  assert.deepEqual([all.status, all.headers.get('x-gateway-ignored')], [200, 'bedrock']);
+  assert.deepEqual(gateway.logLines.filter(({ level }) => level === 'warn'), []);
+});
+
 test('a model of another publisher on Vertex is asked by Chat Completions', async (t) => {
   const gateway = await startGateway(t, VERTEX);
   const { status, body } = await gateway.chat({ provider: 'vertex', model: 'xai/fake-chat', messages: [user('Hi')] });

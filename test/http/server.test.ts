@@ -94,6 +94,21 @@ test('an unknown path is 404, a wrong method 405 with Allow, both with the error
   }
 });
 
+test('a WebSocket where chats are asked for is a 426 that names HTTP, and elsewhere what it would be without', async (t) => {
+  const gateway = await startGateway(t);
+  const upgrade = 'Host: x\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+  for (const path of ['/v1/responses', '/v1/chat/stream']) {
+    const raw = await sendRaw(gateway, `GET ${path} HTTP/1.1\r\n${upgrade}`);
+    assert.match(raw, /^HTTP\/1\.1 426 Upgrade Required\r\n/);
+    assert.match(raw, /\r\nUpgrade: HTTP\/1\.1\r\n/i);
+    assert.match(raw, /\r\nConnection: close, Upgrade\r\n/i);
+    assert.match(raw, /\r\nAllow: POST\r\n/i);
+    assert.match(raw, /this path takes POST only, and no WebSocket/);
+  }
+  assert.match(await sendRaw(gateway, `PUT /v1/responses HTTP/1.1\r\n${upgrade}`), /^HTTP\/1\.1 405 /);
+  assert.match(await sendRaw(gateway, `GET /healthz HTTP/1.1\r\n${upgrade.replace('keep-alive', 'close')}`), /^HTTP\/1\.1 200 /);
+});
+
 test('HEAD works where GET does, without a body', async (t) => {
   const gateway = await startGateway(t);
   for (const path of ['/healthz', '/readyz', '/metrics']) {

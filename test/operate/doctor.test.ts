@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/config.ts';
 import { examineProviders } from '../../src/operate/doctor.ts';
 import type { Check, ChatWish, Report } from '../../src/operate/doctor.ts';
 import type { World } from '../../src/operate/lookout.ts';
+import { originOf } from '../../src/operate/remedy.ts';
 import { renderReport } from '../../src/operate/report.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
@@ -264,6 +265,10 @@ describe('a key', () => {
     const like = '{"providers":{"eu":{"like":"openai","base_url":"http://127.0.0.1:1/v1","keys":["FIRST"]}}}';
     const { remedy } = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong }, { files: { '/routing.json': like } });
     assert.equal(remedy, 'GATEWAY_ROUTING_FILE: providers.eu.base_url: check host and port.');
+    // Without a place of its own it has that of the other, which has a variable even where that is not set.
+    const second = loadConfig({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong }, PROVIDER_ROWS, compatRow, () => like.replace('"base_url":"http://127.0.0.1:1/v1",', ''));
+    const [provider] = second.config?.providers ?? [];
+    assert.equal(provider && originOf(provider, second, false).baseUrlVariable, 'OPENAI_BASE_URL');
   });
 
   test('that is missing where one is asked for fails', async (t) => {
@@ -278,6 +283,18 @@ describe('a key', () => {
     const failed = await failedOf({ ...bedrock, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: baseUrl.origin });
     assert.equal(failed.check, 'key');
     assert.equal(failed.remedy, 'GATEWAY_CLOUDS: check the identity that bedrock is called by, and what it may do; or give a key in AWS_BEARER_TOKEN_BEDROCK.');
+  });
+
+  test('is not tried where a cloud has no list of models, which is no fault, until a chat is asked for', async (t) => {
+    const { baseUrl } = await startServer(t, () => failure(404, '{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}'));
+    const bedrock = { GATEWAY_AUTH_TOKEN: TOKEN, AWS_BEARER_TOKEN_BEDROCK: PROVIDER_KEY, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: baseUrl.origin };
+    const foundry = { GATEWAY_AUTH_TOKEN: TOKEN, ANTHROPIC_FOUNDRY_API_KEY: PROVIDER_KEY, ANTHROPIC_FOUNDRY_BASE_URL: baseUrl.origin };
+    for (const [name, environment] of [['bedrock', bedrock], ['foundry', foundry]] as const) {
+      const lines = linesOf(await checksOf(environment));
+      assert.ok(lines.includes(`key ok: ${name} has no list of models, so that it was not tried; --chat=${name}/MODEL tries it`), lines.join('\n'));
+    }
+    const failed = await failedOf(bedrock, { chat: new Map([['bedrock', 'anthropic.claude-opus-4-8']]) });
+    assert.equal(failed.check, 'chat');
   });
 
   test('that finds nothing where a cloud is said to be has a remedy that names the variable which says so', async (t) => {

@@ -27,7 +27,7 @@ export const MESSAGES_FIELDS = {
   user_profile_id: { is: 'tolerated', as: "tells the maker's own end users apart" },
   workspace_id: { is: 'tolerated', as: "part of the maker's own accounts" },
   billing_policy: { is: 'tolerated', as: "part of the maker's own accounts" },
-  cache_control: { is: 'mapped', as: '`cache`; so is one on the last block of the last message of the user' },
+  cache_control: { is: 'mapped', as: '`cache`; so is one on the last block of the last message of the user, or of the system behind it' },
   context_management: { is: 'tolerated', as: 'a history that the model reads whole' },
   thread: { is: 'tolerated', as: 'nothing is stored; one that continues another is answered 404, at which the SDK sends the whole conversation' },
   service_tier: { is: 'tolerated', as: "the maker's own tiers" },

@@ -23,6 +23,7 @@ import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
+import { shownToolName } from './tool-name.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[]; readonly cache: CacheHint | undefined };
 
@@ -35,8 +36,8 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
   const budget = createJsonBudget();
   let spoken: SpokenTurn | undefined;
   let cache: CacheHint | undefined;
-  const lastOfUser = messages.findLast((message) => message.any('role') === 'user');
-  for (const message of messages) {
+  const lastOfUser = messages.findLastIndex((message) => message.any('role') === 'user');
+  for (const [index, message] of messages.entries()) {
     const role = message.requiredOneOf('role', ['user', 'assistant', 'system']);
     if (role === 'assistant') {
       if (spoken === undefined) {
@@ -47,13 +48,9 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
     } else {
       spoken?.finish();
       spoken = undefined;
-      if (role === 'user') {
-        const blocks = readUserMessage(message, turns, ignored, places);
-        if (message === lastOfUser) cache = cacheHint(blocks.at(-1));
-        for (const block of blocks) ignored.addUnread(block);
-      } else {
-        readSystemMessage(message, turns, system, ignored);
-      }
+      const blocks = role === 'user' ? readUserMessage(message, turns, ignored, places) : readSystemMessage(message, turns, system);
+      if (index >= lastOfUser) cache = cacheHint(blocks.at(-1)) ?? cache;
+      for (const block of blocks) ignored.addUnread(block);
     }
     ignored.addUnread(message);
   }
@@ -62,25 +59,32 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
   return { system: system.join(PARAGRAPH) || undefined, turns, cache };
 }
 
-function readSystemMessage(message: Fields, turns: Turn[], system: string[], ignored: Ignored): void {
-  const text = readText(message, 'content', PARAGRAPH, ignored);
-  if (text === '') return;
-  if (turns.length === 0) system.push(text);
-  else turns.push(laterInstructions(text));
+/** Adds what the system says; one that only changes the effort says nothing. The message's blocks. */
+function readSystemMessage(message: Fields, turns: Turn[], system: string[]): readonly Fields[] {
+  if (!message.has('content') && message.has('output_config')) return [];
+  const { text, blocks } = readTexts(message, 'content', PARAGRAPH);
+  if (text !== '' && turns.length === 0) system.push(text);
+  else if (text !== '') turns.push(laterInstructions(text));
+  return blocks;
 }
 
 /** Text that may come as a string or as text blocks, which `separator` joins. */
 function readText(fields: Fields, name: string, separator: string, ignored: Ignored): string {
+  const { text, blocks } = readTexts(fields, name, separator);
+  for (const block of blocks) ignored.addUnread(block);
+  return text;
+}
+
+/** Such a text and its blocks, none for a string. */
+function readTexts(fields: Fields, name: string, separator: string): { readonly text: string; readonly blocks: readonly Fields[] } {
   const value = fields.any(name);
-  if (typeof value === 'string') return value;
-  return readBlocks(fields, name, value)
-    .map(({ block, type }) => {
-      if (type !== 'text') throw unsupported(block.at('type'), 'only text is taken here');
-      const text = block.requiredString('text');
-      ignored.addUnread(block);
-      return text;
-    })
-    .join(separator);
+  if (typeof value === 'string') return { text: value, blocks: [] };
+  const blocks = readBlocks(fields, name, value);
+  const texts = blocks.map(({ block, type }) => {
+    if (type !== 'text') throw unsupported(block.at('type'), 'only text is taken here');
+    return block.requiredString('text');
+  });
+  return { text: texts.join(separator), blocks: blocks.map(({ block }) => block) };
 }
 
 type Block = { readonly block: Fields; readonly type: string; readonly path: Path };
@@ -175,11 +179,17 @@ function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['con
   const value = block.any('content');
   if (value === undefined) return '';
   if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', LINE, ignored);
-  return readBlocks(block, 'content', value).map(({ block: inner, type }) => {
-    const part = readContent(inner, type, ignored);
+  const parts = readBlocks(block, 'content', value).map(({ block: inner, type }) => {
+    const part = type === 'tool_reference' ? foundTool(inner) : readContent(inner, type, ignored);
     ignored.addUnread(inner);
     return part;
   });
+  return parts.every((part) => part.type === 'text') ? parts.map(({ text }) => text).join(LINE) : parts;
+}
+
+/** What a search among tools found: the tool itself is in `tools`, of which other makers' models see all (Anthropic, tool search). */
+function foundTool(block: Fields): TextPart {
+  return plainText(`Tool found: ${shownToolName(block.requiredText('tool_name'))}`);
 }
 
 function isText(block: JsonValue): boolean {
@@ -258,7 +268,7 @@ class SpokenTurn {
     const call: AssistantPart = {
       type: 'tool_call',
       id: givenCallId(block.requiredText('id')),
-      name: block.requiredText('name'),
+      name: shownToolName(block.requiredText('name')),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
       state: this.#ofCalls.shift()?.state ?? this.#takeOwn()?.state,
     };

@@ -12,11 +12,12 @@ import type { AnswerFacts } from '../../core/dialect.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { shownCallId } from './call-id.ts';
+import { withOwnToolNames } from './tool-name.ts';
 
 /** The body of a good answer. */
 // hot: per request
 export function encodeMessage(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
-  return messageFrom(facts, reply.id, contentFrom(reply), stopReasonOf(reply), reply.usage);
+  return messageFrom(facts, reply.id, contentFrom(withOwnToolNames(reply, facts)), stopReasonOf(reply), reply.usage);
 }
 
 /**

@@ -18,6 +18,7 @@ import { cacheHint } from './cache.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
 import { continuesThread, lostThread } from './thread.ts';
+import { shownToolName } from './tool-name.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 // hot: per request
@@ -97,8 +98,11 @@ function readTools(fields: Fields, ignored: Ignored): Tools {
       return;
     }
     if (type !== 'custom') throw unsupported(tool.at('type'), "only custom tools and the maker's own are taken");
+    const name = tool.requiredText('name');
+    const shown = shownToolName(name);
+    if (shown !== name) ignored.addOnce(tool.at('name'));
     tools.taken.push({
-      name: tool.requiredText('name'),
+      name: shown,
       description: tool.string('description') || undefined,
       parameters: tool.opaqueObject('input_schema')?.raw,
       strict: tool.boolean('strict'),
@@ -112,7 +116,7 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
   const choice = fields.object('tool_choice');
   if (choice === undefined) return undefined;
   const type = choice.requiredOneOf('type', ['auto', 'any', 'tool', 'none']);
-  const name = type === 'tool' ? choice.requiredText('name') : undefined;
+  const name = type === 'tool' ? shownToolName(choice.requiredText('name')) : undefined;
   const isOneAtMost = choice.boolean('disable_parallel_tool_use') === true;
   // Of no call there is at most one.
   const isIdle = isOneAtMost && (type === 'none' || (type === 'auto' && taken.length === 0));

@@ -18,6 +18,7 @@ import { nameOf, renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
 import { failureBody } from './failure.ts';
 import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, signatureOf, stopReasonOf, usageFrom } from './reply.ts';
+import { withOwnToolNames } from './tool-name.ts';
 
 /** Its clients know it, and some of them know no comments. */
 const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
@@ -106,7 +107,7 @@ export class MessageEvents implements RelayedFrames {
   #end(reply: ChatReply): string {
     let events = '';
     let states: CarriedState[] = textStates(reply);
-    for (const part of reply.parts) {
+    for (const part of withOwnToolNames(reply, this.#facts).parts) {
       if (part.type === 'text') {
         if (part.state !== undefined && isSilentText(part)) states.push({ owner: 'empty', state: part.state });
         continue;

@@ -9,6 +9,7 @@ import { Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/limits.ts';
 import type { JsonBudget } from '../../base/json/limits.ts';
+import { memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type {
@@ -132,7 +133,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
     }
     ignored.addUnreadOfItem(message);
   });
-  if (messages === undefined) throw fields.problem('messages', 'required');
+  if (messages === undefined) throw fields.problem('messages', fields.has('input') ? 'required; a body with `input` is for /v1/responses' : 'required');
   const instructions = joinTexts(system, PARAGRAPH);
   if (turns.length > 0) return { system: instructions || undefined, turns };
   if (instructions === '') throw fields.problem('messages', 'must hold at least one message of a user');
@@ -141,7 +142,20 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
 
 function readResult(message: Fields, ignored: Ignored): ToolResultPart {
   const toolCallId = message.requiredText('tool_call_id');
-  return { type: 'tool_result', toolCallId, content: readText(message, 'content', LINE, TEXTS, ignored), isError: false };
+  return { type: 'tool_result', toolCallId, content: readResultContent(message, ignored), isError: false };
+}
+
+/** A text, or parts where a picture or a file is among them: the maker itself takes only texts here, agents show what a tool found (Zed). */
+function readResultContent(message: Fields, ignored: Ignored): ToolResultPart['content'] {
+  const value = message.any('content');
+  if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(message, 'content', LINE, TEXTS, ignored);
+  const parts = value.items.map((item, index) => readUserPart(item, { parent: message.at('content'), key: index }, ignored));
+  return parts.filter((part) => !isSilent(part));
+}
+
+function isMedia(part: JsonValue): boolean {
+  const type = memberOf(part, 'type');
+  return type === 'image_url' || type === 'file';
 }
 
 function readUserParts(message: Fields, ignored: Ignored, places: Places): readonly ContentPart[] {

@@ -19,26 +19,28 @@ import type { CarriedState } from '../carried-state.ts';
 import { documentFromData, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { isSilent, readArguments, readText } from '../openai-common/content.ts';
+import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
+import { readName } from './namespaces.ts';
 
 /** Where texts stand in the items of a list, by type; what the assistant declined with is what it said, too. */
 const TEXTS: ReadonlyMap<string, string> = new Map([['input_text', 'text'], ['output_text', 'text'], ['refusal', 'refusal']]);
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
-/** What `instructions` and `input` say. */
+/** What `instructions` and `input` say. Where the items hold nothing but system text, which most providers refuse, it is what the user says. */
 export function readConversation(fields: Fields, ignored: Ignored, places: Places): Conversation {
+  const instructions = fields.string('instructions') ?? '';
   const draft = new ConversationDraft(places);
-  draft.takeInstructions(fields.string('instructions') ?? '');
   const input = fields.any('input');
   if (input === undefined) throw fields.problem('input', 'required');
   if (typeof input === 'string') draft.takeUser([places.put(plainText(fields.requiredText('input')), fields.at('input'))]);
   else fields.list('input', (item, path) => readItem(Fields.from(item, path), draft, ignored), '; a string is taken, too');
-  const conversation = draft.finish();
-  if (conversation.turns.length === 0) throw fields.problem('input', 'must hold at least one message of a user');
-  return conversation;
+  const { system, turns } = draft.finish();
+  if (turns.length > 0) return { system: joinTexts([instructions, system], PARAGRAPH) || undefined, turns };
+  if (system === '') throw fields.problem('input', 'must hold at least one message of a user');
+  return { system: instructions || undefined, turns: [{ role: 'user', parts: [plainText(system)] }] };
 }
 
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
@@ -107,7 +109,7 @@ function readImage(part: Fields): ImagePart {
 
 function readCall(item: Fields, budget: JsonBudget, ignored: Ignored): AssistantPart {
   const id = item.requiredText('call_id');
-  return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item, budget, ignored), state: undefined };
+  return { type: 'tool_call', id, name: readName(item), arguments: readArguments(item, budget, ignored), state: undefined };
 }
 
 /** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */
@@ -196,6 +198,8 @@ class ConversationDraft {
 
   takeStates(states: readonly CarriedState[], path: Path | undefined): void {
     this.#leave();
+    // Reasoning that carries nothing, and has nothing behind it where an answer broke off, is no turn.
+    if (states.length === 0) return;
     this.#statesPath = path;
     this.#giveToTexts(states.filter(({ owner }) => owner === 'text').map(({ state }) => state));
     for (const { owner, state } of states) {
@@ -246,8 +250,9 @@ class ConversationDraft {
     this.#stateless = [];
   }
 
-  finish(): Conversation {
+  /** The turns, and what stood before the first of them. */
+  finish(): { readonly system: string; readonly turns: readonly Turn[] } {
     this.#endTurn();
-    return { system: this.#system.join(PARAGRAPH) || undefined, turns: this.#turns };
+    return { system: this.#system.join(PARAGRAPH), turns: this.#turns };
   }
 }

@@ -14,11 +14,13 @@ import type { AnswerFacts } from '../../core/dialect.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
+import { namespacedFunctions } from './namespaces.ts';
+import type { NamespacedFunction } from './namespaces.ts';
 
 /** The body of a good answer. */
 export function encodeResponse(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
   const ids = new ResponseIds(facts.requestId);
-  const output = outputItems(reply, reply.parts, reply.thinking).map((item, index) => itemFrom(item, ids.ofItem(item, index)));
+  const output = outputItems(reply, reply.parts, reply.thinking, facts).map((item, index) => itemFrom(item, ids.ofItem(item, index)));
   const { status, incompleteReason, model, usage } = endingOf(reply);
   return responseFrom(facts, ids, { status, output, model, incompleteReason, usage });
 }
@@ -29,17 +31,21 @@ export type OutputItem =
   | { readonly type: 'reasoning'; readonly summary: string; readonly sealed: string }
   | { readonly type: 'message'; readonly text: string }
   | { readonly type: 'refusal'; readonly text: string }
-  | { readonly type: 'function_call'; readonly call: ToolCallPart };
+  /** `declared` = the function in a namespace that the call's name stands for. */
+  | { readonly type: 'function_call'; readonly call: ToolCallPart; readonly declared: NamespacedFunction | undefined };
+
+type CallItem = Extract<OutputItem, { readonly type: 'function_call' }>;
 
 /** The items that say these parts of a reply, thinking first. */
-export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], thinking: string): readonly OutputItem[] {
+export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], thinking: string, { request }: AnswerFacts): readonly OutputItem[] {
   const items: OutputItem[] = [];
+  const functions = parts.some((part) => part.type === 'tool_call') ? namespacedFunctions(request.source) : undefined;
   const said = parts.filter((part) => part.type === 'tool_call' || part.text !== '' || part.state !== undefined);
   let summary = thinking;
   for (const [index, part] of said.entries()) {
     if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOwn(part.state) });
     summary = '';
-    if (part.type === 'tool_call') items.push({ type: 'function_call', call: part });
+    if (part.type === 'tool_call') items.push({ type: 'function_call', call: part, declared: functions?.get(part.name) });
     else if (part.text !== '' || wouldOwn(said[index + 1])) items.push({ type: 'message', text: part.text });
   }
   if (summary !== '') items.push({ type: 'reasoning', summary, sealed: NOTHING_CARRIED });
@@ -72,7 +78,7 @@ export function itemFrom(item: OutputItem, id: string): JsonOutObject {
     case 'refusal':
       return { id, type: 'message', status: 'completed', role: 'assistant', content: [contentFrom(item.type, item.text)] };
     case 'function_call':
-      return callFrom(item.call, id, 'completed', item.call.arguments.text);
+      return callFrom(item, id, 'completed', item.call.arguments.text);
   }
 }
 
@@ -80,8 +86,9 @@ export function contentFrom(type: 'message' | 'refusal', text: string): JsonOutO
   return type === 'message' ? { type: 'output_text', text, annotations: [] } : { type: 'refusal', refusal: text };
 }
 
-export function callFrom(call: ToolCallPart, id: string, status: 'in_progress' | 'completed', written: string): JsonOutObject {
-  return { id, type: 'function_call', call_id: call.id, name: call.name, status, arguments: written };
+export function callFrom({ call, declared }: CallItem, id: string, status: 'in_progress' | 'completed', written: string): JsonOutObject {
+  const { namespace, name } = declared ?? { namespace: undefined, name: call.name };
+  return { id, type: 'function_call', call_id: call.id, name, ...(namespace !== undefined && { namespace }), status, arguments: written };
 }
 
 /** The parts of a response object that change while it is made. */

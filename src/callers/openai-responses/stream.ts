@@ -190,7 +190,7 @@ export class ResponseEvents implements RelayedFrames {
 
   #end(reply: ChatReply): string {
     let events = this.#close();
-    for (const item of itemsBehindPieces(reply)) events += this.#whole(item);
+    for (const item of itemsBehindPieces(reply, this.#facts)) events += this.#whole(item);
     const ending = endingOf(reply);
     return events + this.#responseEvent(`response.${ending.status}`, { ...ending, output: new RawJson(`[${this.#output.join(',')}]`) });
   }
@@ -207,12 +207,12 @@ export class ResponseEvents implements RelayedFrames {
       case 'refusal':
         return this.#wholeRefusal(id, `${place},"content_index":0`, item.text) + this.#done(item);
       case 'function_call': {
-        const call = renderJson(callFrom(item.call, id, 'in_progress', ''));
+        const call = renderJson(callFrom(item, id, 'in_progress', ''));
         const text = JSON.stringify(item.call.arguments.text);
         return (
           this.#itemEvent('added', call) +
           this.#event('response.function_call_arguments.delta', `${place},"delta":${text}`) +
-          this.#event('response.function_call_arguments.done', `${place},"name":${JSON.stringify(item.call.name)},"arguments":${text}`) +
+          this.#event('response.function_call_arguments.done', `${place},"name":${JSON.stringify(item.declared?.name ?? item.call.name)},"arguments":${text}`) +
           this.#done(item)
         );
       }
@@ -242,9 +242,9 @@ export class ResponseEvents implements RelayedFrames {
 }
 
 /** What of a reply no pieces told: the states of its texts, texts that say nothing but have one, calls, a refusal. */
-function itemsBehindPieces(reply: ChatReply): readonly OutputItem[] {
+function itemsBehindPieces(reply: ChatReply, facts: AnswerFacts): readonly OutputItem[] {
   const isTold = (part: AssistantPart): boolean => part.type === 'text' && part.text !== '';
   const states = reply.parts.filter(isTold).flatMap(({ state }) => (state === undefined ? [] : [{ owner: 'text', state } as const]));
   const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: sealedFrom(states) }];
-  return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '')];
+  return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '', facts)];
 }

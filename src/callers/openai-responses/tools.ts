@@ -2,12 +2,12 @@
 
 import { Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import type { JsonValue } from '../../base/json/value.ts';
 import type { Tool, ToolChoice } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import type { Ignored } from '../field-table.ts';
+import { joinedName, readName } from './namespaces.ts';
 
-/** Tools that only OpenAI runs, or that only its models can call. Codex names two of them in every request. */
+/** Tools that only OpenAI runs, or that only its models can call. Codex names one of them in every request. */
 const VENDOR_TOOLS: ReadonlySet<string> = new Set([
   'apply_patch',
   'code_interpreter',
@@ -18,7 +18,6 @@ const VENDOR_TOOLS: ReadonlySet<string> = new Set([
   'image_generation',
   'local_shell',
   'mcp',
-  'namespace',
   'programmatic_tool_calling',
   'shell',
   'tool_search',
@@ -33,29 +32,38 @@ type Tools = { readonly tools: readonly Tool[]; readonly toolChoice: ToolChoice 
 export function readTools(fields: Fields, ignored: Ignored): Tools {
   const tools: Tool[] = [];
   const listed = fields.list('tools', (item, path) => {
-    const tool = readTool(item, path, ignored);
-    if (tool !== undefined) tools.push(tool);
+    const tool = Fields.from(item, path);
+    if (tool.any('type') === 'namespace') readNamespace(tool, path, tools, ignored);
+    else readTool(tool, path, undefined, tools, ignored);
   });
   return { tools, toolChoice: readToolChoice(fields, listed?.length ?? 0, tools.length, ignored) };
 }
 
-/** Undefined for a tool that is left out. */
-function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool | undefined {
-  const fields = Fields.from(item, path);
+/** Adds the functions of a namespace, without what it says of all of them; one without any is left out. */
+function readNamespace(fields: Fields, path: Path, tools: Tool[], ignored: Ignored): void {
+  const namespace = fields.requiredText('name');
+  if (fields.string('description')) ignored.addOnce(fields.at('description'));
+  const inner = fields.list('tools', (item, innerPath) => readTool(Fields.from(item, innerPath), innerPath, namespace, tools, ignored));
+  if (inner === undefined || inner.length === 0) ignored.add(path);
+  else ignored.addUnreadOfItem(fields);
+}
+
+/** Adds a function, under its one name where it is in a namespace; any other tool is left out. */
+function readTool(fields: Fields, path: Path, namespace: string | undefined, tools: Tool[], ignored: Ignored): void {
   const type = fields.requiredString('type');
   if (type !== 'function') {
     if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function are taken');
     ignored.add(path);
-    return undefined;
+    return;
   }
-  const tool: Tool = {
-    name: fields.requiredText('name'),
+  const name = fields.requiredText('name');
+  tools.push({
+    name: namespace === undefined ? name : joinedName({ namespace, name }),
     description: fields.string('description') || undefined,
     parameters: fields.opaqueObject('parameters')?.raw,
     strict: fields.boolean('strict'),
-  };
+  });
   ignored.addUnreadOfItem(fields);
-  return tool;
 }
 
 /** `listedCount` = all tools of the request, `takenCount` = those of them that are passed on. */
@@ -76,7 +84,7 @@ function readToolChoice(fields: Fields, listedCount: number, takenCount: number,
 
 function readForcedTool(choice: Fields, ignored: Ignored): ToolChoice {
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
-  const name = choice.requiredText('name');
+  const name = readName(choice);
   ignored.addUnread(choice);
   return { mode: 'tool', name, parallel: undefined };
 }

@@ -195,15 +195,13 @@ export class TurnAssembly {
   }
 }
 
-/**
- * `pause_turn` and others that only a provider's own tools and betas bring are `unknown`, and so is `tool_use` where no call came
- * with it: there would be nothing to answer.
- */
+/** `pause_turn` and others that only a provider's own tools and betas bring are `unknown`. */
 const STOP_REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['end_turn', 'end_turn'],
   ['max_tokens', 'max_tokens'],
   ['model_context_window_exceeded', 'max_tokens'],
   ['stop_sequence', 'stop_sequence'],
+  ['tool_use', 'tool_use'],
   ['refusal', 'refusal'],
 ]);
 

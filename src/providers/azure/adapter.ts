@@ -46,5 +46,5 @@ export const FOUNDRY_ROW: ProviderRow = {
   versionSegment: 'v1',
   keyHeader: { name: 'x-api-key', prefix: '' },
   speaks: ['anthropic'],
-  createAdapter: (name, settings) => createAnthropicAdapter(name, { ...MAKER, modelOf: (model) => claudeOf(model, settings?.models) }),
+  createAdapter: (name, settings) => ({ ...createAnthropicAdapter(name, { ...MAKER, modelOf: (model) => claudeOf(model, settings?.models) }), hasModelList: false }),
 };

@@ -74,7 +74,8 @@ function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter
     { adapter: messages, serves: (model) => isClaude(model, models), isIts: isMessages },
     { adapter: openAi, serves: () => true, isIts: (json) => 'error' in json },
   ]);
-  return { ...joint, createStreamDecoder: () => new BedrockStream(name, joint, invoked), decodeFailure: withBedrockFailures(name, messages, openAi) };
+  // Its own list is somewhere else: at the host that administers it.
+  return { ...joint, hasModelList: false, createStreamDecoder: () => new BedrockStream(name, joint, invoked), decodeFailure: withBedrockFailures(name, messages, openAi) };
 }
 
 function isClaude(model: string, models: ModelNames | undefined): boolean {

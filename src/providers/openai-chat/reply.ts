@@ -75,6 +75,8 @@ export class ReplyDraft {
   #thinkingField: ThinkingField | undefined;
   /** Whether a tag was opened that was not closed yet. */
   #isInTags = false;
+  /** The end of a piece where it may be the beginning of a tag. */
+  #tagBegun = '';
   #hasMessage = false;
   #isRefused = false;
   #isStopMatched = false;
@@ -128,6 +130,7 @@ export class ReplyDraft {
       if (source.isUnreadable) this.#unreadable = unreadableReply(this.#provider, text, 'the reply is not strict JSON');
     }
     this.#finishReason = reasonOf(choice) ?? this.#finishReason;
+    if (this.#tagBegun !== '' && this.#finishReason !== undefined) this.#endTags(sink);
     if (choices.length > (at === -1 ? 0 : 1)) this.#noteOthers(choices);
     // vLLM names the stop string that matched; a number there is a token.
     if (textField(choice, 'stop_reason') !== undefined) this.#isStopMatched = true;
@@ -165,7 +168,7 @@ export class ReplyDraft {
   /** `content` is a string, nothing, a list of typed parts (Mistral, Databricks), or for JSON output an object (Cloudflare). */
   #takeContent(content: unknown, source: MessageSource, sink: DeltaSink): void {
     if (typeof content === 'string') {
-      if (this.#text === '' && this.#hasReasoningTags) this.#takeTagged(content, sink);
+      if (this.#text === '' && this.#hasReasoningTags) this.#takeTagged(this.#tagBegun + content, sink);
       else this.#addText(content, sink);
     } else if (Array.isArray(content)) {
       for (const part of content as readonly unknown[]) {
@@ -185,20 +188,32 @@ export class ReplyDraft {
 
   /** Reasoning between tags, in one piece or many, before the text begins. Behind that tags are text like any other. */
   #takeTagged(content: string, sink: DeltaSink): void {
+    this.#tagBegun = '';
     for (let rest = content; rest !== ''; ) {
       if (this.#isInTags) {
         const end = rest.indexOf(CLOSE_TAG);
-        this.#addThinking(end === -1 ? rest : rest.slice(0, end), sink);
+        const begun = end === -1 ? begunAtEnd(CLOSE_TAG, rest) : '';
+        this.#addThinking(rest.slice(0, end === -1 ? rest.length - begun.length : end), sink);
         this.#isInTags = end === -1;
+        this.#tagBegun = begun;
         rest = end === -1 ? '' : rest.slice(end + CLOSE_TAG.length);
       } else if (rest.startsWith(OPEN_TAG)) {
         this.#isInTags = true;
         rest = rest.slice(OPEN_TAG.length);
       } else {
-        this.#addText(rest, sink);
+        if (OPEN_TAG.startsWith(rest)) this.#tagBegun = rest;
+        else this.#addText(rest, sink);
         rest = '';
       }
     }
+  }
+
+  /** Where the answer ends, what was begun is no tag. */
+  #endTags(sink: DeltaSink): void {
+    const rest = this.#tagBegun;
+    this.#tagBegun = '';
+    if (this.#isInTags) this.#addThinking(rest, sink);
+    else this.#addText(rest, sink);
   }
 
   #addText(text: string, sink: DeltaSink): void {
@@ -259,6 +274,12 @@ export class ReplyDraft {
       reasoningDetails: this.#details.raw,
     };
   }
+}
+
+/** The longest end of a text that the tag begins with. */
+function begunAtEnd(tag: string, text: string): string {
+  for (let count = Math.min(tag.length - 1, text.length); count > 0; count -= 1) if (text.endsWith(tag.slice(0, count))) return tag.slice(0, count);
+  return '';
 }
 
 function reasonOf(choice: unknown): string | undefined {

@@ -3,8 +3,10 @@ import test from 'node:test';
 import { renderJson } from '../../../src/base/json/render.ts';
 import { RawJson } from '../../../src/base/json/value.ts';
 import { encodeMessage } from '../../../src/callers/anthropic/reply.ts';
+import { MessageEvents } from '../../../src/callers/anthropic/stream.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../../src/core/chat.ts';
-import { BARE, FACTS } from './messages.ts';
+import { assemble } from './message-client.ts';
+import { BARE, decode, FACTS, HI } from './messages.ts';
 
 function contentOf(reply: Partial<ChatReply>): unknown {
   return (JSON.parse(renderJson(encodeMessage({ ...BARE, ...reply }, FACTS))) as { content: unknown }).content;
@@ -15,6 +17,19 @@ function said(text: string, state?: string): AssistantPart {
 }
 
 const CALL: ToolCallPart = { type: 'tool_call', id: 'toolu_1', name: 'weather', arguments: new RawJson('{"city":"Oslo",\r\n "n":1.0}'), state: undefined };
+
+test('a call by a name that was cut goes back under the own name of its tool, whole and streamed', () => {
+  const [long, fits] = [`mcp__files__${'n'.repeat(70)}`, 'f'.repeat(64)];
+  const request = decode({ model: 'm', max_tokens: 1, messages: [HI], tools: [{ name: long }, { name: fits }, { name: 'weather' }] });
+  const translation = request.translate('m');
+  const shown = 'request' in translation ? translation.request.tools.map(({ name }) => name) : [];
+  const reply = { ...BARE, parts: [...shown, 'x'.repeat(64)].map((name, index) => ({ ...CALL, id: `toolu_${index}`, name })) };
+  const facts = { ...FACTS, request };
+  const expected = [long, fits, 'weather', 'x'.repeat(64)];
+  const namesOf = (content: unknown): unknown => (content as { name: string }[]).map(({ name }) => name);
+  deepEqual(namesOf((JSON.parse(renderJson(encodeMessage(reply, facts))) as { content: unknown }).content), expected);
+  deepEqual(namesOf(assemble(new MessageEvents(facts).render({ type: 'done', reply }))?.content), expected);
+});
 
 test('a full reply has every field that clients need, in the form of the API, arguments untouched', () => {
   const reply: ChatReply = {

@@ -256,6 +256,23 @@ test('a result without content is empty, and results may come in several message
   equal(checkConversation(turns), undefined);
 });
 
+test('tools that a search of the client found are named in its result, and shown from the start', () => {
+  const found = ['weather', 'clock'].map((name) => ({ type: 'tool_reference', tool_name: name }));
+  const results = [found, [...found, { type: 'text', text: 'More' }], [found[0], { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }]];
+  const asked = results.map((content, index) => [
+    { role: 'assistant', content: [{ type: 'tool_use', id: `toolu_${index}`, name: 'ToolSearch', input: {} }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `toolu_${index}`, content }] },
+  ]);
+  const { request, ignored } = translate({ messages: [HI, ...asked.flat()], tools: [{ name: 'ToolSearch' }, { name: 'weather', defer_loading: true }] });
+  deepEqual(request.tools.map(({ name }) => name), ['ToolSearch', 'weather']);
+  deepEqual(request.turns.flatMap(({ role, parts }) => (role === 'tool' ? parts.map(({ content }) => content) : [])), [
+    'Tool found: weather\nTool found: clock',
+    'Tool found: weather\nTool found: clock\nMore',
+    [text('Tool found: weather'), { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } }],
+  ]);
+  deepEqual(ignored, ['tools[1].defer_loading']);
+});
+
 test('the numbers in arguments and schemas stay digit for digit', () => {
   const body =
     '{"model":"m","tools":[{"name":"f","input_schema":{"maximum":12345678901234567890}}],"messages":[{"role":"user","content":"Hi"},' +
@@ -537,6 +554,8 @@ for (const [body, expected] of [
     user({ type: 'image', source: { type: 'url', url: 'file:///x' } }),
     'bad_request: messages[0].content[0].source.url: must be an absolute http or https URL, or a data URL in base64',
   ],
+  [user({ type: 'tool_reference', tool_name: 'f' }), `unsupported: messages[0].content[0].type: ${ONLY_USER}`],
+  [{ messages: [HI, { role: 'system' }] }, 'bad_request: messages[1].content: expected a string or an array of blocks'],
   [user({ type: 'tool_result', content: 'x' }), 'bad_request: messages[0].content[0].tool_use_id: required'],
   [
     user({ type: 'tool_result', tool_use_id: 'x', content: [{ type: 'search_result', source: {} }] }),
@@ -627,6 +646,8 @@ const CACHED: readonly (readonly [what: string, body: Readonly<Record<string, un
   ['on the request', { messages: [HI], cache_control: { type: 'ephemeral' } }, { key: undefined, ttl: undefined }, []],
   ['at its end', { messages: [marked('B', { type: 'ephemeral', ttl: '1h' })] }, { key: undefined, ttl: 'long' }, []],
   ['at its end, before what the system says', { messages: [marked('B', { type: 'ephemeral', ttl: '5m' }), { role: 'system', content: 'S' }] }, { key: undefined, ttl: undefined }, []],
+  ['behind its end, on what the system says', { messages: [HI, { role: 'system', content: [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral' } }] }] }, { key: undefined, ttl: undefined }, []],
+  ['on what the system said earlier', { messages: [HI, { role: 'system', content: [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral' } }] }, HI] }, undefined, ['messages[1].content[0].cache_control']],
   ['in an earlier message', { messages: [marked('B', { type: 'ephemeral' }), { role: 'assistant', content: 'C' }, HI] }, undefined, ['messages[0].content[1].cache_control']],
   ['of no kind that is known', { messages: [marked('B', {})], cache_control: { type: 'eternal' } }, undefined, ['messages[0].content[1].cache_control', 'cache_control']],
 ];
@@ -637,6 +658,33 @@ for (const [what, body, cache, ignored] of CACHED) {
     deepEqual([translated.request.cache, translated.ignored], [cache, ignored]);
   });
 }
+
+test('names of tools that are too long elsewhere are cut everywhere in the same way, told apart and named', () => {
+  const [one, two, fits] = [`mcp__files__${'n'.repeat(70)}1`, `mcp__files__${'n'.repeat(70)}2`, 'f'.repeat(64)];
+  const { request, ignored } = translate({
+    messages: [
+      HI,
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'ToolSearch', input: {} }, { type: 'tool_use', id: 'toolu_2', name: one, input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'tool_reference', tool_name: two }] }, { type: 'tool_result', tool_use_id: 'toolu_2', content: 'x' }] },
+    ],
+    tools: [one, two, fits].map((name) => ({ name })),
+    tool_choice: { type: 'tool', name: two },
+  });
+  const names = request.tools.map(({ name }) => name);
+  deepEqual(names.map((name) => name.length), [64, 64, 64]);
+  deepEqual([new Set(names).size, names[0]?.slice(0, 56), names[2]], [3, `${one.slice(0, 55)}_`, fits]);
+  deepEqual(request.toolChoice, { mode: 'tool', name: names[1], parallel: undefined });
+  deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['ToolSearch', names[0]]);
+  deepEqual(request.turns[2]?.parts[0]?.type === 'tool_result' && request.turns[2].parts[0].content, `Tool found: ${names[1]}`);
+  deepEqual(ignored, ['tools[].name']);
+});
+
+test('a message of the system that only changes the effort says nothing, and is named', () => {
+  for (const message of [{ role: 'system', output_config: { effort: 'low' } }, { role: 'system', content: [], output_config: { effort: 'low' } }]) {
+    const { request, ignored } = translate({ messages: [HI, message] });
+    deepEqual([request.turns.length, ignored], [1, ['messages[1].output_config']]);
+  }
+});
 
 test('what the SDKs and the AI SDK send by default is taken', () => {
   const system = [{ type: 'text', text: 'Be brief.' }];

@@ -238,7 +238,7 @@ test('a Chat Completions request is refused for what would change the answer, by
     [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type: only tools of type function are taken'],
     [{ tool_choice: { type: 'allowed_tools' } }, 'tool_choice.type: only a function can be chosen'],
     [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text, image_url and file are taken'],
-    [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].type: only text is taken here'],
+    [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text is taken here'],
     [{ messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', id: 'c' }] }] }, 'messages[0].tool_calls[0].type: only calls of functions are taken'],
     [{ messages: [{ role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }] }, 'messages[0].function_call: use `tool_calls`'],
     [{ messages: [{ role: 'assistant', content: null, audio: { id: 'audio_1' } }] }, 'messages[0].audio: no answers are stored here: send what was said as `content`'],
@@ -289,6 +289,7 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ stream_options: { include_usage: 1 } }, 'stream_options.include_usage: expected a boolean, got a number'],
     [{ response_format: { type: 'json_schema', json_schema: { name: 'two words', schema: {} } } }, 'response_format.json_schema.name: must be 1 to 64 letters, digits, _ or -'],
     [{ messages: undefined }, 'messages: required'],
+    [{ messages: undefined, input: 'Hi' }, 'messages: required; a body with `input` is for /v1/responses'],
     [{ messages: [] }, 'messages: must hold at least one message of a user'],
     [{ messages: [{ role: 'system', content: '' }] }, 'messages: must hold at least one message of a user'],
     [{ messages: [{ content: 'x' }] }, 'messages[0].role: required (one of system, developer, user, assistant, tool)'],
@@ -398,6 +399,19 @@ test('an assistant\'s calls stand behind its text, and results in a row are one 
     },
     USER_TURN,
   ]);
+});
+
+test('pictures and files in the result of a tool stand where they are shown, and texts without a word do not', () => {
+  const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}`, detail: null } };
+  const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } };
+  const content = [{ type: 'text', text: 'seen' }, picture, { type: 'text', text: '' }, file];
+  const [, , result] = turnsOf(USER, { role: 'assistant', tool_calls: [CALL] }, { role: 'tool', tool_call_id: 'c', content }) as unknown[];
+  const shown = [
+    { type: 'text', text: 'seen' },
+    { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } },
+    { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' },
+  ];
+  assert.deepEqual(result, { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c', content: shown, isError: false }] });
 });
 
 test('an assistant\'s message comes back from every client in its own way', () => {

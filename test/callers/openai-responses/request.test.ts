@@ -239,7 +239,7 @@ test('a Responses request that makes no sense is a bad_request that names the pl
     [{ input: '' }, 'input: must not be empty'],
     [{ input: {} }, 'input: expected an array, got an object; a string is taken, too'],
     [{ input: [] }, 'input: must hold at least one message of a user'],
-    [{ input: [{ role: 'developer', content: 'x' }] }, 'input: must hold at least one message of a user'],
+    [{ instructions: 'x', input: [{ role: 'developer', content: '' }] }, 'input: must hold at least one message of a user'],
     [{ input: ['x'] }, 'input[0]: expected an object, got a string'],
     [{ input: [{}] }, 'input[0].type: required'],
     [{ input: [{ role: 'robot', content: 'x' }] }, 'input[0].role: must be one of user, assistant, system, developer'],
@@ -286,7 +286,7 @@ test('a reference to an item is refused with what to do instead, whether it says
 
 test('tools that only their maker runs are left out and named while the model may choose', () => {
   const own = { type: 'function', name: 'weather' };
-  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'namespace', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
+  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
   const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
   for (const mode of ['auto', 'required', 'none'] as const) {
     const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, tool_choice: mode });
@@ -294,6 +294,48 @@ test('tools that only their maker runs are left out and named while the model ma
     assert.deepEqual(request.toolChoice, { mode, parallel: undefined });
     assert.deepEqual(ignored, vendors.map((_type, index) => `tools[${index + 1}]`));
   }
+});
+
+const MCP = {
+  type: 'namespace',
+  name: 'mcp__files',
+  description: 'Files',
+  tools: [{ type: 'function', name: 'read', description: 'Reads', strict: false, parameters: { type: 'object' } }, { type: 'custom', name: 'patch' }],
+};
+
+test('functions in namespaces are shown under one name, and what else is in a namespace is left out and named', () => {
+  const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools: [{ type: 'function', name: 'read' }, MCP, { ...MCP, name: 'empty', tools: [] }, { type: 'namespace', name: 'bare' }] });
+  assert.deepEqual(request.tools, [
+    { name: 'read', description: undefined, parameters: undefined, strict: undefined },
+    { name: 'mcp__files__read', description: 'Reads', parameters: new RawJson('{"type":"object"}'), strict: false },
+  ]);
+  assert.deepEqual(ignored, ['tools[].description', 'tools[1].tools[1]', 'tools[2]', 'tools[3]']);
+  assert.equal(refusalOf({ tools: [{ ...MCP, tools: [{ type: 'wand' }] }] }), 'unsupported: tools[0].tools[0].type: only tools of type function are taken');
+  assert.equal(refusalOf({ tools: [{ type: 'namespace' }] }), 'bad_request: tools[0].name: required');
+});
+
+test('a call or a choice of a function in a namespace names it as the model was shown it', () => {
+  const call = { type: 'function_call', call_id: 'c', namespace: 'mcp__files', name: 'read', arguments: '{}' };
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'm',
+    tools: [{ ...MCP, description: '' }],
+    tool_choice: { type: 'function', namespace: 'mcp__files', name: 'read' },
+    input: [user('Hi'), call, { type: 'function_call_output', call_id: 'c', output: 'x' }],
+  });
+  assert.deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['mcp__files__read']);
+  assert.deepEqual(request.toolChoice, { mode: 'tool', name: 'mcp__files__read', parallel: undefined });
+  assert.deepEqual(ignored, ['tools[0].tools[1]']);
+});
+
+test('names of functions in namespaces are never longer than providers take, nor the same for two functions', () => {
+  const namesOf = (namespace: string, ...names: string[]): readonly string[] =>
+    requestOf({ tools: [{ type: 'namespace', name: namespace, tools: names.map((name) => ({ type: 'function', name })) }] }).tools.map(({ name }) => name);
+  const longest = 'n'.repeat(60);
+  assert.deepEqual(namesOf('ns', longest), [`ns__${longest}`]);
+  const cut = namesOf('ns', `${longest}1`, `${longest}2`);
+  assert.deepEqual(cut.map((name) => name.slice(0, 56)), Array(2).fill(`ns__${'n'.repeat(51)}_`));
+  assert.deepEqual([cut.map(({ length }) => length), new Set(cut).size], [[64, 64], 2]);
+  assert.deepEqual(namesOf('ns', `${longest}1`, `${longest}2`), cut);
 });
 
 test('a tool that only its maker runs is refused when the model must call it', () => {
@@ -365,6 +407,13 @@ test('instructions and leading system and developer messages are the system text
   ]);
 });
 
+test('system and developer messages alone are what the user says, and instructions beside them the system text', () => {
+  const input = [{ role: 'system', content: 'One.' }, { role: 'developer', content: 'Two.' }];
+  const turns = [{ role: 'user', parts: [{ type: 'text', text: 'One.\n\nTwo.', state: undefined }] }];
+  assert.deepEqual([requestOf({ input }).system, requestOf({ input }).turns], [undefined, turns]);
+  assert.deepEqual([requestOf({ instructions: 'Zero.', input }).system, requestOf({ instructions: 'Zero.', input }).turns], ['Zero.', turns]);
+});
+
 test('what an assistant said and called in a row is one turn, and so are results in a row', () => {
   const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'weather', arguments: '{"city":"Oslo"}' });
   const called = (id: string): object => ({ type: 'tool_call', id, name: 'weather', arguments: { text: '{"city":"Oslo"}' } });
@@ -433,6 +482,15 @@ test('a state with nothing behind its reasoning belongs to a text that said noth
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: '' }), spoken(text('', 'a.b.AA')));
 });
 
+test('reasoning that carries nothing is no turn where nothing follows it, as an answer that broke off leaves it', () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  const output = { type: 'function_call_output', call_id: 'c', output: 'x' };
+  assert.deepEqual(turnsOf(user('Hi'), sealed('')), turnsOf(user('Hi')));
+  assert.deepEqual(turnsOf(user('Hi'), call, output, sealed('')), turnsOf(user('Hi'), call, output));
+  assert.deepEqual(turnsOf(user('Hi'), sealed(''), sealed(''), call, output), turnsOf(user('Hi'), call, output));
+  assert.deepEqual(turnsOf(user('Hi'), { role: 'assistant', content: '' }), spoken());
+});
+
 test('states of texts are given to the last texts before their reasoning', () => {
   const says = (content: string): object => ({ role: 'assistant', content });
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('B', 'a.b.BB')));
@@ -464,7 +522,7 @@ test('unknown fields of items, parts and tools are left out and named once for a
   const input = [
     { ...user([{ type: 'input_text', text: 'Hi', x: 1 }]), id: 'msg_1', status: 'completed' },
     { type: 'message', id: 'msg_2', status: 'completed', phase: 'commentary', role: 'assistant', content: [{ type: 'output_text', text: 'A', annotations: [], logprobs: [] }] },
-    { type: 'function_call', id: 'fc_1', status: 'completed', call_id: 'c', name: 'n', arguments: '{}', namespace: 'ns' },
+    { type: 'function_call', id: 'fc_1', status: 'completed', call_id: 'c', name: 'n', arguments: '{}', x: 'ns' },
     { type: 'function_call_output', id: 'fco_1', call_id: 'c', output: 'x' },
   ];
   const tools = [1, 2, 3].map((n) => ({ type: 'function', name: `t${n}`, strict: false }));
@@ -475,7 +533,7 @@ test('unknown fields of items, parts and tools are left out and named once for a
     'input[].content[].annotations',
     'input[].content[].logprobs',
     'input[].phase',
-    'input[].namespace',
+    'input[].x',
   ]);
 });
 
@@ -513,11 +571,10 @@ test('the request of Codex in its second round is a chat, and what was left out 
   assert.equal(request.system, 'You are Codex.');
   assert.deepEqual(request.turns.map(({ role }) => role), ['user', 'assistant', 'tool']);
   assert.equal(request.turns[1]?.parts[0]?.type === 'tool_call' ? request.turns[1].parts[0].state : '', 'a.b.AA');
-  assert.equal(request.tools.length, 7);
+  assert.deepEqual([request.tools.length, request.tools[7]?.name], [8, 'mcp__inner']);
   assert.deepEqual(ignored, [
     'input[].id',
     'input[].status',
-    'tools[7]',
     'tools[8]',
     'reasoning.summary',
     'store',

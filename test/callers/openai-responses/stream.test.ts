@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RawJson } from '../../../src/base/json/value.ts';
+import { parseJson } from '../../../src/base/json/parse.ts';
+import { renderJson } from '../../../src/base/json/render.ts';
+import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
+import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
@@ -38,6 +41,22 @@ const START = {
   output: [],
   usage: null,
 };
+
+test('a call of a function in a namespace goes back as the client declared it, whole and streamed', () => {
+  const source = parseJson('{"tools":[{"type":"function","name":"read"},{"type":"namespace","name":"mcp__files","tools":[{"type":"function","name":"read"}]}]}');
+  assert.ok(source instanceof JsonObject);
+  const facts = { ...FACTS, request: { ...FACTS.request, source } };
+  const reply: ChatReply = { ...BARE_REPLY, parts: [{ ...CALL, name: 'mcp__files__read', state: undefined }, { ...CALL, id: 'call_2', name: 'read', state: undefined }], stopReason: 'tool_use' };
+  const called = { id: 'fc_r1_0', type: 'function_call', call_id: 'call_1', name: 'read', namespace: 'mcp__files', status: 'completed', arguments: CALL.arguments.text };
+  const plain = { id: 'fc_r1_1', type: 'function_call', call_id: 'call_2', name: 'read', status: 'completed', arguments: CALL.arguments.text };
+  const whole = JSON.parse(renderJson(encodeResponse(reply, facts))) as Record<string, unknown>;
+  assert.deepEqual(whole['output'], [called, plain]);
+  const events = eventsOf(new ResponseEvents(facts).render({ type: 'done', reply })).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
+  assert.deepEqual(events.filter(({ type }) => type === 'response.output_item.added').map(({ item }) => item), [called, plain].map((item) => ({ ...item, status: 'in_progress', arguments: '' })));
+  assert.deepEqual(events.filter(({ type }) => type === 'response.function_call_arguments.done').map(({ name }) => name), ['read', 'read']);
+  assert.deepEqual(events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item), [called, plain]);
+  assert.deepEqual((events.at(-1)?.['response'] as Record<string, unknown>)['output'], [called, plain]);
+});
 
 test('a stream of thinking, text and a call has the events of the Responses form, in order', () => {
   const usage = { inputTokens: 5, outputTokens: 7, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 2 };

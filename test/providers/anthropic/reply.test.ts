@@ -146,7 +146,7 @@ describe('the stop reason', () => {
     ['"max_tokens"', 'max_tokens'],
     ['"model_context_window_exceeded"', 'max_tokens'],
     ['"stop_sequence"', 'stop_sequence'],
-    ['"tool_use"', 'unknown'],
+    ['"tool_use"', 'tool_use'],
     ['"refusal"', 'refusal'],
     ['"pause_turn"', 'unknown'],
     ['"constructor"', 'unknown'],

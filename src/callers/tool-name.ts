@@ -1,0 +1,14 @@
+/** Names of tools that every provider takes: some formats have longer ones than OpenAI, Gemini and many hosts do. */
+
+import { createHash } from 'node:crypto';
+
+export const NAME_CHARS_MAX = 64;
+
+const DIGEST_CHARS = 8;
+
+/** The name itself, or cut, with a digest of all of `identity` that tells it apart: the same in every request. */
+export function fittingName(name: string, identity: string): string {
+  if (name.length <= NAME_CHARS_MAX) return name;
+  const digest = createHash('sha256').update(identity).digest('hex').slice(0, DIGEST_CHARS);
+  return `${name.slice(0, NAME_CHARS_MAX - DIGEST_CHARS - 1)}_${digest}`;
+}
