@@ -179,6 +179,11 @@ export class Lineup<C extends Candidate> {
     this.asked.push(course);
   }
 
+  /** It answered first: whoever was asked and has not failed was slower. */
+  noteOvertaken(winner: Course<C>): void {
+    for (const course of this.asked) if (course !== winner && course.failure === undefined) course.passedOver = 'overtaken';
+  }
+
   /** Those that would have served before it, and did not. */
   passedOver(chosen: Course<C>): readonly PassedOver[] {
     const passed: PassedOver[] = [];
