@@ -279,9 +279,9 @@ function rowOf(
   compatRow: (name: string) => ProviderRow,
 ): ProviderRow | undefined {
   const model = like ?? name;
-  if (model === COMPAT) return compatRow(name);
+  if (model === COMPAT) return { ...compatRow(name), like: COMPAT };
   const row = rows.find((candidate) => candidate.name === model);
-  if (row !== undefined) return { ...row, name };
+  if (row !== undefined) return { ...row, name, like: row.name };
   const known = [...rows.map((each) => each.name), COMPAT];
   const meant = typeof model === 'string' ? nearest(model, known) : undefined;
   const hint = meant === undefined ? '' : `; did you mean ${meant}?`;

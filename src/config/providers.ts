@@ -96,7 +96,7 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
     if (like === undefined) return complain('like', `expected the name of a known provider, or ${COMPAT}, got ${quoted(entry.like)}${file.complaints.hint(entry.like, known)}`);
     if (like.isKeyRequired && entry.keys === undefined) return complain('keys', 'required');
     if (isCompat && entry.baseUrl === undefined) return complain('base_url', 'required');
-    const row: ProviderRow = { ...like, name, keyVariables: [] };
+    const row: ProviderRow = { ...like, name, like: entry.like, keyVariables: [] };
     if (!isCompat) return [row];
     // What the variables say of the one compatible host that they register, they do not say of another.
     const { structuredOutputVariable: _, nameVariable: _name, ...other } = row;
@@ -171,7 +171,7 @@ export function providerFrom(
   }
   const baseUrl = withVersion(root, row.versionSegment);
   const adapter = row.createAdapter(row.name, settings);
-  return { name: row.name, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+  return { name: row.name, like: row.like, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
 }
 
 /** Hexadecimal digits of a key's id: enough to tell a few keys apart, too few to try keys on. */

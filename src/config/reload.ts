@@ -84,6 +84,7 @@ export function changesLeft(config: Config, next: Config): string[] {
     ...config.providers.flatMap((provider) => {
       const after = nextOf.get(provider.name);
       if (after === undefined) return [`provider ${provider.name}`];
+      if (provider.like !== after.like) return [`like of ${provider.name}`];
       return isElsewhere(provider, after) ? [`base URL of ${provider.name}`] : [];
     }),
     ...(config.defaultProvider === next.defaultProvider ? [] : ['default provider']),
@@ -107,5 +108,5 @@ function proxyText(proxy: ProxyAddress | undefined): string {
 }
 
 function isElsewhere(before: Provider, after: Provider): boolean {
-  return before.baseUrl.href !== after.baseUrl.href || before.adapter.dialect !== after.adapter.dialect;
+  return before.like !== after.like || before.baseUrl.href !== after.baseUrl.href || before.adapter.dialect !== after.adapter.dialect;
 }

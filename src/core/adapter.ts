@@ -40,6 +40,8 @@ export type ProviderKey = {
 /** A configured destination: one account, however many keys it has. */
 export type Provider = {
   readonly name: string;
+  /** The known provider whose API it has, where the operator says that; absent = its name says it. */
+  readonly like?: string | undefined;
   readonly adapter: Adapter;
   /** Includes the version segment; no trailing slash in its path. */
   readonly baseUrl: URL;
@@ -91,6 +93,8 @@ export type ProviderRow = {
   readonly keyHeader: { readonly name: string; readonly prefix: string };
   /** The variable in which an operator says what its answers are held to; absent = there is no question. */
   readonly structuredOutputVariable?: string;
+  /** The known provider that it was made from, under another name; absent = it is one. */
+  readonly like?: string;
   /** The variable in which an operator chooses its name; absent = it has one. */
   readonly nameVariable?: string;
   /** The dialects of callers that it speaks as their maker does; absent = none. */

@@ -392,7 +392,7 @@ test('a reload takes over providers that were added, and says which changes of t
   const after = { providers: { openai: { key: 'key-of-another-place', baseUrl: 'https://other.example' }, anthropic: { key: KEY }, second: { like: 'compat', baseUrl: 'https://api.openai.com/v1' } } };
   assert.deepEqual(reloaded(before, after), {
     swapped: ['key of anthropic', 'provider anthropic'],
-    left: ['provider gemini', 'base URL of openai', 'base URL of second', 'default provider'],
+    left: ['provider gemini', 'base URL of openai', 'like of second', 'default provider'],
   });
   const { providers, defaultProvider } = withReloaded(configWith(before), configWith(after));
   assert.deepEqual(providers.map(({ name, baseUrl, keys }) => [name, baseUrl.host, ...keys.map(({ secret }) => secret.reveal())]), [
