@@ -107,6 +107,15 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
+/** Where each provider is, by its name, in a text that differs where it takes a restart to go there. */
+export function placesOf({ providers }: Config): ReadonlyMap<string, string> {
+  return new Map(providers.map((provider) => [provider.name, placeOf(provider)]));
+}
+
+function placeOf({ like = '', baseUrl, adapter }: Provider): string {
+  return `${like} ${adapter.dialect} ${baseUrl.href}`;
+}
+
 function isElsewhere(before: Provider, after: Provider): boolean {
-  return before.like !== after.like || before.baseUrl.href !== after.baseUrl.href || before.adapter.dialect !== after.adapter.dialect;
+  return placeOf(before) !== placeOf(after);
 }
