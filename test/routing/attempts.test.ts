@@ -578,6 +578,22 @@ test("a limit of the route's is named as the operator named it", async () => {
   assert.equal(result.limit, 'first_event_timeout');
 });
 
+test('of several processes each doubles the time of a target that all of them find out', async () => {
+  const clock = createLoneClock(() => 0.5);
+  const processes = Array.from({ length: 4 }, () => createSubject(clock));
+  const times: number[] = [];
+  for (let turn = 0; turn < 4; turn += 1) {
+    const prober = processes[turn] ?? assert.fail();
+    for (let index = 0; index < (turn === 0 ? 8 : 1); index += 1) await outcomeOf({ a: failure('server') }, prober);
+    const told = prober.transitions.at(-1);
+    assert.ok(told?.to === 'out');
+    times.push(told.forMs);
+    for (const other of processes) if (other !== prober) other.routing.apply(told);
+    clock.nowMs += told.forMs;
+  }
+  assert.deepEqual(times, [5000, 10_000, 20_000, 30_000]);
+});
+
 test('what one process finds out of targets and keys another takes over, and tells nobody', async () => {
   const clock = createLoneClock(() => 0.5);
   const one = createSubject(clock);
