@@ -488,14 +488,16 @@ test('a rejected key is left alone for five minutes for every model, said once, 
   assert.deepEqual([...subject.routing.keys.all()].filter(({ isCooling }) => isCooling), [{ provider: 'k', id: 'k-key-2', number: 2, isCooling: true }]);
 });
 
-test('a key that may not do what one request asks is left alone for that model only', async () => {
-  const subject = createSubject(createLoneClock(() => 0.5));
-  const isForbidden = (model: string): Promise<unknown> =>
-    request(subject, askPlain(THREE_KEYS, model), () => Promise.resolve(failure('auth', { upstreamStatus: 403 }))).outcome;
-  await isForbidden('others');
-  assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'others'), 300_000);
-  assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'm'), 0);
-});
+for (const upstreamStatus of [402, 403]) {
+  test(`a key that may not do what one request asks is left alone for that model only: ${upstreamStatus}`, async () => {
+    const subject = createSubject(createLoneClock(() => 0.5));
+    const isForbidden = (model: string): Promise<unknown> =>
+      request(subject, askPlain(THREE_KEYS, model), () => Promise.resolve(failure('auth', { upstreamStatus }))).outcome;
+    await isForbidden('others');
+    assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'others'), 300_000);
+    assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'm'), 0);
+  });
+}
 
 test('a target at its places is passed over; where all are, the caller is told to come back', async () => {
   const clock = new VirtualClock();
