@@ -499,6 +499,39 @@ for (const upstreamStatus of [402, 403]) {
   });
 }
 
+const KEY_OF_A = PROVIDERS.get('a')?.keys[0] ?? assert.fail();
+const TOLD = { of: 'key', provider: 'a', key: KEY_OF_A.id, number: 1, to: 'cooling', forMs: 300_000 } as const;
+
+for (const [what, giveUp] of [
+  ['rejected', ({ routing }) => routing.keys.rejected('a', KEY_OF_A)],
+  ['used up', ({ routing }) => routing.keys.exhausted('a', KEY_OF_A, 'm')],
+  ['not allowed', ({ routing }) => routing.keys.forbidden('a', KEY_OF_A, 'm')],
+  ['rejected in another process', ({ routing }) => routing.apply({ ...TOLD, model: undefined, cause: 'rejected' })],
+  ['used up in another process', ({ routing }) => routing.apply({ ...TOLD, model: 'm', cause: 'quota' })],
+] satisfies readonly (readonly [string, (subject: Subject) => void])[]) {
+  test(`nobody waits for a key to be tried again that is ${what}`, async () => {
+    const clock = createLoneClock(() => 0.5);
+    const subject = createSubject(clock);
+    giveUp(subject);
+    clock.nowMs += 270_000;
+    subject.routing.apply({ of: 'target', provider: 'b', model: 'm', to: 'out', cause: 'failures', forMs: 10_000 });
+    const { record, result } = await outcomeOf({ b: failure('server') }, subject);
+    assert.ok(result instanceof Failure);
+    assert.deepEqual([result.kind, result.retryAfterMs, record.waitedMs], ['server', undefined, 0]);
+    assert.deepEqual(record.tried.map(({ provider }) => provider), ['b']);
+  });
+}
+
+test('who rests for its rate is waited for where nobody else is left, as long as its provider says', async () => {
+  const clock = createLoneClock(() => 0.5);
+  const subject = createSubject(clock);
+  subject.routing.keys.cool('a', KEY_OF_A, 'm', 20_000);
+  subject.routing.apply({ of: 'target', provider: 'b', model: 'm', to: 'out', cause: 'failures', forMs: 10_000 });
+  const { record, served } = await outcomeOf({ b: failure('server') }, subject);
+  assert.equal(served, 'a');
+  assert.ok(record.waitedMs >= 20_000);
+});
+
 test('a target at its places is passed over; where all are, the caller is told to come back', async () => {
   const clock = new VirtualClock();
   const subject = createSubject(clock, { concurrentMax: (provider) => (provider === 'b' ? 1 : undefined) });
