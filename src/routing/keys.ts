@@ -163,11 +163,12 @@ export class Keys {
   }
 
   #giveUp(rest: Rest, provider: string, key: KeyName, model: string | undefined, cause: 'quota' | 'rejected'): void {
-    const wasResting = rest.untilMs > this.#chance.now();
+    // One that rests for its rate alone is worth a word.
+    const wasGivenUp = rest.givenUpUntilMs > this.#chance.now();
     const forMs = this.#spread(REJECTED_MS);
     this.#rest(rest, forMs);
     rest.givenUpUntilMs = rest.untilMs;
-    if (!wasResting) this.#tell(provider, key, model, cause, forMs);
+    if (!wasGivenUp) this.#tell(provider, key, model, cause, forMs);
   }
 
   /** Never ends a rest earlier than it was said to end. */
