@@ -11,9 +11,9 @@ import type { Log } from './base/log.ts';
 import type { Snapshot } from './base/prometheus.ts';
 import { createLiveRedactor, createRedactor } from './base/redact.ts';
 import { DIALECTS } from './callers/index.ts';
+import type { Config } from './config/config.ts';
 import { changesBetween, changesLeft, withReloaded } from './config/reload.ts';
 import { secretsOf } from './config/secrets.ts';
-import type { Config } from './config/settings.ts';
 import type { Provider } from './core/adapter.ts';
 import { DEFAULT_CALLER } from './core/caller.ts';
 import { rulesOf, targetName } from './core/route.ts';
@@ -130,7 +130,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     internet: plainTransport,
     readFile: surroundings.readFile,
     clock: surroundings.clock ?? { now: () => performance.now(), wall: Date.now },
-    onFailure: (provider, failure) => log.warn('the credentials of a provider cannot be had', { provider, kind: failure.kind, error: parts.sentence(failure) }),
+    onFailure: (names, failure) => log.warn('the credentials of a provider cannot be had', { provider: names.join(', '), kind: failure.kind, error: parts.sentence(failure) }),
   });
   authorizations.replace(config.providers);
   const redactLive = createLiveRedactor(authorizations.secrets);

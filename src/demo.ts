@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import { createApp } from './app.ts';
 import { LineWriter } from './base/line-writer.ts';
 import { createLog } from './base/log.ts';
-import { loadConfig } from './config/settings.ts';
+import { loadConfig } from './config/config.ts';
 import { compatRow, PROVIDER_ROWS } from './providers/index.ts';
 import { startSandbox } from './sandbox/index.ts';
 import type { Sandbox } from './sandbox/index.ts';

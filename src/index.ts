@@ -7,10 +7,12 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createApp } from './app.ts';
-import { ADDRESS, PORT } from './config/environment.ts';
-import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions } from './config/options.ts';
+import type { Config } from './config/config.ts';
+import { loadEnvironmentOptions } from './config/environment-options.ts';
+import { fixedDifferences, fixedOptions } from './config/fixed-options.ts';
+import { loadOptions } from './config/options.ts';
 import type { LoadedOptions } from './config/options.ts';
-import type { Config } from './config/settings.ts';
+import { ADDRESS, PORT } from './config/setting-types.ts';
 import { ConfigError } from './embedded/errors.ts';
 import { createEmbeddedLog } from './embedded/log.ts';
 import type { Gateway, GatewayOptions } from './embedded/types.ts';
@@ -29,7 +31,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { log, linesLost } = createEmbeddedLog(options.log, config.logLevel);
   for (const warning of warnings) log.warn(warning);
   const { authenticate } = options;
-  const fixed = fixedOptions(options);
+  const fixed = fixedOptions(options, config);
   let providers = config.providers.map(({ name }) => name);
   const app = createApp(config, {
     log,
@@ -52,10 +54,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     listen: async (address) => app.listen(addressFrom(address)),
     metricsText: app.metricsText,
     reload(next) {
-      const { config: nextConfig } = load(next);
+      const { config: nextConfig, warnings: nextWarnings } = load(next);
+      for (const warning of nextWarnings) log.warn(warning);
       const { swapped } = app.reload(nextConfig);
       providers = [...new Set([...providers, ...nextConfig.providers.map(({ name }) => name)])].sort();
-      return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next)) };
+      return { swapped, needsRestart: fixedDifferences(fixed, fixedOptions(next, nextConfig)) };
     },
     // Not the function itself: whoever has it as a listener would hand it what happened.
     drain: () => app.drain(),

@@ -6,7 +6,7 @@
  * kinds) or, for models, from what a provider said it served, bounded below.
  */
 
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createLoopLateness } from './base/loop-lateness.ts';
 import type { GaugeMerge, GaugeSeries } from './base/metric-series.ts';
 import { Registry } from './base/prometheus.ts';
 import type { Snapshot } from './base/prometheus.ts';
@@ -23,10 +23,6 @@ const MODEL_LABELS_MAX = 200;
 const MODEL_NAME = /^[\w.:@/+-]{1,128}$/;
 /** The conventions' name of what both chat endpoints do. */
 const CHAT = 'chat';
-/** How often the event loop is looked at, in milliseconds. */
-const LOOP_TICK_MS = 20;
-/** How long its delays are collected before they are forgotten, this long again after that. Most scrape more often. */
-const LOOP_WINDOW_MS = 60_000;
 /** How long a page is used again, so that scraping costs a bounded part of the time, however many scrape. */
 const PAGE_MS = 1000;
 
@@ -258,7 +254,7 @@ export function createMetrics(sources: MetricsSources) {
     // hot: per request
     request: (route: string, status: number) => requests.labels(route, String(status)).add(),
     refused: (reason: string) => refused.labels(reason).add(),
-    ignoredField: (dialect: string, field: string) => ignoredFields.labels(dialect, field).add(),
+    ignoredField: (dialect: string, field: string, count: number) => ignoredFields.labels(dialect, field).add(count),
     droppedConnections,
     inFlight,
     openStreams,
@@ -415,30 +411,4 @@ function declareProcessMetrics(registry: Registry, sources: MetricsSources): () 
   });
   registry.gauge('gateway_build_info', 'Version of the gateway and of Node.', ['version', 'node'], 'first').labels(sources.version, process.version).set(1);
   return stop;
-}
-
-const PERCENTILES = [50, 99, 100] as const;
-
-/**
- * How late the event loop was, in seconds by percentile: the worse of this window and the one before. Windows end by the
- * clock, at the first look after their time: a second reader sees what the first saw, and one that seldom looks misses nothing.
- */
-function createLoopLateness(): { readonly lateness: () => ReadonlyMap<number, number>; readonly stop: () => void } {
-  const delay = monitorEventLoopDelay({ resolution: LOOP_TICK_MS });
-  delay.enable();
-  let before = new Map<number, number>();
-  let startedAtMs = performance.now();
-  const lateness = (): ReadonlyMap<number, number> => {
-    // What Node measures is the time between two looks, so the tick itself is in it.
-    const late = (percentile: number): number => Math.max(0, delay.percentile(percentile) / 1e6 - LOOP_TICK_MS) / 1000;
-    const current = new Map(PERCENTILES.map((percentile) => [percentile, late(percentile)]));
-    const worse = new Map(PERCENTILES.map((percentile) => [percentile, Math.max(before.get(percentile) ?? 0, current.get(percentile) ?? 0)]));
-    if (performance.now() - startedAtMs >= LOOP_WINDOW_MS) {
-      before = current;
-      startedAtMs = performance.now();
-      delay.reset();
-    }
-    return worse;
-  };
-  return { lateness, stop: () => void delay.disable() };
 }

@@ -5,7 +5,8 @@ import { Readable } from 'node:stream';
 import { createApp } from '../src/app.ts';
 import type { App, AppSurroundings } from '../src/app.ts';
 import { createLog } from '../src/base/log.ts';
-import { loadConfig } from '../src/config/settings.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { PLAIN_TARGET } from '../src/core/route.ts';
 import type { CallerRules, Route, Target } from '../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../src/providers/index.ts';
 import { startSandbox } from '../src/sandbox/index.ts';
@@ -77,12 +78,11 @@ export function sandboxEnvironment(sandbox: Sandbox): Record<string, string> {
 
 /** A route over these targets, each as `provider/model` or with what else is said of it. */
 export function routeOf(name: string, ...targets: readonly (string | (Partial<Target> & Pick<Target, 'provider' | 'model'>))[]): Route {
-  const usual = { defaults: undefined, omit: [], weight: 1, concurrentMax: undefined, firstEventTimeoutMs: undefined, attemptTimeoutMs: undefined };
   const targetOf = (text: string): Target => {
     const [provider = '', ...model] = text.split('/');
-    return { ...usual, provider, model: model.join('/') };
+    return { ...PLAIN_TARGET, provider, model: model.join('/') };
   };
-  return { name, targets: targets.map((target) => (typeof target === 'string' ? targetOf(target) : { ...usual, ...target })), isSpread: false, hedgeAfterMs: undefined };
+  return { name, targets: targets.map((target) => (typeof target === 'string' ? targetOf(target) : { ...PLAIN_TARGET, ...target })), isSpread: false, hedgeAfterMs: undefined };
 }
 
 /** Routes, and callers' rules by label. */

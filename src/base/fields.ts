@@ -7,7 +7,7 @@
  * decoded.
  */
 
-import { nearest } from './nearest.ts';
+import { hintOf, nearest } from './nearest.ts';
 import { JsonArray, JsonNumber, JsonObject } from './json/value.ts';
 import type { JsonValue } from './json/value.ts';
 
@@ -49,9 +49,7 @@ export class FieldProblem {
 
 /** The problem that a field is not among the known ones. */
 export function unknownField(path: Path | undefined, key: string, known: readonly string[]): FieldProblem {
-  const meant = nearest(key, known);
-  const complaint = meant === undefined ? 'unknown field' : `unknown field; did you mean ${meant}?`;
-  return new FieldProblem({ parent: path, key }, complaint, { quote: renderKey(key) });
+  return new FieldProblem({ parent: path, key }, `unknown field${hintOf(nearest(key, known))}`, { quote: renderKey(key) });
 }
 
 /** What a JSON value is, in the words of an error. */

@@ -24,6 +24,11 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
+/** How a sentence about a word that is not known ends: `; did you mean x?`, or nothing where no other was meant. */
+export function hintOf(meant: string | undefined): string {
+  return meant === undefined ? '' : `; did you mean ${meant}?`;
+}
+
 /** Row by row over the usual table; a swap looks back two rows. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];

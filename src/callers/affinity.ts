@@ -5,8 +5,8 @@
  * Nothing here is checked or refused. Whoever writes another's name into a state only changes who is asked first.
  */
 
+import { createJsonBudget } from '../base/json/limits.ts';
 import { memberOf } from '../base/json/member.ts';
-import { createJsonBudget } from '../base/json/parse.ts';
 import { JsonArray } from '../base/json/value.ts';
 import type { JsonObject, JsonValue } from '../base/json/value.ts';
 import type { ChatRequest, Turn } from '../core/chat.ts';

@@ -5,7 +5,7 @@
  * those are base64. What is read is checked as strictly as in the gateway's own format.
  */
 
-import type { JsonBudget } from '../base/json/parse.ts';
+import type { JsonBudget } from '../base/json/limits.ts';
 
 /**
  * Whose state it is: the part that the place belongs to, one of the turn's texts, in order, the next call, or an empty text

@@ -28,6 +28,8 @@ const IGNORED_MAX = 20;
 /** Collects where in a body something was left out. */
 export class Ignored {
   readonly #paths: string[] = [];
+  /** Of items: at most as many as a body has values. */
+  readonly #patterns = new Set<string>();
   #more = 0;
 
   add(path: Path): void {
@@ -38,7 +40,8 @@ export class Ignored {
   /** Adds a place inside the items of a list, once for all of them: `input[].id`. */
   addOnce(path: Path): void {
     const pattern = renderPath(path).replace(/\[\d+\]/g, '[]');
-    if (this.#paths.includes(pattern)) return;
+    if (this.#patterns.has(pattern)) return;
+    this.#patterns.add(pattern);
     if (this.#paths.length < IGNORED_MAX) this.#paths.push(pattern);
     else this.#more += 1;
   }

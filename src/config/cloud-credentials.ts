@@ -8,8 +8,8 @@ import type { AwsPlan, CredentialPlan, TokenPlan } from '../core/credential-plan
 import { ARN, AUTHORIZATION, awsSuffix, CREDENTIALS_URL, eitherOf, ENDPOINT_URL, EXCHANGE_URL, firstSet, FLAG, ID, METADATA_URL, optional } from './cloud-reading.ts';
 import { PROFILE, RELATIVE_URI, required, SESSION_NAME, WORD } from './cloud-reading.ts';
 import type { Reading } from './cloud-reading.ts';
-import { PATH, SECRET } from './environment.ts';
 import type { Environment } from './environment.ts';
+import { PATH, SECRET } from './setting-types.ts';
 
 const AZURE_RESOURCE = 'https://ai.azure.com';
 

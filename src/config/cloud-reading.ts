@@ -4,8 +4,9 @@ import { isLoopback } from '../base/loopback.ts';
 import { Secret } from '../base/secret.ts';
 import type { ProviderRow } from '../core/adapter.ts';
 import type { ModelNames } from '../core/model-name.ts';
-import { BASE_URL, SECRET } from './environment.ts';
-import type { Environment, SettingType } from './environment.ts';
+import type { Environment } from './environment.ts';
+import { BASE_URL, SECRET } from './setting-types.ts';
+import type { SettingType } from './setting-types.ts';
 
 type Text = SettingType<string>;
 
@@ -73,6 +74,8 @@ export type Reading = {
   readonly root: { readonly root: URL; readonly place: string } | undefined;
   /** Where that would be said, where the cloud is configured elsewhere than by variables. */
   readonly rootPlace: string | undefined;
+  /** Likewise, of what has workspaces. */
+  readonly workspace?: string | undefined;
   /** A file's text; throws where there is none. */
   readonly readFile: (path: string) => string;
 };

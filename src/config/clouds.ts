@@ -12,7 +12,7 @@ import type { CredentialPlan } from '../core/credential-plan.ts';
 import { entraPlan, googlePlan, signaturePlan } from './cloud-credentials.ts';
 import { awsSuffix, eitherOf, firstSet, ID, MODEL_NAMES, NAME, optional, required } from './cloud-reading.ts';
 import type { Reading } from './cloud-reading.ts';
-import { BASE_URL, PATH } from './environment.ts';
+import { BASE_URL, PATH } from './setting-types.ts';
 
 /** How a cloud is reached. */
 export type Cloud = {
@@ -113,7 +113,8 @@ function readRegion(reading: Reading): string | undefined {
 
 /** The region that an endpoint of AWS's own, a private one too, has in its name; it takes signatures for no other. */
 function regionAt({ hostname }: URL): string | undefined {
-  return /(?:^|\.)(?:bedrock-runtime(?:-fips)?|aws-external-anthropic)\.([a-z0-9-]+)\.(?:vpce\.)?(?:amazonaws\.|api\.aws$)/.exec(hostname)?.[1];
+  const [, region, domain] = /(?:^|\.)(?:bedrock-runtime(?:-fips)?|aws-external-anthropic)\.([a-z0-9-]+)\.(?:vpce\.)?([a-z0-9.-]+)$/.exec(hostname) ?? [];
+  return region !== undefined && (domain === awsSuffix(region) || domain === 'api.aws') ? region : undefined;
 }
 
 function readBedrock(reading: Reading): Cloud | undefined {
@@ -130,7 +131,7 @@ function readBedrock(reading: Reading): Cloud | undefined {
 function readClaudeAws(reading: Reading): Cloud | undefined {
   const { row, hasKey } = reading;
   const region = readRegion(reading);
-  const workspace = required(reading, 'ANTHROPIC_AWS_WORKSPACE_ID', ID);
+  const workspace = reading.workspace ?? required(reading, 'ANTHROPIC_AWS_WORKSPACE_ID', ID);
   const given = placeOf(reading);
   if (region === undefined || workspace === undefined) return undefined;
   const place = given ?? { root: new URL(`https://aws-external-anthropic.${region}.api.aws`), place: row.baseUrlVariable };
@@ -140,17 +141,41 @@ function readClaudeAws(reading: Reading): Cloud | undefined {
 
 function readVertex(reading: Reading): Cloud | undefined {
   const { row, hasKey } = reading;
-  const given = reading.root ?? vertexPlace(reading);
   if (hasKey) {
-    const place = given ?? { root: new URL(row.defaultBaseUrl ?? ''), place: row.baseUrlVariable };
+    const place = reading.root ?? vertexPlace(reading) ?? { root: new URL(row.defaultBaseUrl ?? ''), place: row.baseUrlVariable };
     return { ...place, credentials: undefined, headers: undefined, settings: {} };
   }
-  const id = required(reading, 'GOOGLE_CLOUD_PROJECT', NAME);
-  const location = required(reading, 'GOOGLE_CLOUD_LOCATION', NAME);
+  const given = reading.root === undefined ? vertexPlace(reading) : vertexPlaceIn(reading, reading.root);
+  const id = given?.id ?? required(reading, 'GOOGLE_CLOUD_PROJECT', NAME);
+  const location = given?.location ?? required(reading, 'GOOGLE_CLOUD_LOCATION', NAME);
   const credentials = googlePlan(reading);
   if (id === undefined || location === undefined || credentials === undefined) return undefined;
-  const place = given ?? { root: new URL(`https://${vertexHost(location)}`), place: row.baseUrlVariable };
-  return { ...place, credentials, headers: undefined, settings: { project: { id, location } } };
+  const { root, place } = given ?? { root: new URL(`https://${vertexHost(location)}`), place: row.baseUrlVariable };
+  return { root, place, credentials, headers: undefined, settings: { project: { id, location } } };
+}
+
+/** What a base URL may say besides of a place in Vertex. */
+type VertexPlace = Place & { readonly id?: string | undefined; readonly location?: string | undefined };
+
+/** The end of a path that names where in Vertex it leads to. */
+const VERTEX_PATH = /(?:\/v1(?:beta1)?)?(?:\/projects\/([^/]+)\/locations\/([^/]+))?$/;
+
+/** Of a base URL that stands by itself: the project and location of its path, or else the location in the name of a host of Google's. */
+function vertexPlaceIn({ environment }: Reading, { root: url, place }: Place): VertexPlace | undefined {
+  const root = new URL(url);
+  const [said = '', id, location] = VERTEX_PATH.exec(url.pathname) ?? [];
+  root.pathname = url.pathname.slice(0, url.pathname.length - said.length);
+  if (!root.pathname.includes('/projects/') && [id, location].every((name) => name === undefined || NAME.parse(name) !== undefined)) {
+    return { root, place, id, location: location ?? locationAt(url) };
+  }
+  environment.problems.push(`${place}: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION`);
+  return undefined;
+}
+
+/** The location that an endpoint of Google's own has in its name. */
+function locationAt({ hostname }: URL): string | undefined {
+  if (hostname === vertexHost('global')) return 'global';
+  return /^(?:aiplatform\.([a-z0-9-]+)\.rep|([a-z0-9-]+)-aiplatform)\.googleapis\.com$/.exec(hostname)?.slice(1).find((name) => name !== undefined);
 }
 
 function vertexHost(location: string): string {
@@ -159,7 +184,7 @@ function vertexHost(location: string): string {
 }
 
 /** The variables of several SDKs for one host. That of Anthropic's has the version in its path. */
-function vertexPlace({ environment, row }: Reading): Place | undefined {
+function vertexPlace({ environment, row }: Reading): VertexPlace | undefined {
   const set = [row.baseUrlVariable, 'VERTEX_BASE_URL', 'ANTHROPIC_VERTEX_BASE_URL'].filter((variable) => environment.isSet(variable, BASE_URL));
   const found = set.flatMap((place) => {
     const url = environment.read(place, BASE_URL);

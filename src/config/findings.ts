@@ -7,9 +7,9 @@ import { FieldProblem, Fields, unknownField } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import { JsonObject } from '../base/json/value.ts';
 import type { JsonValue } from '../base/json/value.ts';
-import { nearest } from '../base/nearest.ts';
-import { maskKeys, quoted } from './environment.ts';
-import type { SettingType } from './environment.ts';
+import { hintOf, nearest } from '../base/nearest.ts';
+import { maskKeys, quoted } from './masking.ts';
+import type { SettingType } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** Nobody reads more at once. */
@@ -94,8 +94,7 @@ export class Findings {
 
   /** `; did you mean x?`, or nothing. */
   hint(word: string, known: readonly string[]): string {
-    const meant = this.isFull ? undefined : nearest(word, known.slice(0, HINTS_MAX));
-    return meant === undefined ? '' : `; did you mean ${meant}?`;
+    return hintOf(this.isFull ? undefined : nearest(word, known.slice(0, HINTS_MAX)));
   }
 
   /** Whether what else is wrong is not said any more. */

@@ -2,8 +2,8 @@
 
 import type { Secret } from '../base/secret.ts';
 import type { ProviderRow } from '../core/adapter.ts';
-import { KEY_LIST, SECRET } from './environment.ts';
 import type { Environment } from './environment.ts';
+import { KEY_LIST, SECRET } from './setting-types.ts';
 
 /** What a provider is given as keys. */
 export type GivenKeys = {

@@ -7,10 +7,11 @@ import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
 import { readCloud } from './clouds.ts';
 import type { Cloud } from './clouds.ts';
-import { BASE_URL, quoted, word } from './environment.ts';
 import type { Environment } from './environment.ts';
+import { quoted } from './masking.ts';
 import { readKeys } from './provider-keys.ts';
 import type { RoutingFile } from './routing-file.ts';
+import { BASE_URL, word } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** The type of the variables in which an operator says what the answers of a host are held to. */
@@ -24,7 +25,7 @@ export type Clouds = { readonly listed: readonly string[]; readonly readFile: (p
 
 /** Where an operator mends what is wrong with a provider. */
 export type ProviderOrigin = {
-  /** The variables that hold its keys; empty where there is none. */
+  /** The variables that hold its keys, or the place in the routing file where they would be named; empty where there is none. */
   readonly keyVariables: readonly string[];
   /** A variable, or the place in the routing file; undefined = it is where it usually is. */
   readonly baseUrlPlace: string | undefined;
@@ -51,7 +52,7 @@ export function readProviders(
   const providers = new Map<string, Provider>();
   const origins = new Map<string, ProviderOrigin>();
   const names = new Set(file?.providers.keys());
-  for (const row of [...rows, ...(file === undefined ? [] : rowsOfFile(file, rows, compatRow))]) {
+  for (const row of [...rows, ...(file === undefined ? [] : rowsOfFile(file, rows, compatRow, clouds))]) {
     const before = environment.problems.length;
     const provider = readProvider(environment, row, file, settings, clouds, origins);
     if (provider !== undefined || environment.problems.length > before) {
@@ -78,8 +79,8 @@ function neededOf({ isKeyRequired, keyVariables, baseUrlVariable }: ProviderRow)
   return isKeyRequired ? keyVariables.join(' or ') : baseUrlVariable;
 }
 
-/** The rows of providers that only the file names: as those that they are like, but for keys of their own. */
-function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: (name: string) => ProviderRow): readonly ProviderRow[] {
+/** The rows of providers that only the file names: as those that they are like, but for keys of their own, or a cloud's place of its own. */
+function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: (name: string) => ProviderRow, { listed }: Clouds): readonly ProviderRow[] {
   return [...file.providers].flatMap(([name, entry]) => {
     const keys = ['providers', name];
     const complain = (field: string, complaint: string): [] => {
@@ -94,7 +95,13 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
     const isCompat = entry.like === COMPAT;
     const like = isCompat ? compatRow(name) : rows.find((row) => row.name === entry.like);
     if (like === undefined) return complain('like', `expected the name of a known provider, or ${COMPAT}, got ${quoted(entry.like)}${file.complaints.hint(entry.like, known)}`);
-    if (like.isKeyRequired && entry.keys === undefined) return complain('keys', 'required');
+    const isListed = like.cloud !== undefined && listed.includes(like.cloud);
+    if (like.isKeyRequired && entry.keys === undefined && !isListed) {
+      return complain('keys', like.cloud === undefined ? 'required' : `required, unless GATEWAY_CLOUDS lists ${like.cloud}, by whose credentials it is then called`);
+    }
+    if (isListed && entry.keys === undefined && entry.baseUrl === undefined) {
+      return complain('base_url', `required, because without keys of its own it would be ${like.name} once more`);
+    }
     if (isCompat && entry.baseUrl === undefined) return complain('base_url', 'required');
     const row: ProviderRow = { ...like, name, like: entry.like, keyVariables: [] };
     if (!isCompat) return [row];
@@ -121,14 +128,17 @@ function readProvider(
   const given = readKeys(environment, row, entry?.keys && { place: placeOf('keys'), variables: entry.keys });
   const isVariableSet = environment.isSet(row.baseUrlVariable, BASE_URL);
   const isBaseUrlSet = entry?.baseUrl !== undefined || isVariableSet;
-  const isListed = row.cloud !== undefined && listed.includes(row.name);
+  const isListed = row.cloud !== undefined && listed.includes(row.cloud);
   if (given === undefined && !isListed && (row.isKeyRequired || !isBaseUrlSet)) {
     for (const variable of [row.baseUrlVariable, row.nameVariable, row.structuredOutputVariable]) {
       if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${neededOf(row)}`);
     }
     return undefined;
   }
-  if (given !== undefined && isListed) environment.warnings.push(`GATEWAY_CLOUDS: ${row.name} is called by the key in ${given.place}, not by other credentials`);
+  if (entry?.workspace !== undefined && (row.cloud !== 'claude-aws' || entry.like === undefined)) {
+    file?.complaints.problemAt(['providers', row.name, 'workspace'], 'has no effect, because it is not like claude-aws');
+  }
+  if (given !== undefined && isListed && entry?.like === undefined) environment.warnings.push(`GATEWAY_CLOUDS: ${row.name} is called by the key in ${given.place}, not by other credentials`);
   if (row.cloud === undefined && !isBaseUrlSet && row.defaultBaseUrl === undefined) {
     const isOfFile = entry?.keys !== undefined;
     environment.problems.push(isOfFile ? `${placeOf('base_url')}: required` : `${row.baseUrlVariable}: required, because ${given?.place} is set`);
@@ -139,13 +149,17 @@ function readProvider(
     environment.problems.push(`${row.baseUrlVariable}: is set together with ${placeOf('base_url')}; keep one`);
   }
   const place = entry?.baseUrl === undefined ? row.baseUrlVariable : placeOf('base_url');
-  origins.set(row.name, { keyVariables: given?.variables ?? [], baseUrlPlace: isBaseUrlSet ? place : undefined });
+  const keyVariables = given?.variables ?? (entry?.like === undefined ? [] : [placeOf('keys')]);
+  origins.set(row.name, { keyVariables, baseUrlPlace: isBaseUrlSet ? place : undefined });
   if (row.cloud !== undefined) {
     const root = entry?.baseUrl && { root: entry.baseUrl, place };
-    const cloud = readCloud(row.cloud, { environment, row, hasKey: given !== undefined, root, rootPlace: entry?.keys === undefined ? undefined : placeOf('base_url'), readFile });
+    const rootPlace = entry?.keys === undefined ? undefined : placeOf('base_url');
+    // What the variables lack or contradict is said of the cloud whose they are.
+    const spoken = given === undefined ? { ...row, name: row.cloud } : row;
+    const cloud = readCloud(row.cloud, { environment, row: spoken, hasKey: given !== undefined, root, rootPlace, workspace: entry?.workspace, readFile });
     if (cloud === undefined || (given !== undefined && given.keys === undefined)) return undefined;
     // Its place may have variables of other names.
-    if (cloud.place !== row.baseUrlVariable) origins.set(row.name, { keyVariables: given?.variables ?? [], baseUrlPlace: cloud.place });
+    if (cloud.place !== row.baseUrlVariable) origins.set(row.name, { keyVariables, baseUrlPlace: cloud.place });
     return cloudFrom(environment, row, cloud, given?.keys ?? [], withStructuredOutput(environment, row, settings));
   }
   const root = entry?.baseUrl ?? (isVariableSet ? environment.read(row.baseUrlVariable, BASE_URL) : BASE_URL.parse(row.defaultBaseUrl ?? ''));
@@ -171,7 +185,7 @@ export function providerFrom(
   }
   const baseUrl = withVersion(root, row.versionSegment);
   const adapter = row.createAdapter(row.name, settings);
-  return { name: row.name, like: row.like, adapter, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
+  return { name: row.name, like: row.like, adapter, settings, baseUrl, keys: keys.map(providerKeyFrom), keyHeader: row.keyHeader, speaks: row.speaks ?? [] };
 }
 
 /** Hexadecimal digits of a key's id: enough to tell a few keys apart, too few to try keys on. */

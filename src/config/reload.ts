@@ -7,8 +7,8 @@ import type { ProxyAddress } from '../base/proxy-address.ts';
 import type { Provider } from '../core/adapter.ts';
 import { rulesOf } from '../core/route.ts';
 import type { CallerRules, Route, Routing } from '../core/route.ts';
+import type { Config } from './config.ts';
 import { secretsOf } from './secrets.ts';
-import type { Config } from './settings.ts';
 
 /** The configuration with another one's secrets, certificate, routes, callers' rules and new providers, and nothing else of it. */
 export function withReloaded(config: Config, next: Config): Config {
@@ -17,7 +17,7 @@ export function withReloaded(config: Config, next: Config): Config {
   // another place is nobody's to see.
   const kept = config.providers.map((provider) => {
     const after = nextOf.get(provider.name);
-    if (after === undefined || isElsewhere(provider, after)) return provider;
+    if (after === undefined || moved(provider, after) !== undefined) return provider;
     return { ...provider, keys: after.keys, credentials: after.credentials };
   });
   const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
@@ -84,8 +84,8 @@ export function changesLeft(config: Config, next: Config): string[] {
     ...config.providers.flatMap((provider) => {
       const after = nextOf.get(provider.name);
       if (after === undefined) return [`provider ${provider.name}`];
-      if (provider.like !== after.like) return [`like of ${provider.name}`];
-      return isElsewhere(provider, after) ? [`base URL of ${provider.name}`] : [];
+      const what = moved(provider, after);
+      return what === undefined ? [] : [`${what} of ${provider.name}`];
     }),
     ...(config.defaultProvider === next.defaultProvider ? [] : ['default provider']),
   ];
@@ -107,15 +107,21 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
-/** Where each provider is, by its name, in a text that differs where it takes a restart to go there. */
+/** What it takes a restart to change of a provider, by what it is called. */
+const FACTS: Readonly<Record<string, (provider: Provider) => string | undefined>> = {
+  'base URL': ({ baseUrl }) => baseUrl.href,
+  // Its key belongs in another header perhaps.
+  like: ({ like }) => like,
+  project: ({ settings }) => textOf(settings?.project),
+  workspace: ({ headers }) => textOf(headers),
+};
+
+/** What puts a provider somewhere else, or has it spoken to otherwise; undefined where nothing does. */
+function moved(before: Provider, after: Provider): string | undefined {
+  return Object.entries(FACTS).find(([, factOf]) => factOf(before) !== factOf(after))?.[0];
+}
+
+/** Where each provider is, by its name: a text that differs where it takes a restart to go there. */
 export function placesOf({ providers }: Config): ReadonlyMap<string, string> {
-  return new Map(providers.map((provider) => [provider.name, placeOf(provider)]));
-}
-
-function placeOf({ like = '', baseUrl, adapter }: Provider): string {
-  return `${like} ${adapter.dialect} ${baseUrl.href}`;
-}
-
-function isElsewhere(before: Provider, after: Provider): boolean {
-  return placeOf(before) !== placeOf(after);
+  return new Map(providers.map((provider) => [provider.name, JSON.stringify(Object.values(FACTS).map((factOf) => factOf(provider) ?? ''))]));
 }

@@ -14,20 +14,22 @@ import type { JsonValue } from '../base/json/value.ts';
 import { renderSize } from '../base/size.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { EFFORTS } from '../core/chat.ts';
-import { ANY_CALLER, LIMIT_NAMES, OMITTABLE_FIELDS } from '../core/route.ts';
+import { ANY_CALLER, LIMIT_NAMES, OMITTABLE_FIELDS, PLAIN_TARGET } from '../core/route.ts';
 import type { CallerRules, OmittableField, Route, Target, TargetDefaults } from '../core/route.ts';
-import { BASE_URL, DURATION, KEYS_MAX, PROVIDER_NAME, quoted } from './environment.ts';
+import { ID } from './cloud-reading.ts';
 import { Findings } from './findings.ts';
 import type { Origin } from './findings.ts';
+import { quoted } from './masking.ts';
 import { CONCURRENT_MAX, LIMIT_MAX, ROUTE_NAME, TARGET_MODEL, TARGETS_MAX } from './routing-rules.ts';
 import type { Complaints, Keys } from './routing-rules.ts';
+import { BASE_URL, DURATION, KEYS_MAX, PROVIDER_NAME } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** A hundred routes of eight targets are 100 KiB. */
 const FILE_CHARS_MAX = 1024 * 1024;
 
 const FILE_FIELDS = ['model_prefixes', 'providers', 'routes', 'callers'];
-const PROVIDER_FIELDS = ['like', 'base_url', 'keys', 'concurrent'];
+const PROVIDER_FIELDS = ['like', 'base_url', 'keys', 'workspace', 'concurrent'];
 /** A program says the others where it says who its providers are. */
 const PROVIDER_FIELDS_OF_OPTION = ['concurrent'];
 const ROUTE_FIELDS = ['targets', 'spread', 'hedge_after'];
@@ -49,6 +51,8 @@ export type ProviderEntry = {
   readonly baseUrl: URL | undefined;
   /** Names of variables, empty in place of what is none; undefined where the file says nothing of keys. */
   readonly keys: readonly string[] | undefined;
+  /** Of Claude Platform on AWS; undefined = the one that its variable says. */
+  readonly workspace: string | undefined;
   readonly concurrentMax: number | undefined;
 };
 
@@ -148,6 +152,7 @@ function decodeProviders(findings: Findings, file: Fields, known: readonly strin
     like: findings.text(fields, 'like', PROVIDER_NAME),
     baseUrl: findings.text(fields, 'base_url', BASE_URL),
     keys: decodeKeys(findings, fields),
+    workspace: findings.text(fields, 'workspace', ID),
     concurrentMax: findings.whole(fields, 'concurrent', 1, CONCURRENT_MAX),
   }));
 }
@@ -183,16 +188,7 @@ function decodeRoute(findings: Findings, name: string, fields: Fields): Route {
 }
 
 /** Stands in for what is no object. */
-const NO_TARGET: Target = {
-  provider: '',
-  model: '',
-  defaults: undefined,
-  omit: [],
-  weight: 1,
-  concurrentMax: undefined,
-  firstEventTimeoutMs: undefined,
-  attemptTimeoutMs: undefined,
-};
+const NO_TARGET: Target = { provider: '', model: '', ...PLAIN_TARGET };
 
 function decodeTarget(findings: Findings, item: JsonValue, path: Path, isSpread: boolean): Target {
   const fields = findings.open(item, path, TARGET_FIELDS);

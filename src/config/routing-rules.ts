@@ -8,8 +8,8 @@ import { renderDuration } from '../base/duration.ts';
 import { ALLOW_ALL } from '../core/allow.ts';
 import { ANY_CALLER, FIRST_EVENT_TIMEOUT_MS, targetName } from '../core/route.ts';
 import type { Route, Routing } from '../core/route.ts';
-import { quoted } from './environment.ts';
-import type { SettingType } from './environment.ts';
+import { quoted } from './masking.ts';
+import type { SettingType } from './setting-types.ts';
 
 export const TARGETS_MAX = 8;
 

@@ -2,8 +2,9 @@
 
 import { renderDuration } from '../base/duration.ts';
 import { ANY_CALLER, FIRST_EVENT_TIMEOUT_MS, targetName } from '../core/route.ts';
+import type { Provider } from '../core/adapter.ts';
 import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
-import type { Config } from './settings.ts';
+import type { Config } from './config.ts';
 
 /** Between columns. */
 const GAP = '   ';
@@ -12,13 +13,17 @@ const GAP = '   ';
 export function renderRouting(config: Pick<Config, 'routing' | 'providers' | 'callers' | 'attemptTimeoutMs'>): string {
   const { routing, providers, callers } = config;
   const { routes, concurrentMax } = routing;
+  const hasCredentials = providers.some(({ credentials }) => credentials !== undefined);
   const hasSeveralKeys = providers.some(({ keys }) => keys.length > 1);
   const sections: (readonly [title: string, lines: readonly string[]])[] = [];
   if (routes.size > 0) sections.push(['Routes', [...routes.values()].flatMap((route) => routeLines(route, config))]);
-  if (routes.size > 0 || concurrentMax.size > 0 || hasSeveralKeys) {
-    sections.push(['Providers', aligned(providers.map(({ name, keys, baseUrl }) => {
+  if (routes.size > 0 || concurrentMax.size > 0 || hasSeveralKeys || hasCredentials) {
+    sections.push(['Providers', aligned(providers.map((provider) => {
+      const { name, baseUrl, settings } = provider;
+      const project = settings?.project;
       const bound = concurrentMax.get(name);
-      return [name, keysText(keys.length), bound === undefined ? baseUrl.href : `${baseUrl.href}, at most ${bound} at once`];
+      const place = project === undefined ? baseUrl.href : `${baseUrl.href} in ${project.location} of ${project.id}`;
+      return [name, accessText(provider), bound === undefined ? place : `${place}, at most ${bound} at once`];
     }))]);
   }
   if (routing.callers.size > 0) sections.push(['Callers', callerLines(routing.callers, callers)]);
@@ -32,8 +37,8 @@ function routeLines(route: Route, { attemptTimeoutMs, providers }: Pick<Config, 
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   const heads = aligned(targets.map((target, index) => {
     const isLast = index === targets.length - 1 && !isSpread;
-    const keys = providers.find((provider) => provider.name === target.provider)?.keys.length ?? 0;
-    return [isSpread ? `${target.weight} of ${weights}` : String(index + 1), targetName(target), keysText(keys), ...timesText(target, isLast, attemptTimeoutMs)];
+    const provider = providers.find(({ name: one }) => one === target.provider);
+    return [isSpread ? `${target.weight} of ${weights}` : String(index + 1), targetName(target), accessText(provider), ...timesText(target, isLast, attemptTimeoutMs)];
   }));
   const lines = targets.flatMap((target, index) => [heads[index] ?? '', ...sentText(target).map((text) => `      ${text}`)]);
   return [`${name}${manner}${hedge}`, ...lines.map((line) => `  ${line}`)];
@@ -61,9 +66,12 @@ function timesText({ firstEventTimeoutMs, attemptTimeoutMs }: Target, isLast: bo
   return [`first event in ${renderDuration(firstEventMs)}`, `answer in ${answer}`];
 }
 
-function keysText(count: number): string {
-  if (count === 0) return 'no key';
-  return count === 1 ? '1 key' : `keys 1 to ${count}`;
+/** By what a provider is called. */
+function accessText(provider: Provider | undefined): string {
+  const { keys = [], credentials } = provider ?? {};
+  if (credentials !== undefined) return `by ${credentials.plan.source}${credentials.type === 'signature' ? `, signed for ${credentials.region}` : ''}`;
+  if (keys.length === 0) return 'no key';
+  return keys.length === 1 ? '1 key' : `keys 1 to ${keys.length}`;
 }
 
 function callerLines(rules: ReadonlyMap<string, CallerRules>, callers: Config['callers']): readonly string[] {

@@ -1,12 +1,13 @@
 /** Routes and callers' limits as two settings say them, for the cases that need no file. */
 
+import { hintOf, nearest } from '../base/nearest.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
-import { ANY_CALLER } from '../core/route.ts';
+import { ANY_CALLER, PLAIN_TARGET } from '../core/route.ts';
 import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
-import { count, entriesOf, quoted } from './environment.ts';
-import { nearest } from '../base/nearest.ts';
+import { quoted } from './masking.ts';
 import { CONCURRENT_MAX, LIMIT_MAX, ROUTE_NAME, TARGET_MODEL, TARGETS_MAX } from './routing-rules.ts';
 import type { Complaints } from './routing-rules.ts';
+import { count, entriesOf } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 const ROUTE = 'name=provider/model,provider/model';
@@ -41,9 +42,7 @@ export function parseRoutes(source: Source, place: string, entries: readonly str
 
 function parseTarget(text: string): Target | undefined {
   const [, provider = '', model = ''] = /^([^/]+)\/(.+)$/.exec(text) ?? [];
-  if (provider === '' || TARGET_MODEL.parse(model) === undefined) return undefined;
-  const unsaid = { defaults: undefined, omit: [], weight: 1, concurrentMax: undefined, firstEventTimeoutMs: undefined, attemptTimeoutMs: undefined };
-  return { provider, model, ...unsaid };
+  return provider === '' || TARGET_MODEL.parse(model) === undefined ? undefined : { provider, model, ...PLAIN_TARGET };
 }
 
 /** The same of callers' limits. An entry is not repeated: a token could stand in it. */
@@ -70,8 +69,7 @@ function parseLimits(source: Source, at: string, list: string): CallerLimits {
     const type = count(1, short === 'concurrent' ? CONCURRENT_MAX : LIMIT_MAX);
     const value = type.parse(digits);
     if (known === undefined) {
-      const meant = nearest(short, SHORT_NAMES);
-      source.problems.push(`${at}: expected some of ${SHORT_NAMES.join(', ')}, each with its number${meant === undefined ? '' : `; did you mean ${meant}?`}`);
+      source.problems.push(`${at}: expected some of ${SHORT_NAMES.join(', ')}, each with its number${hintOf(nearest(short, SHORT_NAMES))}`);
     } else if (value === undefined) {
       source.problems.push(`${at}: ${known}: expected ${type.expects}`);
     } else if (found[LIMIT_NAMES[known]] !== undefined) {
@@ -93,10 +91,7 @@ export function complaintsOf(source: Source, routesName: string, limitsName: str
   return {
     problemAt: (keys, complaint) => void source.problems.push(sentence(keys, complaint)),
     warningAt: (keys, complaint) => void source.warnings.push(sentence(keys, complaint)),
-    hint: (word, known) => {
-      const meant = nearest(word, known);
-      return meant === undefined ? '' : `; did you mean ${meant}?`;
-    },
+    hint: (word, known) => hintOf(nearest(word, known)),
     isFull: () => false,
   };
 }

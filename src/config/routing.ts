@@ -2,11 +2,11 @@
 
 import { NO_ROUTING } from '../core/route.ts';
 import type { Routing } from '../core/route.ts';
-import { BOOLEAN } from './environment.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { checkRouting } from './routing-rules.ts';
 import type { Surroundings } from './routing-rules.ts';
 import { CALLER_LIMITS, complaintsOf, parseCallerLimits, parseRoutes, ROUTES } from './routing-variables.ts';
+import { BOOLEAN } from './setting-types.ts';
 import type { Source } from './source.ts';
 
 /** The two settings, each as its entries. */

@@ -2,7 +2,7 @@
 
 import type { Secret } from '../base/secret.ts';
 import type { CredentialPlan } from '../core/credential-plan.ts';
-import type { Config } from './settings.ts';
+import type { Config } from './config.ts';
 
 /**
  * Every secret that could turn up in text, by what it is for; keys by their numbers where there are several, or the name is

@@ -1,6 +1,6 @@
 /** Where the values of settings come from, under whichever names: the environment, or what an embedder passes. */
 
-import type { SettingType } from './environment.ts';
+import type { SettingType } from './setting-types.ts';
 
 /** Whatever is wrong is collected, so that all of it is seen at once; no sentence contains a secret or a file's content. */
 export interface Source {

@@ -40,9 +40,11 @@ export type ProviderKey = {
 /** A configured destination: one account, however many keys it has. */
 export type Provider = {
   readonly name: string;
-  /** The known provider whose API it has, where the operator says that; absent = its name says it. */
+  /** The known provider whose API it has, where the operator says so. */
   readonly like?: string | undefined;
   readonly adapter: Adapter;
+  /** What its codec was made with. */
+  readonly settings?: AdapterSettings | undefined;
   /** Includes the version segment; no trailing slash in its path. */
   readonly baseUrl: URL;
   /** In the operator's order, all different; empty where the host needs none, or credentials of another kind. */
@@ -81,6 +83,8 @@ export type CloudName = (typeof CLOUD_NAMES)[number];
 export type ProviderRow = {
   /** Its name in requests: `[a-z0-9_-]{1,64}`. */
   readonly name: string;
+  /** As a provider has it. */
+  readonly like?: string;
   /** Variables that may hold its key; the first that is set wins. */
   readonly keyVariables: readonly string[];
   /** False for hosts that work without a key: then a set base URL alone registers the provider. */
@@ -93,8 +97,6 @@ export type ProviderRow = {
   readonly keyHeader: { readonly name: string; readonly prefix: string };
   /** The variable in which an operator says what its answers are held to; absent = there is no question. */
   readonly structuredOutputVariable?: string;
-  /** The known provider that it was made from, under another name; absent = it is one. */
-  readonly like?: string;
   /** The variable in which an operator chooses its name; absent = it has one. */
   readonly nameVariable?: string;
   /** The dialects of callers that it speaks as their maker does; absent = none. */

@@ -6,7 +6,7 @@
  */
 
 import { limitPassed } from '../base/json/lenient.ts';
-import type { JsonBudget } from '../base/json/parse.ts';
+import type { JsonBudget } from '../base/json/limits.ts';
 import type { JsonProblem } from '../base/json/value.ts';
 import { REPLY_CALLS_MAX } from './chat.ts';
 import type { ChatReply } from './chat.ts';

@@ -8,8 +8,8 @@
  */
 
 import { isUtf8 } from 'node:buffer';
+import type { JsonBudget } from '../base/json/limits.ts';
 import { parseJson } from '../base/json/parse.ts';
-import type { JsonBudget } from '../base/json/parse.ts';
 import { renderJson } from '../base/json/render.ts';
 import { JsonObject } from '../base/json/value.ts';
 import type { JsonOutObject } from '../base/json/value.ts';

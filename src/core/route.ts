@@ -26,6 +26,16 @@ export type Target = {
   readonly attemptTimeoutMs: number | undefined;
 };
 
+/** A target of which nothing is said but who it is. */
+export const PLAIN_TARGET: Omit<Target, 'provider' | 'model'> = {
+  defaults: undefined,
+  omit: [],
+  weight: 1,
+  concurrentMax: undefined,
+  firstEventTimeoutMs: undefined,
+  attemptTimeoutMs: undefined,
+};
+
 /** How long a stream may take until its first event at a target that is not the last one and names no time of its own. */
 export const FIRST_EVENT_TIMEOUT_MS = 30_000;
 

@@ -27,7 +27,7 @@ export function unsupportedAt(path: Path, complaint: string): Failure {
 }
 
 /** The failure for a place that refers to something stored. */
-export function storedAt(path: Path, complaint = ''): Failure {
+function storedAt(path: Path, complaint = ''): Failure {
   return unsupportedAt(path, `refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)${complaint}`);
 }
 

@@ -11,7 +11,7 @@ import { plainJson, TOO_LONG } from '../base/json/plain.ts';
 import { renderJson } from '../base/json/render.ts';
 import type { JsonOut } from '../base/json/value.ts';
 import type { ChatEvent } from '../callers/native/wire.ts';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';

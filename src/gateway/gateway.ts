@@ -5,7 +5,7 @@
  * the inbound side but the exchange's scope and a sink for deltas.
  */
 
-import { createJsonBudget } from '../base/json/parse.ts';
+import { createJsonBudget } from '../base/json/limits.ts';
 import { renderJson, renderLargeJson } from '../base/json/render.ts';
 import type { JsonProblem, JsonValue } from '../base/json/value.ts';
 import { retryAfterMs } from '../base/retry-after.ts';

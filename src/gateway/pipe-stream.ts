@@ -11,7 +11,7 @@ import { beyondLimit, Failure, malformedReply, truncatedStream } from '../core/f
 import { isFiller } from '../core/filler-frame.ts';
 import type { UpstreamResponse } from '../upstream/transport.ts';
 import type { Candidate } from './ask.ts';
-import { parseLargeText } from './large-text.ts';
+import { parseLargeText, turnsOf } from './large-text.ts';
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
 export interface StreamSink<C extends Candidate = Candidate> {
@@ -25,11 +25,6 @@ export interface StreamSink<C extends Candidate = Candidate> {
 
 /** From so many characters on a frame is read in turns of its own: what is shorter takes some milliseconds, whatever it holds. */
 const LARGE_FRAME = 128 * 1024;
-
-/** What a large frame says is sent so much at a time: a few milliseconds, whatever it is. */
-const TURN_CHARS = 256 * 1024;
-/** What a piece of it costs beside its text. */
-const PIECE_CHARS = 1024;
 
 /** What a piece of an answer says to whoever does not read it. */
 const NOTHING_YET: Delta = { type: 'text', text: '' };
@@ -98,16 +93,11 @@ export async function pipeStream(
     if (takesEvents) return takeFrame(event, data, onDelta, parsed);
     const deltas: Delta[] = [];
     takeFrame(event, data, (delta) => deltas.push(delta), parsed);
-    let charsLeft = TURN_CHARS;
-    for (const delta of deltas) {
-      for (const piece of piecesOf(delta)) {
-        onDelta(piece);
-        charsLeft -= charsOf(piece);
-        if (charsLeft > 0 || state.end !== undefined) continue;
-        charsLeft = TURN_CHARS;
-        await sink.flush();
-        await nextTurn();
-      }
+    for (const turn of turnsOf(deltas)) {
+      for (const delta of turn) onDelta(delta);
+      if (state.end !== undefined) return;
+      await sink.flush();
+      await nextTurn();
     }
   };
   const takeWaiting = async (): Promise<void | false | 'enough'> => {
@@ -143,24 +133,6 @@ export async function pipeStream(
 // hot: per token
 function isLarge(data: string): boolean {
   return data.length >= LARGE_FRAME && !isFiller(data);
-}
-
-/** A text as long as it is sent at once, cut between two characters; anything else as it is. */
-function* piecesOf(delta: Delta): Generator<Delta> {
-  const { type } = delta;
-  if ((type !== 'text' && type !== 'thinking') || delta.text.length <= TURN_CHARS) return yield delta;
-  const { text } = delta;
-  for (let at = 0; at < text.length; ) {
-    const isWithin = (text.charCodeAt(at + TURN_CHARS - 1) & 0xfc00) === 0xd800;
-    const end = at + TURN_CHARS - (isWithin ? 1 : 0);
-    yield { type, text: text.slice(at, end) };
-    at = end;
-  }
-}
-
-function charsOf(delta: Delta): number {
-  if (delta.type === 'tool_call') return PIECE_CHARS + delta.call.arguments.text.length;
-  return PIECE_CHARS + ('text' in delta ? delta.text.length : 0);
 }
 
 /** Whether the events are AWS's own rather than server-sent ones. */

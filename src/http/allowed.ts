@@ -93,7 +93,7 @@ function addNamed(key: string, value: JsonValue, names: JsonValue[]): void {
 }
 
 /** No other sentence for a name that exists than for one that does not. */
-export function notAvailable(field: string, name: string): Failure {
+function notAvailable(field: string, name: string): Failure {
   const quote = JSON.stringify(name.slice(0, NAME_CHARS_MAX));
   return new Failure('not_found', `${field}: ${quote} is not available to this caller`, { quotes: [quote] });
 }

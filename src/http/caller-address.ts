@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4, isIPv6, Socket, SocketAddress } from 'node:net';
 import type { BlockList } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 
 /** Longer chains of trusted proxies are not followed. */
 const HOPS_MAX = 16;

@@ -175,10 +175,12 @@ function encodeRelayed(
 
 /** Of a path: `tools` of `tools[0].name`. */
 const FIRST_NAME = /^[^.[]*/;
+/** Those that are not named: no path begins so. */
+const REST = /^\+(\d+)$/;
 
 function countIgnored({ dialect }: Exchange, { metrics }: ServerParts, { ignored }: LeftOut): void {
   for (const path of ignored) {
     const name = FIRST_NAME.exec(path)?.[0] ?? '';
-    metrics.ignoredField(dialect.name, dialect.fieldNames.has(name) ? name : 'other');
+    metrics.ignoredField(dialect.name, dialect.fieldNames.has(name) ? name : 'other', Number(REST.exec(path)?.[1] ?? 1));
   }
 }

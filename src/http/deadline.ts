@@ -1,6 +1,6 @@
 /** When an exchange must be over, and which setting says so. */
 
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Exchange } from './exchange.ts';
 

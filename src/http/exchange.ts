@@ -6,7 +6,7 @@
  */
 
 import type { JsonOut } from '../base/json/value.ts';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { OmittableField } from '../core/route.ts';

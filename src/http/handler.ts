@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { describeError } from '../base/describe-error.ts';
+import { hintOf } from '../base/nearest.ts';
 import type { Secret } from '../base/secret.ts';
 import { Failure } from '../core/failure.ts';
 import { askHost, authenticate } from './auth.ts';
@@ -91,8 +92,7 @@ async function answer(exchange: HttpExchange, parts: ServerParts, routes: Readon
   const isCrossOrigin = allowOrigin(exchange, parts.config.allowedOrigins);
   const route = routeOf(routes, exchange.path);
   if (route === undefined) {
-    const meant = nearestPath(routes, exchange.path);
-    exchange.sendFailure(new Failure('not_found', meant === undefined ? 'no such path' : `no such path; did you mean ${meant}?`));
+    exchange.sendFailure(new Failure('not_found', `no such path${hintOf(nearestPath(routes, exchange.path))}`));
     return;
   }
   exchange.route = route.name;

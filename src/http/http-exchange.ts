@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { renderLargeJson } from '../base/json/render.ts';
 import type { JsonOut } from '../base/json/value.ts';
 import { nextTurn } from '../base/turn.ts';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import { TIMER_MS_MAX } from '../core/scope.ts';

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { linkSync, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { AddressInfo, Server } from 'node:net';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 
 type Address = Config['listen'];
 

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { Log } from '../base/log.ts';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';

@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.ts';
 export function showServer(exchange: Exchange, { route, candidates }: Ask<CallerCandidate>, { provider, model, left }: CallerCandidate): void {
   exchange.omitted = left.omitted;
   if (exchange.hasBegun) return;
-  if (left.ignored.length > 0) exchange.setHeader('X-Gateway-Ignored', left.ignored.map(headerText).join(', '));
+  if (left.ignored.length > 0) exchange.setHeader('X-Gateway-Ignored', left.ignored.map(pathText).join(', '));
   else if (candidates.length > 1) exchange.setHeader('X-Gateway-Ignored', undefined);
   const { attempts, passedOver } = exchange.record;
   if (route !== undefined) {
@@ -48,4 +48,18 @@ const EACH_ODD = new RegExp(ODD, 'gu');
 /** Text that a header can carry, with everything else escaped as in a URL. */
 export function headerText(text: string): string {
   return ODD.test(text) ? text.replace(EACH_ODD, encodeURIComponent) : text;
+}
+
+/** What names in a path seldom hold. */
+const ODD_IN_PATH = /[^\w.[\]-]/gu;
+
+/** A path as a header says it; the number of those that are not named begins with a `+`, as no path does. */
+function pathText(path: string): string {
+  return path.startsWith('+') ? path : path.replace(ODD_IN_PATH, percentEncoded);
+}
+
+/** Also of what URLs have no need to escape. */
+function percentEncoded(character: string): string {
+  const encoded = encodeURIComponent(character);
+  return encoded === character ? `%${character.charCodeAt(0).toString(16).toUpperCase()}` : encoded;
 }

@@ -6,7 +6,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { Server as TcpServer } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Config } from '../config/settings.ts';
+import type { Certificate } from '../config/certificate.ts';
 import { Failure } from '../core/failure.ts';
 import { answerBrokenRequest, brokenRequestFrom, isWaitingTooLong } from './broken-request.ts';
 import type { ConnectionError } from './broken-request.ts';
@@ -45,7 +45,7 @@ export type GatewayServer = {
   /** Serves a connection that another process accepted, in place of listening. */
   take(socket: Socket): void;
   /** New connections get this certificate; nothing happens to the others. */
-  swapCertificate(tls: NonNullable<Config['tls']>): void;
+  swapCertificate(tls: Certificate): void;
 };
 
 /**
@@ -142,6 +142,6 @@ function ticketsOf(ticketKeys: Buffer | undefined): { ticketKeys?: Buffer } {
   return ticketKeys === undefined ? {} : { ticketKeys };
 }
 
-function pemOf({ cert, key }: NonNullable<Config['tls']>): { cert: string; key: string } {
+function pemOf({ cert, key }: Certificate): { cert: string; key: string } {
   return { cert, key: key.reveal() };
 }

@@ -8,8 +8,8 @@ import type { ServerParts } from './parts.ts';
 /** Those of all formats of providers: which one a patch is for does not matter to what it may name. */
 const FIELDS = {
   stored: new Set([
-    'previous_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id', 'skill_id',
-    'user_profile_id', 'cachedContent', 'cached_content',
+    'previous_response_id', 'comparison_response_id', 'previous_message_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids',
+    'container', 'container_id', 'skill_id', 'tunnel_id', 'user_profile_id', 'cachedContent', 'cached_content',
   ]),
   storedById: new Set(['audio', 'container', 'conversation', 'prompt', 'voice']),
   opaque: new Set([...OPAQUE, 'metadata']),

@@ -1,6 +1,6 @@
 /** Who is to serve a request, and under which name each of them knows the model. */
 
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { CallerDialect, DecodedRequest } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';

@@ -27,7 +27,7 @@ function scriptFrom(text: string, isAnswer: Script['isAnswer']): Script {
 }
 
 /** A place that nobody renews is given up after so long. */
-export const LEASE_MS = 60_000;
+const LEASE_MS = 60_000;
 /** Places that one command renews or gives back: Lua passes no more than some thousand values at once. */
 export const LEASES_MAX = 1000;
 

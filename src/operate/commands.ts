@@ -3,7 +3,7 @@
  * that serving does not start later because of them.
  */
 
-import type { Config, LoadedConfig } from '../config/settings.ts';
+import type { Config, LoadedConfig } from '../config/config.ts';
 import { renderAlerts } from './alerts.ts';
 import { renderDashboard } from './dashboard.ts';
 import { examineProviders } from './doctor.ts';

@@ -8,7 +8,8 @@ import { bounded, createLiveRedactor, createRedactor } from '../base/redact.ts';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
 import { decodeChatRequest } from '../callers/native/request.ts';
-import type { Config } from '../config/settings.ts';
+import type { ChatRequest } from '../callers/native/wire.ts';
+import type { Config } from '../config/config.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { ModelInfo } from '../core/chat.ts';
 import { Failure } from '../core/failure.ts';
@@ -159,21 +160,18 @@ async function timed<T>(run: () => Promise<T | Failure>): Promise<Examined<T>> {
 async function askForChat(
   provider: Provider,
   models: readonly ModelInfo[] | Failure,
-  { chat, gateway }: Practice,
+  practice: Practice,
   context: CallContext,
 ): Promise<string | Failure> {
-  const named = chat?.get(provider.name);
+  const named = practice.chat?.get(provider.name);
   const listed = models instanceof Failure ? [] : models.slice(0, MODELS_ASKED_MAX).map(({ id }) => id);
   let failure = new Failure('not_found', `there is no list to take a model of ${provider.name} from`);
   for (const model of named === undefined ? listed : [named]) {
     for (const maxTokens of TOKENS_ASKED) {
-      const request = decodeChatRequest(Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', text: 'Hi' }], max_tokens: maxTokens })));
-      const call = request instanceof Failure ? request : provider.adapter.encodeChat(request, false);
-      const reply = call instanceof Failure ? call : (await gateway.complete(askOne(provider, model, call), context)).result;
-      // Declining without a word is an answer too.
-      if (!(reply instanceof Failure) || reply.kind === 'refusal') return model;
-      failure = reply;
-      if (reply.kind !== 'bad_request') break;
+      const problem = await problemOf(provider, { model, max_tokens: maxTokens }, practice, context);
+      if (problem === undefined) return model;
+      failure = problem;
+      if (problem.kind !== 'bad_request') break;
     }
     if (failure.kind !== 'bad_request' && failure.kind !== 'not_found' && failure.kind !== 'unsupported') break;
   }
@@ -181,12 +179,17 @@ async function askForChat(
 }
 
 /** Whether a model answers by a schema. What comes back is cut short, and nobody's business. */
-async function askForJson(provider: Provider, model: string, { gateway }: Practice, context: CallContext): Promise<true | Failure> {
-  const output = { type: 'json', schema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'], additionalProperties: false } };
-  const request = decodeChatRequest(Buffer.from(JSON.stringify({ model, messages: [{ role: 'user', text: 'Hi' }], max_tokens: Math.max(...TOKENS_ASKED), output })));
+async function askForJson(provider: Provider, model: string, practice: Practice, context: CallContext): Promise<true | Failure> {
+  const output = { type: 'json', schema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'], additionalProperties: false } } as const;
+  return (await problemOf(provider, { model, max_tokens: Math.max(...TOKENS_ASKED), output }, practice, context)) ?? true;
+}
+
+/** Why a request of a few words was not answered; undefined where it was. Declining without a word is an answer too. */
+async function problemOf(provider: Provider, asked: Omit<ChatRequest, 'messages'>, { gateway }: Practice, context: CallContext): Promise<Failure | undefined> {
+  const request = decodeChatRequest(Buffer.from(JSON.stringify({ ...asked, messages: [{ role: 'user', text: 'Hi' }] })));
   const call = request instanceof Failure ? request : provider.adapter.encodeChat(request, false);
-  const reply = call instanceof Failure ? call : (await gateway.complete(askOne(provider, model, call), context)).result;
-  return reply instanceof Failure && reply.kind !== 'refusal' ? reply : true;
+  const reply = call instanceof Failure ? call : (await gateway.complete(askOne(provider, asked.model, call), context)).result;
+  return reply instanceof Failure && reply.kind !== 'refusal' ? reply : undefined;
 }
 
 function checksOf(startedAtMs: number, first: KeyExamined, others: readonly KeyExamined[], practice: Practice): readonly Check[] {

@@ -6,7 +6,7 @@
 
 import { TLSSocket } from 'node:tls';
 import type { Secret } from '../base/secret.ts';
-import type { Config } from '../config/settings.ts';
+import type { Config } from '../config/config.ts';
 import { Failure } from '../core/failure.ts';
 import { createAuthorizedTransport } from '../upstream/authorized.ts';
 import type { CredentialReport } from '../upstream/credentials/authorization.ts';
@@ -89,7 +89,9 @@ export function createLookout(config: Config, { ca, nameSource = PLATFORM, readF
     internet: plain,
     readFile,
     clock: { now: () => performance.now(), wall: Date.now },
-    onFailure: (provider, failure) => void credentialFailures.set(provider, failure),
+    onFailure(names, failure) {
+      for (const name of names) credentialFailures.set(name, failure);
+    },
   });
   authorizations.replace(config.providers);
   const authorized = createAuthorizedTransport(plain, authorizations.of);

@@ -1,7 +1,7 @@
 /** What to do about a failed check: which variable to mend, and how. Pure, and without a secret. */
 
 import { hostnameOf } from '../base/proxy-address.ts';
-import type { LoadedConfig } from '../config/settings.ts';
+import type { LoadedConfig } from '../config/config.ts';
 import type { Provider } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../providers/index.ts';

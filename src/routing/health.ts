@@ -11,7 +11,7 @@ import type { Target } from '../core/route.ts';
 import type { Transition, TransitionListener } from './transition.ts';
 
 /** 5 s, because a provider's blips last seconds; no more than 30, because a probe costs one request one failure's time. */
-export const TARGET_RULES: HealthRules = { failurePoints: 2, successPoints: 1, outAt: 16, inAt: 8, outMs: 5000, outMsMax: 30_000, calmMs: 60_000 };
+const TARGET_RULES: HealthRules = { failurePoints: 2, successPoints: 1, outAt: 16, inAt: 8, outMs: 5000, outMsMax: 30_000, calmMs: 60_000 };
 /** How long a target is left alone that has no such model. */
 const GONE_MS = 60_000;
 /** Far more than a configuration has; the oldest names are forgotten first. */

@@ -11,7 +11,7 @@ import type { Reply } from './protocol.ts';
 import { MODELS } from './script.ts';
 import type { ScriptedReply } from './scripted-reply.ts';
 
-export const CONTROL_PATH = '/sandbox';
+const CONTROL_PATH = '/sandbox';
 
 /** What the paths act upon. */
 export type Controlled = {

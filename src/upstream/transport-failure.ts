@@ -5,6 +5,7 @@
  * quote addresses and, for an ill-formed header, its value.
  */
 
+import { EXTENSION_BYTES_MAX } from '../base/http-response.ts';
 import type { UpstreamHeaders } from '../core/adapter.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
@@ -54,7 +55,7 @@ export const RESPONSE_HEAD_BYTES_MAX = 64 * 1024;
 const LIMIT_PHRASES: ReadonlyMap<string, string> = new Map([
   ['HPE_HEADER_OVERFLOW', `its headers or trailers have more than ${RESPONSE_HEAD_BYTES_MAX} bytes`],
   ['UND_ERR_HEADERS_OVERFLOW', 'its headers or trailers have more bytes than fetch takes'],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'its chunk extensions have more bytes than node:http takes'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', `the extensions of a chunk have more than ${EXTENSION_BYTES_MAX} bytes`],
 ]);
 
 const PHRASES: Readonly<Record<string, string>> = {

@@ -33,10 +33,10 @@ export type AttemptLimits = {
 
 export interface Transport {
   /**
-   * Makes one attempt, with the given one of the provider's keys or else its first; resolves when the response headers are in, whatever the status. Redirects are returned, never
-   * followed. Failures: unknown (no answer: refused, reset, name lookup, TLS, a limit, the exchange ended), server (an
-   * answer that is not HTTP), rate_limit (the gateway's own: no descriptor is left). The caller of `send` reads the response
-   * or discards it.
+   * Makes one attempt, with the given one of the provider's keys or else its first; resolves when the response headers are in,
+   * whatever the status. Redirects are returned, never followed. Failures: unknown (no answer: refused, reset, name lookup, TLS,
+   * a limit, the exchange ended), server (an answer that is not HTTP), rate_limit (the gateway's own: no descriptor is left).
+   * The caller of `send` reads the response or discards it.
    */
   send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key?: ProviderKey): Promise<UpstreamResponse | Failure>;
   /** Closes idle sockets, and the others as soon as their responses have ended. */

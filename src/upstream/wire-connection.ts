@@ -96,7 +96,7 @@ export class WireConnection {
   release(): void {
     const { socket, parser } = this;
     this.#user = undefined;
-    const isClean = !parser.hasInput && socket.readableLength === 0 && socket.writableLength === 0;
+    const isClean = parser.restLength === 0 && socket.readableLength === 0 && socket.writableLength === 0;
     if (!this.#isKept || !parser.head.isKept || !isClean) {
       socket.destroy();
     } else if (this.#isHeld) {

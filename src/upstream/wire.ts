@@ -347,7 +347,7 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
   #end(): void {
     const { parser } = this.#connection;
     // More than was announced is no other response: then the announcement may be what was wrong.
-    if (parser.hasInput && !parser.isFollowed()) return this.#finish(cutFailure(this.#provider, this.status, new ConnectionError('HPE_INVALID_CONSTANT')));
+    if (parser.restLength > 0 && !parser.isFollowed()) return this.#finish(cutFailure(this.#provider, this.status, new ConnectionError('HPE_INVALID_CONSTANT')));
     this.#isDone = true;
     clearTimeout(this.#restTimer);
     this.#watch.release();

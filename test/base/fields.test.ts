@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FieldProblem, Fields, renderPath, textItem } from '../../src/base/fields.ts';
-import { JSON_NUMBER_CHARS_MAX, parseJson } from '../../src/base/json/parse.ts';
+import { JSON_NUMBER_CHARS_MAX } from '../../src/base/json/limits.ts';
+import { parseJson } from '../../src/base/json/parse.ts';
 import { JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
 import type { JsonValue } from '../../src/base/json/value.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX } from '../../src/base/json/limits.ts';
 import { mergePatch } from '../../src/base/json/merge.ts';
 import { limitPassed, parseLargeLenient, parseLenient } from '../../src/base/json/lenient.ts';
-import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX, parseJson, parseLargeJson, parseReplied } from '../../src/base/json/parse.ts';
+import { parseJson, parseLargeJson, parseReplied } from '../../src/base/json/parse.ts';
 import { renderJson, renderLargeJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';

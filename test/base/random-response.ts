@@ -1,7 +1,7 @@
 /** HTTP responses for the parser's tests: random ones, and what it makes of one. */
 
 import { ResponseParser } from '../../src/base/http-response.ts';
-import type { ResponseHeaders } from '../../src/base/http-response.ts';
+import type { ResponseHeaders } from '../../src/base/http-head.ts';
 import type { Random } from './random.ts';
 
 export type ReadResponse = {

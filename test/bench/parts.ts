@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto';
 import { openSync } from 'node:fs';
+import { parseJson } from '../../src/base/json/parse.ts';
 import { LineWriter } from '../../src/base/line-writer.ts';
 import { createLog } from '../../src/base/log.ts';
 import { parseLenient } from '../../src/base/json/lenient.ts';
-import { parseJson } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { SseBuffer } from '../../src/base/sse.ts';
 import { DIALECTS } from '../../src/callers/index.ts';

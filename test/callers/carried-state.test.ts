@@ -1,6 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import test from 'node:test';
-import { createJsonBudget } from '../../src/base/json/parse.ts';
+import { createJsonBudget } from '../../src/base/json/limits.ts';
 import { carriedStates, carryStates, DAMAGED, NOTHING_CARRIED } from '../../src/callers/carried-state.ts';
 
 test('what carryStates writes, carriedStates reads', () => {

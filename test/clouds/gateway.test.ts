@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { loadConfig } from '../../src/config/settings.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { examineProviders } from '../../src/operate/doctor.ts';
@@ -21,6 +21,15 @@ import { providerAt } from '../upstream/attempts.ts';
 import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
 import { createFakeClock } from '../upstream/credentials/clock.ts';
 import { AZURE, BEDROCK, CLAUDE_AWS, FOUNDRY, VERTEX } from './environments.ts';
+import type { Environment } from './environments.ts';
+
+/** Bedrock by the role of an instance. */
+const BEDROCK_BY_ROLE: Environment = ({ url, clouds }) => ({
+  GATEWAY_CLOUDS: 'bedrock',
+  AWS_ENDPOINT_URL_BEDROCK_RUNTIME: `${url}/bedrock`,
+  AWS_REGION: clouds.region,
+  AWS_EC2_METADATA_SERVICE_ENDPOINT: url,
+});
 
 function asked({ sandbox }: RunningGateway, path: RegExp): number {
   return sandbox.calls.filter((call) => path.test(call.path)).length;
@@ -76,6 +85,19 @@ test('all who are on their way when a token is revoked are served with another, 
   const answers = await Promise.all(Array.from({ length: count }, () => gateway.chat(CHAT)));
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
   assert.equal(asked(gateway, /oauth2/), 2);
+});
+
+test('clouds of one source share what it gives, and it is asked once for all of them', async (t) => {
+  const both = (sandbox: Sandbox): Record<string, string> => ({ ...AZURE(sandbox), ...FOUNDRY(sandbox), ...BEDROCK_BY_ROLE(sandbox), ...CLAUDE_AWS(sandbox), GATEWAY_CLOUDS: 'azure,foundry,bedrock,claude-aws' });
+  const gateway = await startGateway(t, both);
+  const chats = ['azure', 'foundry', 'bedrock', 'claude-aws', 'azure', 'bedrock'].map((provider) => gateway.chat({ ...CHAT, provider }));
+  assert.deepEqual((await Promise.all(chats)).map(({ status }) => status), [200, 200, 200, 200, 200, 200]);
+  assert.deepEqual([asked(gateway, /oauth2/), asked(gateway, /latest\/api\/token/)], [1, 1]);
+  const down = await startGateway(t, (sandbox) => ({ ...both(sandbox), GATEWAY_MAX_RETRIES: '0' }));
+  down.sandbox.clouds.isDown = true;
+  assert.equal((await down.chat({ ...CHAT, provider: 'foundry' })).body.kind, 'unknown');
+  const told = down.logLines.filter(({ msg, message }) => (msg ?? message) === 'the credentials of a provider cannot be had');
+  assert.deepEqual(told.map(({ provider }) => provider), ['azure, foundry']);
 });
 
 test('the gateway is ready whatever becomes of its clouds, and asks for no token before somebody asks it', async (t) => {
@@ -173,6 +195,14 @@ test('Bedrock is called by a key as a bearer, and Vertex by one in its own heade
   const [bedrock, vertex] = gateway.sandbox.calls;
   assert.deepEqual([bedrock?.path, bedrock?.headers['authorization']], ['/bedrock/openai/v1/chat/completions', 'Bearer bedrock-key']);
   assert.deepEqual([vertex?.path, vertex?.headers['x-goog-api-key']], ['/vertex/v1/publishers/google/models/fake-chat:generateContent', 'vertex-key']);
+});
+
+test("a model of OpenAI's on Bedrock is asked by Responses where it is given tools, signed like everything else", async (t) => {
+  const gateway = await startGateway(t, (sandbox) => ({ ...BEDROCK(sandbox), BEDROCK_MODELS: 'fake-tool-loop=gpt-5.6-luna' }));
+  const tools = [{ name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }];
+  const { status, body } = await gateway.chat({ provider: 'bedrock', model: 'fake-tool-loop', messages: [user('Hi')], tools });
+  assert.deepEqual([status, body.stop_reason], [200, 'tool_use'], JSON.stringify(body));
+  assert.deepEqual(gateway.sandbox.calls.map(({ path }) => path), ['/bedrock/openai/v1/responses']);
 });
 
 test('a model of another publisher on Vertex is asked by Chat Completions', async (t) => {

@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { LoadedConfig } from '../../src/config/config.ts';
+import { loadEnvironmentOptions } from '../../src/config/environment-options.ts';
+import { loadOptions } from '../../src/config/options.ts';
 import { withReloaded } from '../../src/config/reload.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
-import { loadConfig } from '../../src/config/settings.ts';
-import type { LoadedConfig } from '../../src/config/settings.ts';
+import { renderRouting } from '../../src/config/routing-table.ts';
 import type { Provider } from '../../src/core/adapter.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { RSA_PEM } from '../base/google/keys.ts';
@@ -159,8 +161,12 @@ test('what goes to an endpoint of AWS is signed for the region that this has in 
     ['bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
     ['bedrock-runtime-fips.us-gov-west-1.amazonaws.com', 'us-gov-west-1'],
     ['bedrock-runtime.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
+    ['bedrock-runtime.us-iso-east-1.c2s.ic.gov', 'us-iso-east-1'],
+    ['bedrock-runtime.eusc-de-east-1.amazonaws.eu', 'eusc-de-east-1'],
+    ['bedrock-runtime.us-west-2.api.aws', 'us-west-2'],
     ['vpce-0a1b-2c3d.bedrock-runtime.us-east-2.vpce.amazonaws.com', 'us-east-2'],
     ['bedrock.internal.example.com', 'eu-west-1'],
+    ['bedrock-runtime.us-east-1.example.com', 'eu-west-1'],
   ] as const) assert.equal(regionOf({ GATEWAY_CLOUDS: 'bedrock', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: `https://${host}` }), region, host);
   const claude = { GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1' };
   assert.equal(regionOf({ ...claude, ANTHROPIC_AWS_BASE_URL: 'https://aws-external-anthropic.us-east-1.api.aws' }), 'us-east-1');
@@ -231,6 +237,77 @@ test('what Claude Platform on AWS is told with every call is its workspace', () 
   assert.deepEqual(providerWith(variables).headers, { 'anthropic-workspace-id': 'w1' });
 });
 
+/** The variables and a routing file with these providers. */
+function loadBeside(variables: Variables, providers: object, files: Variables = {}): LoadedConfig {
+  return load({ GATEWAY_ROUTING_FILE: '/routing', ...variables }, { '/routing': JSON.stringify({ providers }), ...files });
+}
+
+test('a provider like a cloud that has no keys is called by the credentials of that cloud, at its own place', () => {
+  const keys = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary', ...AWS };
+  const secret = { ...ENTRA, AZURE_CLIENT_SECRET: 'canary', ...AZURE };
+  const web = { ...AWS, AWS_WEB_IDENTITY_TOKEN_FILE: '/token', AWS_ROLE_ARN: 'arn:aws:iam::1:role/r' };
+  const claude = { ...keys, ANTHROPIC_AWS_WORKSPACE_ID: 'w1' };
+  const cases: readonly (readonly [variables: Variables, like: string, entry: object, seen: readonly unknown[]])[] = [
+    [keys, 'bedrock', { base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com' }, ['https://bedrock-runtime.us-east-1.amazonaws.com/', 'environment', 'us-east-1']],
+    [keys, 'bedrock', { base_url: 'https://bedrock.internal.example.com' }, ['https://bedrock.internal.example.com/', 'environment', 'eu-west-1']],
+    [{ ...keys, AWS_BEARER_TOKEN_BEDROCK: 'k' }, 'bedrock', { base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com' }, ['https://bedrock-runtime.us-east-1.amazonaws.com/', 'environment', 'us-east-1']],
+    [claude, 'claude-aws', { base_url: 'https://aws-external-anthropic.us-east-1.api.aws', workspace: 'w2' }, ['https://aws-external-anthropic.us-east-1.api.aws/v1', 'environment', 'us-east-1', 'w2']],
+    [claude, 'claude-aws', { base_url: 'https://vpce.example.com' }, ['https://vpce.example.com/v1', 'environment', 'eu-west-1', 'w1']],
+    [secret, 'azure', { base_url: 'https://second.openai.azure.com/openai/v1/' }, ['https://second.openai.azure.com/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    [{ ...secret, ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, 'foundry', { base_url: 'https://second.services.ai.azure.com/anthropic' }, ['https://second.services.ai.azure.com/anthropic/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    ...([
+      ['https://us-east5-aiplatform.googleapis.com', 'https://us-east5-aiplatform.googleapis.com/', 'p1', 'us-east5'],
+      ['https://aiplatform.eu.rep.googleapis.com/v1', 'https://aiplatform.eu.rep.googleapis.com/', 'p1', 'eu'],
+      ['https://aiplatform.googleapis.com', 'https://aiplatform.googleapis.com/', 'p1', 'global'],
+      ['https://us-east5-aiplatform.googleapis.com/v1/projects/p2/locations/us-east5/', 'https://us-east5-aiplatform.googleapis.com/', 'p2', 'us-east5'],
+      ['https://proxy.example.com/vertex/v1beta1/projects/p2/locations/eu', 'https://proxy.example.com/vertex', 'p2', 'eu'],
+      ['https://proxy.example.com/vertex', 'https://proxy.example.com/vertex', 'p1', 'europe-west4'],
+    ] as const).map(([base_url, root, id, location]) => [GOOGLE, 'vertex', { base_url }, [root, 'google metadata server', { id, location }]] as const),
+  ];
+  for (const [variables, like, entry, seen] of cases) {
+    const loaded = loadBeside({ GATEWAY_CLOUDS: like, ...variables }, { second: { like, ...entry } });
+    assert.deepEqual(loaded.problems, [], JSON.stringify(entry));
+    const provider = loaded.config?.providers.find(({ name }) => name === 'second');
+    const plan = planOf(provider as Provider) as { plan: { source: string; scope?: string }; region?: string };
+    const rest = [plan.region, plan.plan.scope, provider?.settings?.project, provider?.headers?.['anthropic-workspace-id']].filter((item) => item !== undefined);
+    assert.deepEqual([provider?.baseUrl.href, plan.plan.source, ...rest], seen);
+    assert.equal(provider?.keys.length, 0);
+    assert.doesNotMatch(inspect(loaded, { depth: 12 }), /canary/);
+  }
+  const sts = loadBeside({ GATEWAY_CLOUDS: 'bedrock', ...web }, { second: { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com' } });
+  const plans = sts.config?.providers.map((provider) => planOf(provider) as { plan: { stsUrl: string }; region: string });
+  assert.deepEqual(plans?.map(({ plan, region }) => [plan.stsUrl, region]), [['https://sts.eu-west-1.amazonaws.com/', 'eu-west-1'], ['https://sts.eu-west-1.amazonaws.com/', 'us-east-1']]);
+});
+
+test('what a provider like a cloud lacks is said by its place in the file, and what the variables lack once', () => {
+  const keys = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', ...AWS };
+  const eu = { like: 'bedrock', base_url: 'https://bedrock-runtime.eu-west-1.amazonaws.com' };
+  const place = 'GATEWAY_ROUTING_FILE: providers.second';
+  const cases: readonly (readonly [Variables, object, readonly string[]])[] = [
+    [{ OPENAI_API_KEY: 'k', ...keys }, eu, [`${place}.keys: required, unless GATEWAY_CLOUDS lists bedrock, by whose credentials it is then called`]],
+    [{ OPENAI_API_KEY: 'k', GATEWAY_CLOUDS: 'vertex', ...GOOGLE, ...keys }, eu, [`${place}.keys: required, unless GATEWAY_CLOUDS lists bedrock, by whose credentials it is then called`]],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock' }, [`${place}.base_url: required, because without keys of its own it would be bedrock once more`]],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { ...eu, workspace: 'w' }, [`${place}.workspace: has no effect, because it is not like claude-aws`]],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...keys, AWS_REGION: '' }, eu, ['AWS_REGION: required, because bedrock is configured']],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_EC2_METADATA_DISABLED: 'true' }, eu, ["AWS_ACCESS_KEY_ID: required for bedrock, or another source of credentials, since AWS_EC2_METADATA_DISABLED rules an instance's role out"]],
+    ...['/v1/projects/p2', '/v1/projects/p2/locations/eu/publishers/google', '/v1/projects/p_2/locations/eu', '/v1/projects/p2/locations/eu%2F'].map((path) =>
+      [{ GATEWAY_CLOUDS: 'vertex', ...GOOGLE }, { like: 'vertex', base_url: `https://x.test${path}` }, [`${place}.base_url: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION`]] as const),
+  ];
+  for (const [variables, entry, problems] of cases) assert.deepEqual(loadBeside(variables, { second: entry }).problems, problems, JSON.stringify(entry));
+});
+
+test('--check prints by what each provider of a cloud is called, and where', () => {
+  const variables = { GATEWAY_CLOUDS: 'bedrock,vertex', ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary', ...GOOGLE };
+  const { config } = loadBeside(variables, { 'bedrock-us': { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com', concurrent: 9 } });
+  assert.ok(config !== undefined);
+  assert.equal(renderRouting(config), `
+Providers
+  bedrock      by environment, signed for eu-west-1   https://bedrock-runtime.eu-west-1.amazonaws.com/
+  bedrock-us   by environment, signed for us-east-1   https://bedrock-runtime.us-east-1.amazonaws.com/, at most 9 at once
+  vertex       by google metadata server              https://europe-west4-aiplatform.googleapis.com/ in europe-west4 of p1
+`);
+});
+
 test('the secrets of a cloud are known to be secrets, and swapped with the others', () => {
   const variables = { GATEWAY_CLOUDS: 'azure', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: 'canary-one' };
   const [before, after] = [load(variables).config, load({ ...variables, AZURE_CLIENT_SECRET: 'canary-two' }).config];
@@ -248,8 +325,42 @@ test('an embedder gives a cloud its variables, and what is wrong is told by thei
   assert.equal(loaded.config?.providers[0]?.credentials?.plan.source, 'environment');
   const problems = (providers: object): readonly string[] => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({})).problems;
   assert.deepEqual(problems({ bedrock: { environment: {} } }), ['providers.bedrock.environment.AWS_REGION: required, because bedrock is configured']);
+  assert.deepEqual(problems({ bedrock: { environment: { AWS_REGION: 5 } } }), ['providers.bedrock.environment.AWS_REGION: expected a text, got a number']);
   assert.deepEqual(problems({ openai: { environment: {} } }), ['providers.openai.environment: only of azure, foundry, bedrock, claude-aws, vertex']);
   assert.deepEqual(problems({ azure: { environment: 'x' } }), ['providers.azure.environment: expected an object of variables, got a string']);
+});
+
+test('an embedder says where another region is beside the variables of its cloud', () => {
+  const environment = { ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', AWS_ENDPOINT_URL_BEDROCK_RUNTIME: 'https://bedrock-runtime.eu-west-1.amazonaws.com' };
+  const load = (providers: object) => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({}));
+  const { config, problems } = load({ bedrock: { environment }, us: { like: 'bedrock', baseUrl: 'https://bedrock-runtime.us-east-1.amazonaws.com', environment } });
+  assert.deepEqual(problems, []);
+  assert.deepEqual(config?.providers.map((provider) => [provider.baseUrl.host, (planOf(provider) as { region: string }).region]), [
+    ['bedrock-runtime.eu-west-1.amazonaws.com', 'eu-west-1'], ['bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
+  ]);
+  assert.deepEqual(load({ bedrock: { baseUrl: 'https://x.test', environment } }).problems, ['providers.bedrock.baseUrl: is set together with providers.bedrock.environment.AWS_ENDPOINT_URL_BEDROCK_RUNTIME; keep one']);
+  assert.deepEqual(load({ v: { like: 'vertex', baseUrl: 'https://x.test/projects/p', environment: GOOGLE } }).problems, ['providers.v.baseUrl: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION']);
+});
+
+test('the options that an environment comes to have its further regions, by keys and by credentials, where they are', () => {
+  const variables = {
+    GATEWAY_AUTH_TOKEN: 'a-token-of-callers', GATEWAY_ROUTING_FILE: '/routing', GATEWAY_CLOUDS: 'bedrock,claude-aws,vertex', ...GOOGLE, ...AWS,
+    AWS_BEARER_TOKEN_BEDROCK: 'canary-1', SECOND_KEY: 'canary-2', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary-3', ANTHROPIC_AWS_WORKSPACE_ID: 'w1',
+  };
+  const providers = {
+    'bedrock-2': { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com' },
+    'bedrock-3': { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-2.amazonaws.com', keys: ['SECOND_KEY'] },
+    'claude-2': { like: 'claude-aws', base_url: 'https://aws-external-anthropic.us-east-1.api.aws', workspace: 'w2' },
+    'vertex-2': { like: 'vertex', base_url: 'https://us-east5-aiplatform.googleapis.com/v1/projects/p2/locations/us-east5' },
+  };
+  const files = { '/routing': JSON.stringify({ providers }) };
+  const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, reader(files));
+  assert.deepEqual(problems, []);
+  assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
+  const loaded = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
+  assert.deepEqual(loaded.problems, []);
+  const seen = (config: LoadedConfig['config']): unknown => config?.providers.map((provider) => [provider.name, provider.baseUrl.href, planOf(provider), provider.keys.length, provider.headers, provider.settings?.project]);
+  assert.deepEqual(seen(loaded.config), seen(loadConfig(variables, PROVIDER_ROWS, compatRow, reader(files)).config));
 });
 
 test('the options that an environment comes to register its clouds again, without showing a secret', () => {

@@ -1,10 +1,11 @@
 /** The fuzzers of routing: a damaged file, and damaged variables, are a configuration that makes sense, or problems. */
 
 import assert from 'node:assert/strict';
-import { loadEnvironmentOptions, loadOptions } from '../../src/config/options.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
+import { loadEnvironmentOptions } from '../../src/config/environment-options.ts';
+import { loadOptions } from '../../src/config/options.ts';
 import { renderRouting } from '../../src/config/routing-table.ts';
-import { loadConfig } from '../../src/config/settings.ts';
-import type { Config } from '../../src/config/settings.ts';
 import { targetName } from '../../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { Random } from '../base/random.ts';

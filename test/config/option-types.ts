@@ -1,7 +1,7 @@
 /** The options of settings as TypeScript sees them, printed from the table. `node --import tsx test/readme.ts` writes the file. */
 
-import type { SettingType } from '../../src/config/environment.ts';
-import { optionRows } from '../../src/config/options.ts';
+import { optionRows } from '../../src/config/option-source.ts';
+import type { SettingType } from '../../src/config/setting-types.ts';
 import type { Setting } from '../../src/config/settings.ts';
 
 export const OPTION_TYPES = 'src/config/setting-options.ts';

@@ -3,12 +3,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { fixedDifferences, fixedOptions, loadEnvironmentOptions, loadOptions, OF_A_PROCESS, optionOf, optionRows } from '../../src/config/options.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
+import { loadEnvironmentOptions } from '../../src/config/environment-options.ts';
+import { fixedDifferences, fixedOptions } from '../../src/config/fixed-options.ts';
+import { OF_A_PROCESS, optionOf, optionRows } from '../../src/config/option-source.ts';
+import { loadOptions } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
 import { changesBetween, changesLeft, problemFields, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
-import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
-import type { Config, Setting, SettingRow } from '../../src/config/settings.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
+import type { Setting, SettingRow } from '../../src/config/settings.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { CallerOptions, RouteOptions, RoutingOptions, TargetOptions } from '../../src/embedded/types.ts';
 import { readPage } from '../readme.ts';
@@ -19,7 +24,7 @@ const KEY = 'a-key-of-a-provider';
 const TOKEN = 'a-token-of-a-caller';
 
 function noFile(): never {
-  throw new Error('no such file');
+  throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
 }
 
 function load(options: unknown, readFile: (path: string) => string = noFile): LoadedOptions {
@@ -137,13 +142,13 @@ const PROBLEMS: readonly (readonly [options: object, problems: readonly string[]
   [{ allowedOrigins: [1] }, ['allowedOrigins: expected origins such as https://app.example.com, separated by commas, got an array']],
   [{ metricsToken: 'a b' }, ['metricsToken: expected 1 to 4000 printable ASCII characters without a space']],
   [{ retryBaseDelay: '2s', retryMaxDelay: 1000 }, ['retryBaseDelay: expected no more than retryMaxDelay, which is 1s, got 2s']],
-  [{ tlsCertFile: '/nowhere' }, ['tlsKeyFile: required, because tlsCertFile is set', 'tlsCertFile: the file cannot be read']],
+  [{ tlsCertFile: '/nowhere' }, ['tlsKeyFile: required, because tlsCertFile is set', 'tlsCertFile: the file cannot be read (ENOENT)']],
   [{ fetch: {} }, ['fetch: expected a function, got an object']],
   [{ authenticate: 'me' }, ['authenticate: expected a function, got a string']],
   [{ log: null }, ['log: expected an object with debug, info, warn, error, such as console, got null']],
   [{ log: { debug() {}, info() {}, warn() {} } }, ['log.error: expected a function, got undefined']],
   [{ callers: ['x'] }, ['callers: expected a token by each label, got an array']],
-  [{ callers: { 'no label': TOKEN } }, ['callers, entry 1: expected a label of up to 64 letters, digits, ".", "_" or "-"']],
+  [{ callers: { 'no label': TOKEN, a: 'another-token-of-a-caller', 'nor this': TOKEN } }, [1, 3].map((entry) => `callers, entry ${entry}: expected a label of up to 64 letters, digits, ".", "_" or "-"`)],
   [{ callers: { a: TOKEN, b: TOKEN } }, ['callers.b: has the same token as callers.a']],
   [{ callers: { a: 5 } }, ['callers.a: expected 1 to 4000 printable ASCII characters without a space, got a number']],
   [{ defaultProvider: 'gemini' }, ['defaultProvider: expected a configured provider (openai), got "gemini"']],
@@ -256,14 +261,22 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
   assert.equal(withReloaded(plain, secure).tls, undefined);
   assert.equal(withReloaded(secure, plain).tls, secure.tls);
   assert.deepEqual(changesBetween(plain, withReloaded(plain, secure)), []);
-  assert.deepEqual(fixedDifferences(fixedOptions({}), fixedOptions(tls)), ['tlsCertFile']);
-  assert.deepEqual(fixedDifferences(fixedOptions(tls), fixedOptions({ ...tls, tlsCertFile: '/other' })), []);
+  assert.deepEqual(fixedDifferences(fixedOptions({}, plain), fixedOptions(tls, secure)), ['tlsCertFile']);
+  assert.deepEqual(fixedDifferences(fixedOptions(tls, secure), fixedOptions({ ...tls, tlsCertFile: '/other' }, secure)), []);
 });
 
 test('an environment that cannot work has no options, and every problem by its variable', () => {
   const { options, problems } = loadEnvironmentOptions({ GATEWAY_MAX_RETRIES: 'x' }, PROVIDER_ROWS, compatRow, noFile);
   assert.equal(options, undefined);
   assert.ok(problems.some((problem) => problem.startsWith('GATEWAY_MAX_RETRIES: ')) && problems.some((problem) => problem.startsWith('ANTHROPIC_API_KEY, ')));
+});
+
+test('an environment of what is no text is refused by variable', () => {
+  const problemsOf = (variables: unknown): readonly string[] =>
+    loadEnvironmentOptions(variables as Record<string, string>, PROVIDER_ROWS, compatRow, noFile).problems;
+  const variables = { OPENAI_API_KEY: KEY, GATEWAY_MAX_RETRIES: 5, GATEWAY_METRICS: false, GATEWAY_ROUTES: undefined };
+  assert.deepEqual(problemsOf(variables), ['GATEWAY_MAX_RETRIES: expected a text, got a number', 'GATEWAY_METRICS: expected a text, got a boolean']);
+  assert.deepEqual(problemsOf(undefined), ['environment: expected an object of variables, got undefined']);
 });
 
 test('an environment without a token of callers has options, since a program may have no callers or tell them apart itself', () => {
@@ -353,11 +366,32 @@ test('the options of an environment carry its routing file, its several keys and
 });
 
 test('a provider that was added is no difference that takes another gateway', () => {
-  const before = fixedOptions({ providers: { openai: { key: KEY } }, routing: ROUTING });
-  const after = fixedOptions({ providers: { openai: { keys: ['a', 'b'] }, groq: { key: KEY } }, routes: 'a=groq/m', callerLimits: 'x:rpm=1' });
-  assert.deepEqual(fixedDifferences(before, after), []);
-  assert.deepEqual(fixedDifferences(after, before), ['providers.groq']);
+  const before = { providers: { openai: { key: KEY } }, routing: ROUTING };
+  const after = { providers: { openai: { keys: ['a', 'b'] }, groq: { key: KEY } }, routes: 'a=groq/m', callerLimits: 'x:rpm=1' };
+  assert.deepEqual(fixedBetween(before, after), []);
+  assert.deepEqual(fixedBetween(after, before), ['providers.groq']);
 });
+
+test('what takes another gateway is told by what options come to: a place, an API, what answers are held to, the variables of a cloud but for its credentials', () => {
+  const mine = (more: object): object => ({ providers: { mine: { like: 'groq', key: KEY, baseUrl: 'https://mine.example/v1', ...more } } });
+  assert.deepEqual(fixedBetween({ providers: { openai: { key: KEY } } }, { providers: { openai: { like: 'openai', key: 'b', baseUrl: 'https://api.openai.com/v1/' } } }), []);
+  for (const more of [{ like: 'openrouter' }, { baseUrl: 'https://other.example/v1' }, { structuredOutput: 'none' }]) {
+    assert.deepEqual(fixedBetween(mine({}), mine(more)), ['providers.mine']);
+  }
+  const aws = { AWS_REGION: 'eu-central-1', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'a-secret', ANTHROPIC_AWS_WORKSPACE_ID: 'w1' };
+  const google = { GOOGLE_VERTEX_BASE_URL: 'https://vertex.example', GOOGLE_CLOUD_PROJECT: 'p1', GOOGLE_CLOUD_LOCATION: 'eu' };
+  const cloud = (name: string, environment: object): object => ({ providers: { [name]: { environment } } });
+  assert.deepEqual(fixedBetween(cloud('bedrock', aws), cloud('bedrock', { ...aws, AWS_ACCESS_KEY_ID: 'OTHER', AWS_SECRET_ACCESS_KEY: 'another' })), []);
+  assert.deepEqual(fixedBetween(cloud('bedrock', aws), cloud('bedrock', { ...aws, AWS_REGION: 'us-east-1' })), ['providers.bedrock']);
+  assert.deepEqual(fixedBetween(cloud('bedrock', aws), cloud('bedrock', { ...aws, BEDROCK_MODELS: 'prod=m' })), ['providers.bedrock']);
+  assert.deepEqual(fixedBetween(cloud('claude-aws', aws), cloud('claude-aws', { ...aws, ANTHROPIC_AWS_WORKSPACE_ID: 'w2' })), ['providers.claude-aws']);
+  assert.deepEqual(fixedBetween(cloud('vertex', google), cloud('vertex', { ...google, GOOGLE_CLOUD_PROJECT: 'p2' })), ['providers.vertex']);
+});
+
+/** The paths of what differs, and is not taken over. */
+function fixedBetween(before: object, after: object): readonly string[] {
+  return fixedDifferences(fixedOptions({ ...before }, configWith(before)), fixedOptions({ ...after }, configWith(after)));
+}
 
 /** What a reload of the options comes to, by name. */
 function reloaded(before: object, after: object): { readonly swapped: readonly string[]; readonly left: readonly string[] } {
@@ -403,6 +437,12 @@ test('a reload takes over providers that were added, and says which changes of t
     ['second', 'api.openai.com', KEY],
   ]);
   assert.equal(defaultProvider, 'openai');
+});
+
+test('a reload says that a provider which stays where it is has another API, and goes on with the one before', () => {
+  const host = (like: string, key = KEY): object => ({ providers: { mine: { like, key, baseUrl: 'https://mine.example/v1' } } });
+  assert.deepEqual(reloaded(host('groq'), host('openrouter', 'another-key')), { swapped: [], left: ['like of mine'] });
+  assert.deepEqual(reloaded(host('groq'), host('groq', 'another-key')), { swapped: ['key of mine'], left: [] });
 });
 
 test('a key that was taken away is not sent on', () => {

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Config, LoadedConfig } from '../../src/config/config.ts';
 import { renderRouting } from '../../src/config/routing-table.ts';
-import { loadConfig } from '../../src/config/settings.ts';
-import type { Config, LoadedConfig } from '../../src/config/settings.ts';
 import { targetName } from '../../src/core/route.ts';
 import type { Target } from '../../src/core/route.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';

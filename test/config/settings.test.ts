@@ -4,9 +4,11 @@ import { availableParallelism } from 'node:os';
 import test from 'node:test';
 import { inspect } from 'node:util';
 import { Secret } from '../../src/base/secret.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Config, LoadedConfig } from '../../src/config/config.ts';
 import { renderHelp, renderSettingsTable } from '../../src/config/settings-page.ts';
-import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
-import type { Config, LoadedConfig, Setting } from '../../src/config/settings.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
+import type { Setting } from '../../src/config/settings.ts';
 import type { Adapter, ProviderRow } from '../../src/core/adapter.ts';
 import { createCertificate } from '../upstream/certificate.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { JSON_VALUES_MAX, createJsonBudget } from '../../src/base/json/parse.ts';
+import { JSON_VALUES_MAX, createJsonBudget } from '../../src/base/json/limits.ts';
 import { JsonObject, RawJson } from '../../src/base/json/value.ts';
 import { DAMAGED_STATE, decodeState as decodeWithBudget, encodeState } from '../../src/core/provider-state.ts';
 

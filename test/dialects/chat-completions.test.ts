@@ -135,6 +135,24 @@ test('a provider that declines without a word is answered as a refusal of this f
   });
 });
 
+test('beyond twenty places, what is left out is counted, each of a list of messages once', async (t) => {
+  const gateway = await startGateway(t, {});
+  const strange = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`x${index}`, 1]));
+  const message = { role: 'user', content: 'hi', ...strange };
+  const response = await ask(gateway, { model: 'anthropic/fake-chat', messages: [message, message, message], metadata: { a: 'b' } });
+  const named = Array.from({ length: 20 }, (_, index) => `messages[].x${index}`);
+  assert.equal(response.headers.get('x-gateway-ignored'), [...named, '+11'].join(', '));
+  const page = await (await fetch(`${gateway.url}/metrics`)).text();
+  assert.match(page, /gateway_request_fields_ignored_total\{dialect="openai-chat",field="messages"\} 20\n/);
+  assert.match(page, /gateway_request_fields_ignored_total\{dialect="openai-chat",field="other"\} 11\n/);
+});
+
+test('of the name of a field that is left out, a header says letters, digits and a few signs as they are', async (t) => {
+  const gateway = await startGateway(t, {});
+  const response = await ask(gateway, { model: 'anthropic/fake-chat', messages: HI, 'a.b-c_d': 1, "/:@+!*'()~": 1, $é: 1, '100%': 1 });
+  assert.equal(response.headers.get('x-gateway-ignored'), '[%22a.b-c_d%22], [%22%2F%3A%40%2B%21%2A%27%28%29%7E%22], [%22%24%C3%A9%22], [%22100%25%22]');
+});
+
 test('what is left out is named in a header and counted; what would change the answer is refused by its path', async (t) => {
   const gateway = await startGateway(t, {});
   const named = await ask(gateway, { model: 'anthropic/fake-chat', messages: [{ role: 'user', content: 'hi', name: 'me' }], metadata: { a: 'b' }, 'we ird': 1 });

@@ -106,6 +106,9 @@ test('what another caller may have stored is not to be had by a patch of the pay
   const gateway = await startGateway(t, several);
   const patches: readonly (readonly [patch: object, place: string])[] = [
     [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+    [{ prompt_cache_options: { comparison_response_id: 'resp_1' } }, 'prompt_cache_options.comparison_response_id'],
+    [{ thread: { type: 'continue', previous_message_id: 'msg_1' } }, 'thread.previous_message_id'],
+    [{ tools: [{ type: 'mcp', tunnel_id: 'tunnel_1' }] }, 'tools[0].tunnel_id'],
     [{ conversation: { id: 'conv_1' } }, 'conversation.id'],
     [{ cachedContent: 'cachedContents/1' }, 'cachedContent'],
     [{ tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, 'tools[0].vector_store_ids'],

@@ -24,6 +24,8 @@ const REFUSED: readonly (readonly [request: readonly [path: string, body: string
   [RESPONSES('"input":"hi","conversation":{"id":"conv_1"}'), 'conversation.id'],
   [RESPONSES('"input":"hi","conversation":{"id":"conv_1","id":1}'), 'conversation.id'],
   [RESPONSES('"input":"hi","prompt":{"id":"pmpt_1"}'), 'prompt.id'],
+  [RESPONSES('"input":"hi","prompt_cache_options":{"comparison_response_id":"resp_1"}'), 'prompt_cache_options.comparison_response_id'],
+  [RESPONSES('"input":"hi","tools":[{"type":"mcp","server_label":"x","tunnel_id":"tunnel_1"}]'), 'tools[0].tunnel_id'],
   [RESPONSES('"input":[{"type":"item_reference","id":"msg_1"}]'), 'input[0]'],
   [RESPONSES('"input":[{"type":null,"id":"msg_1"}]'), 'input[0]'],
   [RESPONSES('"input":[{"role":"user","content":"hi"},{"id":"msg_1"}]'), 'input[1]'],
@@ -39,6 +41,7 @@ const REFUSED: readonly (readonly [request: readonly [path: string, body: string
   [MESSAGES(`${HI},"container":{"id":"container_1"}`), 'container.id'],
   [MESSAGES(`${HI},"container":{"skills":[{"type":"anthropic","skill_id":"pptx"},{"type":"custom","skill_id":"skill_1"}]}`), 'container.skills[1].skill_id'],
   [MESSAGES(`${HI},"user_profile_id":"uprof_1"`), 'user_profile_id'],
+  [MESSAGES(`${HI},"diagnostics":{"previous_message_id":"msg_1"}`), 'diagnostics.previous_message_id'],
   [MESSAGES(`${HI},"metadata":{"user_id":"somebody","user_id":1}`), 'metadata.user_id'],
 ];
 

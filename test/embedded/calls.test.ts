@@ -376,6 +376,16 @@ test('reload swaps keys for the calls that come after it, and names what it cann
   assert.throws(() => gateway.reload({ providers: {} }), { name: 'ConfigError', problems: ['providers: required; e.g. { anthropic: { key } }'] });
 });
 
+test('reload warns of what is odd, as the start does', async (t) => {
+  const { gateway, lines } = library(t, 'http://127.0.0.1:1');
+  assert.deepEqual(lines, []);
+  gateway.reload({ providers: { compat: { baseUrl: 'http://127.0.0.1:1' }, groq: { key: 'a-key-of-groq', baseUrl: 'http://far.example' } }, callers: { a: 'short' } });
+  assert.deepEqual(lines, [
+    { level: 'warn', message: 'callers.a: the token has fewer than 16 characters and can be guessed' },
+    { level: 'warn', message: 'providers.groq.baseUrl: keys and prompts travel to far.example unencrypted; use https' },
+  ]);
+});
+
 test('reload sees what changed in the very object that it was given before', async () => {
   const options = { providers: { compat: { baseUrl: 'http://127.0.0.1:1' } }, maxRetries: 1 };
   const gateway = createGateway(options);

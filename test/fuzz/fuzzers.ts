@@ -5,9 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
+import { parseJson } from '../../src/base/json/parse.ts';
 import { renderJson } from '../../src/base/json/render.ts';
 import { parseLenient } from '../../src/base/json/lenient.ts';
-import { parseJson } from '../../src/base/json/parse.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem } from '../../src/base/json/value.ts';
 import type { JsonValue } from '../../src/base/json/value.ts';
 import { RespDecoder } from '../../src/base/resp.ts';

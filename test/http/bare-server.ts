@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { createLog } from '../../src/base/log.ts';
 import { DIALECTS } from '../../src/callers/index.ts';
-import { loadConfig } from '../../src/config/settings.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import type { UpstreamCall } from '../../src/core/adapter.ts';
 import { Failure } from '../../src/core/failure.ts';
 import type { Routing } from '../../src/core/route.ts';

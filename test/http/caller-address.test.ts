@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NETWORKS } from '../../src/config/environment.ts';
+import { NETWORKS } from '../../src/config/setting-types.ts';
 import { callerAddress } from '../../src/http/caller-address.ts';
 
 const trusted = NETWORKS.parse('10.0.0.0/8, 192.0.2.1 2001:db8:1::/48');

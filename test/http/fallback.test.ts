@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
-import { loadConfig } from '../../src/config/settings.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import type { FailureKind } from '../../src/core/failure.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { loadConfig } from '../../src/config/settings.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { createMemoryStore } from '../../src/limits/memory.ts';
 import type { LimitStore } from '../../src/limits/store.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';

@@ -5,7 +5,7 @@ import { NATIVE } from '../../src/callers/native/dialect.ts';
 import { OPENAI_CHAT } from '../../src/callers/openai-chat/dialect.ts';
 import type { CallerDialect, DecodedRequest } from '../../src/core/dialect.ts';
 import { Failure } from '../../src/core/failure.ts';
-import { NO_ROUTING } from '../../src/core/route.ts';
+import { NO_ROUTING, PLAIN_TARGET } from '../../src/core/route.ts';
 import type { Route, Target as RouteTarget } from '../../src/core/route.ts';
 import { choiceOf, nameOf } from '../../src/http/target.ts';
 
@@ -25,7 +25,7 @@ function asked(model: string, named?: string): Asked {
 }
 
 function target(provider: string, model: string): RouteTarget {
-  return { provider, model, defaults: undefined, omit: [], weight: 1, concurrentMax: undefined, firstEventTimeoutMs: undefined, attemptTimeoutMs: undefined };
+  return { provider, model, ...PLAIN_TARGET };
 }
 
 function route(name: string, ...targets: readonly RouteTarget[]): Route {

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../src/base/json/parse.ts';
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../src/base/json/limits.ts';
 import type { AssistantPart } from '../../src/core/chat.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { sentText } from '../sent-text.ts';

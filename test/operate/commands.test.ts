@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { loadConfig } from '../../src/config/settings.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { runCommand } from '../../src/operate/commands.ts';
 import { probe } from '../../src/operate/probe.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';

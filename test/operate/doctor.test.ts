@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { loadConfig } from '../../src/config/settings.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { examineProviders } from '../../src/operate/doctor.ts';
 import type { Check, ChatWish, Report } from '../../src/operate/doctor.ts';
 import type { World } from '../../src/operate/lookout.ts';

@@ -1,7 +1,8 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict';
 import test from 'node:test';
+import { loadConfig } from '../../src/config/config.ts';
 import { listVariableOf } from '../../src/config/provider-keys.ts';
-import { loadConfig, SETTINGS } from '../../src/config/settings.ts';
+import { SETTINGS } from '../../src/config/settings.ts';
 import { REQUEST_FEATURES } from '../../src/core/adapter.ts';
 import type { ProviderRow } from '../../src/core/adapter.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';

@@ -4,6 +4,7 @@ import { Secret } from '../../src/base/secret.ts';
 import type { Provider, ProviderKey } from '../../src/core/adapter.ts';
 import { Failure } from '../../src/core/failure.ts';
 import type { FailureFields, FailureKind } from '../../src/core/failure.ts';
+import { PLAIN_TARGET } from '../../src/core/route.ts';
 import type { Route, Target } from '../../src/core/route.ts';
 import { Scope } from '../../src/core/scope.ts';
 import type { Ask, Candidate } from '../../src/gateway/ask.ts';
@@ -143,9 +144,7 @@ export function fakeProvider(name: string, keys = 1): Provider {
 /** `a/m` → a target of provider a. */
 export function fakeTarget(name: string, fields: Partial<Target> = {}): Target {
   const [provider = '', model = ''] = name.split('/');
-  return {
-    provider, model, defaults: undefined, omit: [], weight: 1, concurrentMax: undefined, firstEventTimeoutMs: undefined, attemptTimeoutMs: undefined, ...fields,
-  };
+  return { provider, model, ...PLAIN_TARGET, ...fields };
 }
 
 export function fakeRoute(targets: readonly Target[], fields: Partial<Route> = {}): Route {

@@ -200,7 +200,13 @@ test('a signature for another service, another region, or over another path is r
   assert.equal(await claudeOnAws(world, signed(plan, 'bedrock'))(), '403');
   assert.equal(await claudeOnAws(world, { type: 'signature', plan, region: 'eu-west-1', service: 'aws-external-anthropic' })(), '403');
   const authorization = world.authorize(signed(plan, 'aws-external-anthropic'));
-  const elsewhere: Authorization = { grant: (outgoing) => authorization.grant({ ...outgoing, path: `${outgoing.path}?` + 'a=1' }), report: () => authorization.report(), renewSoon: () => undefined, secrets: () => authorization.secrets() };
+  const elsewhere: Authorization = {
+    grant: (outgoing) => authorization.grant({ ...outgoing, path: `${outgoing.path}?` + 'a=1' }),
+    beside: () => authorization,
+    report: () => authorization.report(),
+    renewSoon: () => undefined,
+    secrets: () => authorization.secrets(),
+  };
   assert.equal(await sender(world, '/claude-aws', MESSAGE, elsewhere)(), '403');
 });
 
@@ -221,7 +227,13 @@ function held(): { readonly transport: Transport; readonly sent: OutboundCall[];
     },
     close: () => undefined,
   };
-  const authorization: Authorization = { grant: () => granted, report: () => ({ source: 'test', expiresInMs: undefined, clockSkewMs: 0 }), renewSoon: () => undefined, secrets: () => [] };
+  const authorization: Authorization = {
+    grant: () => granted,
+    beside: () => authorization,
+    report: () => ({ source: 'test', expiresInMs: undefined, clockSkewMs: 0 }),
+    renewSoon: () => undefined,
+    secrets: () => [],
+  };
   return { transport: createAuthorizedTransport(inner, () => authorization), sent, limits, give };
 }
 

@@ -90,6 +90,12 @@ describe('cutFailure', () => {
     assert.equal(cutFailure('acme', 503, undefined).message, 'acme answered 503, but its body did not arrive whole');
     assert.equal(cutFailure('acme', 503, undefined).upstreamStatus, 503);
   });
+
+  test("names the gateway's limit that ended it, which is no fault of the provider's", () => {
+    const failure = cutFailure('acme', 200, errorWith('HPE_CHUNK_EXTENSIONS_OVERFLOW'));
+    assert.equal(failure.message, "acme answered 200, but the extensions of a chunk have more than 16384 bytes, which is the gateway's limit");
+    assert.deepEqual([failure.isOwn, failure.isRetried], [true, false]);
+  });
 });
 
 describe('encodingFailure', () => {

@@ -80,15 +80,14 @@ function credentialScope({ region, service }: SigningScope, date: string): strin
   return `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
 }
 
-/** The key that a secret comes to for a day, a region and a service: half of what a signature costs. The last of each is kept. */
-const SIGNING_KEYS = new WeakMap<Secret, { readonly of: string; readonly key: Buffer }>();
+/** The key that a secret comes to for a day, a region and a service: half of what a signature costs. The last of each user is kept. */
+const SIGNING_KEYS = new WeakMap<SigningScope, { readonly secret: Secret; readonly day: string; readonly key: Buffer }>();
 
-function signingKey(secret: Secret, { region, service }: SigningScope, day: string): Buffer {
-  const of = `${day}/${region}/${service}`;
-  const kept = SIGNING_KEYS.get(secret);
-  if (kept?.of === of) return kept.key;
-  const key = hmac(hmac(hmac(hmac(`AWS4${secret.reveal()}`, day), region), service), 'aws4_request');
-  SIGNING_KEYS.set(secret, { of, key });
+function signingKey(secret: Secret, scope: SigningScope, day: string): Buffer {
+  const kept = SIGNING_KEYS.get(scope);
+  if (kept?.secret === secret && kept.day === day) return kept.key;
+  const key = hmac(hmac(hmac(hmac(`AWS4${secret.reveal()}`, day), scope.region), scope.service), 'aws4_request');
+  SIGNING_KEYS.set(scope, { secret, day, key });
   return key;
 }
 

@@ -44,7 +44,8 @@ export type GoogleCredentials =
 
 /** What the file holds, or why it cannot be used, as the end of a sentence that begins with the file. Never quotes it. */
 export function parseGoogleCredentials(text: string): GoogleCredentials | string {
-  const json = text.length > FILE_CHARS_MAX ? undefined : parseLenient(text);
+  // Some editors and shells write a byte order mark before what they save.
+  const json = text.length > FILE_CHARS_MAX ? undefined : parseLenient(text.replace(/^\uFEFF/, ''));
   if (!isObject(json)) return 'is no JSON object of at most 256 KiB';
   switch (json['type']) {
     case 'service_account':

@@ -1,7 +1,9 @@
 /** JSON of providers where only plain fields are read: `JSON.parse` behind a look at the limits. */
 
-import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, parseLargePlain } from './parse.ts';
-import type { JsonBudget, JsonPace } from './parse.ts';
+import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX } from './limits.ts';
+import type { JsonBudget } from './limits.ts';
+import { parseLargePlain } from './parse.ts';
+import type { JsonPace } from './parse.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, DOT, MINUS, OPEN_BRACE, OPEN_BRACKET, PLUS, QUOTE, SMALL_E } from './syntax.ts';
 import { ESCAPED_CHARS, isDigit, isSpace, SHORT_CHARS, SPACE } from './syntax.ts';
 import { JsonProblem } from './value.ts';

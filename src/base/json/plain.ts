@@ -7,7 +7,7 @@
 
 import { FieldProblem } from '../fields.ts';
 import type { Path } from '../fields.ts';
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from './parse.ts';
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from './limits.ts';
 
 /** Said in place of a text that is longer than allowed. */
 export const TOO_LONG = Symbol('longer than allowed');

@@ -8,8 +8,8 @@
 
 import { Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { createJsonBudget } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, CacheHint, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
@@ -20,13 +20,11 @@ import { inlineDocument, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl, inlineImage } from '../image.ts';
 import type { Places } from '../places.ts';
+import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[]; readonly cache: CacheHint | undefined };
-
-/** Between the blocks of a system text, and between such texts. */
-const PARAGRAPH = '\n\n';
 
 /** System messages before the first turn are system text, too; a later one stays in its place, as text of the user. */
 export function readConversation(fields: Fields, ignored: Ignored, places: Places): Conversation {
@@ -68,11 +66,7 @@ function readSystemMessage(message: Fields, turns: Turn[], system: string[], ign
   const text = readText(message, 'content', PARAGRAPH, ignored);
   if (text === '') return;
   if (turns.length === 0) system.push(text);
-  else turns.push({ role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] });
-}
-
-function plainText(text: string): TextPart {
-  return { type: 'text', text, state: undefined };
+  else turns.push(laterInstructions(text));
 }
 
 /** Text that may come as a string or as text blocks, which `separator` joins. */
@@ -167,7 +161,6 @@ function readImageSource(block: Fields, source: Fields, type: string): ImagePart
   throw unsupported(source.at('type'), 'only base64 and url are taken');
 }
 
-/** Texts of a result come on lines of their own: without, the end of one and the beginning of the next would be one word. */
 function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
   return {
     type: 'tool_result',
@@ -181,7 +174,7 @@ function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
 function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = block.any('content');
   if (value === undefined) return '';
-  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', '\n', ignored);
+  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', LINE, ignored);
   return readBlocks(block, 'content', value).map(({ block: inner, type }) => {
     const part = readContent(inner, type, ignored);
     ignored.addUnread(inner);

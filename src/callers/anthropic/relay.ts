@@ -24,7 +24,7 @@ import { continuesThread, lostThread } from './thread.ts';
 
 const FIELDS = {
   hashed: {},
-  stored: new Set(['file_id', 'container', 'container_id', 'skill_id', 'user_profile_id']),
+  stored: new Set(['file_id', 'container', 'container_id', 'skill_id', 'user_profile_id', 'previous_message_id']),
   storedById: new Set(['container']),
   opaque: new Set([...OPAQUE, 'input']),
 } as const;

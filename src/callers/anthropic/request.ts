@@ -83,8 +83,8 @@ type Tools = {
   readonly leftOut: Set<string>;
 };
 
-/** The maker's own tools, whoever runs them: their types end in a date. */
-const MAKERS_OWN = /^[a-z_]{1,64}_20\d{6}$/;
+/** The maker's own tools, whoever runs them: their types end in a date, which a search among tools may do without. */
+const MAKERS_OWN = /^(?:[a-z0-9_]{1,64}_20\d{6}|tool_search_tool_(?:bm25|regex))$/;
 
 function readTools(fields: Fields, ignored: Ignored): Tools {
   const tools: Tools = { taken: [], leftOut: new Set() };

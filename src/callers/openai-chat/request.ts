@@ -7,8 +7,8 @@
 
 import { Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { createJsonBudget } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type {
@@ -24,11 +24,13 @@ import { documentFromData } from '../document.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
 import { readModel } from '../model.ts';
-import { isSilent, joinTexts, laterInstructions, LINE, PARAGRAPH, plainText, readArguments } from '../openai-common/content.ts';
+import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
+import { readMaxTokens } from '../openai-common/max-tokens.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
+import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
@@ -59,15 +61,15 @@ function translate(fields: Fields, model: string): Translation {
   const places = new Places();
   const { system, turns } = readMessages(fields, ignored, places);
   const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
-  const maxCompletionTokens = fields.count('max_completion_tokens');
-  const maxTokens = fields.count('max_tokens');
+  const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
+  const maxTokens = readMaxTokens(fields, 'max_tokens', ignored);
   if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
   const request: ChatRequest = {
     provider: undefined,
     model,
     system,
     turns,
-    maxTokens: (maxCompletionTokens ?? maxTokens) || undefined,
+    maxTokens: maxCompletionTokens ?? maxTokens,
     temperature: fields.finiteNumber('temperature'),
     topP: fields.finiteNumber('top_p'),
     stop: readStop(fields),
@@ -97,6 +99,10 @@ function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined 
   return format === undefined ? undefined : readFormat(format, 'json_schema', ignored);
 }
 
+/** Where texts stand in the items of a list, by type; what the assistant declined with is what it said, too. */
+const TEXTS: ReadonlyMap<string, string> = new Map([['text', 'text']]);
+const SPOKEN_TEXTS: ReadonlyMap<string, string> = new Map([...TEXTS, ['refusal', 'refusal']]);
+
 type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
 /**
@@ -119,7 +125,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
       results = undefined;
       turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored, places) } : { role, parts: readAssistantParts(message, ignored, places, budget) });
     } else {
-      const text = readText(message, PARAGRAPH, ignored);
+      const text = readText(message, 'content', PARAGRAPH, TEXTS, ignored);
       if (turns.length === 0) system.push(text);
       else if (text !== '') turns.push(laterInstructions(text));
       if (text !== '') results = undefined;
@@ -135,23 +141,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
 
 function readResult(message: Fields, ignored: Ignored): ToolResultPart {
   const toolCallId = message.requiredText('tool_call_id');
-  return { type: 'tool_result', toolCallId, content: readText(message, LINE, ignored), isError: false };
-}
-
-/** A message's content that may come as a string or as a list of text parts, which `separator` joins. */
-function readText(message: Fields, separator: string, ignored: Ignored): string {
-  const value = message.any('content');
-  if (typeof value === 'string') return value;
-  if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of text parts');
-  return joinTexts(value.items.map((item, index) => readTextPart(item, { parent: message.at('content'), key: index }, ignored)), separator);
-}
-
-function readTextPart(item: JsonValue, path: Path, ignored: Ignored): string {
-  const part = Fields.from(item, path);
-  if (part.requiredString('type') !== 'text') throw unsupported(part.at('type'), 'only text is taken here');
-  const text = part.requiredString('text');
-  ignored.addUnreadOfItem(part);
-  return text;
+  return { type: 'tool_result', toolCallId, content: readText(message, 'content', LINE, TEXTS, ignored), isError: false };
 }
 
 function readUserParts(message: Fields, ignored: Ignored, places: Places): readonly ContentPart[] {
@@ -215,22 +205,9 @@ function readAssistantParts(message: Fields, ignored: Ignored, places: Places, b
   return [...texts, ...calls];
 }
 
-/** An assistant's text: a refusal is what it said, too. */
 function readSpokenText(message: Fields, ignored: Ignored): string {
   const refusal = message.string('refusal') ?? '';
-  if (!message.has('content')) return refusal;
-  const value = message.any('content');
-  if (!(value instanceof JsonArray)) return readText(message, '', ignored) + refusal;
-  const pieces = value.items.map((item, index) => readSpokenPart(item, { parent: message.at('content'), key: index }, ignored));
-  return pieces.join('') + refusal;
-}
-
-function readSpokenPart(item: JsonValue, path: Path, ignored: Ignored): string {
-  const part = Fields.from(item, path);
-  if (part.string('type') !== 'refusal') return readTextPart(item, path, ignored);
-  const refusal = part.requiredString('refusal');
-  ignored.addUnreadOfItem(part);
-  return refusal;
+  return message.has('content') ? readText(message, 'content', '', SPOKEN_TEXTS, ignored) + refusal : refusal;
 }
 
 function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored, budget: JsonBudget): AssistantPart {

@@ -1,35 +1,38 @@
 /** What both of OpenAI's formats hold of a conversation in the same form. */
 
-import type { Fields } from '../../base/fields.ts';
+import { Fields } from '../../base/fields.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { parseJson } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
-import { JsonObject, RawJson } from '../../base/json/value.ts';
-import type { ContentPart, TextPart, UserTurn } from '../../core/chat.ts';
+import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import type { ContentPart } from '../../core/chat.ts';
+import { unsupported } from '../body.ts';
 import type { Ignored } from '../field-table.ts';
-
-export function plainText(text: string): TextPart {
-  return { type: 'text', text, state: undefined };
-}
 
 /** A text without a word, which apps send beside a picture that nobody said anything about. Providers refuse it. */
 export function isSilent(part: ContentPart): boolean {
   return part.type === 'text' && part.text === '';
 }
 
-/** Between the parts of a system text, and between such texts. */
-export const PARAGRAPH = '\n\n';
-/** Between the texts of a tool's result: without, the end of one and the beginning of the next would be one word. */
-export const LINE = '\n';
-
 /** The texts that say something, as one. */
 export function joinTexts(texts: readonly string[], separator: string): string {
   return texts.filter((text) => text !== '').join(separator);
 }
 
-/** Instructions that come in the middle of a conversation, where a chat has no other place for them. */
-export function laterInstructions(text: string): UserTurn {
-  return { role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] };
+/** A field that comes as a text or as a list of texts, which `separator` joins. `members`: by type, where in an item its text stands. */
+export function readText(owner: Fields, name: string, separator: string, members: ReadonlyMap<string, string>, ignored: Ignored): string {
+  const value = owner.any(name);
+  if (typeof value === 'string') return value;
+  if (!(value instanceof JsonArray)) throw owner.problem(name, 'expected a string or an array of text parts');
+  const texts = value.items.map((item, index) => {
+    const part = Fields.from(item, { parent: owner.at(name), key: index });
+    const member = members.get(part.requiredString('type'));
+    if (member === undefined) throw unsupported(part.at('type'), 'only text is taken here');
+    const text = part.requiredString(member);
+    ignored.addUnreadOfItem(part);
+    return text;
+  });
+  return joinTexts(texts, separator);
 }
 
 /**

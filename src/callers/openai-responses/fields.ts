@@ -31,6 +31,8 @@ export const RESPONSES_FIELDS = {
   prompt_cache_options: { is: 'tolerated', as: 'a hint' },
   prompt_cache_retention: { is: 'tolerated', as: 'a hint' },
   service_tier: { is: 'tolerated', as: "the maker's own tiers" },
+  access_programs: { is: 'tolerated', as: "part of the maker's own accounts" },
+  image: { is: 'tolerated', as: 'how the maker packs pictures' },
   stream_options: { is: 'tolerated', as: 'how frames are padded' },
   truncation: { is: 'tolerated', as: 'a conversation that is too long is refused' },
   context_management: { is: 'tolerated', as: 'a conversation that is too long is refused' },

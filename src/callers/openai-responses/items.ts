@@ -8,8 +8,8 @@
 
 import { FieldProblem, Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
-import { createJsonBudget } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
@@ -19,8 +19,12 @@ import type { CarriedState } from '../carried-state.ts';
 import { documentFromData, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { isSilent, joinTexts, laterInstructions, LINE, PARAGRAPH, plainText, readArguments } from '../openai-common/content.ts';
+import { isSilent, readArguments, readText } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
+import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
+
+/** Where texts stand in the items of a list, by type; what the assistant declined with is what it said, too. */
+const TEXTS: ReadonlyMap<string, string> = new Map([['input_text', 'text'], ['output_text', 'text'], ['refusal', 'refusal']]);
 
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
@@ -41,7 +45,7 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === 'function_call') draft.takePart(readCall(item, draft.budget, ignored), item.path);
-  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, ignored)}`);
+  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, TEXTS, ignored)}`);
   else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
   else if (type === 'item_reference') {
@@ -58,8 +62,8 @@ function isNamedAlone(item: Fields): boolean {
 function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const role = item.requiredOneOf('role', ['user', 'assistant', 'system', 'developer']);
   if (role === 'user') draft.takeUser(readUserParts(item, draft.places, ignored));
-  else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', '', ignored)), item.path);
-  else draft.takeInstructions(readText(item, 'content', PARAGRAPH, ignored));
+  else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', '', TEXTS, ignored)), item.path);
+  else draft.takeInstructions(readText(item, 'content', PARAGRAPH, TEXTS, ignored));
 }
 
 function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn['parts'] {
@@ -101,23 +105,6 @@ function readImage(part: Fields): ImagePart {
   return imageFromUrl(part.requiredText('image_url'), part.at('image_url'));
 }
 
-/** Text that may come as a string or as a list of text parts, which `separator` joins; a refusal is what the assistant said, too. */
-function readText(item: Fields, name: string, separator: string, ignored: Ignored): string {
-  const value = item.any(name);
-  if (typeof value === 'string') return value;
-  if (!(value instanceof JsonArray)) throw item.problem(name, 'expected a string or an array of text parts');
-  return joinTexts(value.items.map((part, index) => readTextPart(part, { parent: item.at(name), key: index }, ignored)), separator);
-}
-
-function readTextPart(value: JsonValue, path: Path, ignored: Ignored): string {
-  const part = Fields.from(value, path);
-  const type = part.requiredString('type');
-  if (type !== 'input_text' && type !== 'output_text' && type !== 'refusal') throw unsupported(part.at('type'), 'only text is taken here');
-  const text = part.requiredString(type === 'refusal' ? 'refusal' : 'text');
-  ignored.addUnreadOfItem(part);
-  return text;
-}
-
 function readCall(item: Fields, budget: JsonBudget, ignored: Ignored): AssistantPart {
   const id = item.requiredText('call_id');
   return { type: 'tool_call', id, name: item.requiredText('name'), arguments: readArguments(item, budget, ignored), state: undefined };
@@ -137,7 +124,7 @@ function readResult(item: Fields, ignored: Ignored): ToolResultPart {
 function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = item.any('output');
   const isMedia = (part: JsonValue): boolean => part instanceof JsonObject && (part.entries.get('type') === 'input_image' || part.entries.get('type') === 'input_file');
-  if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(item, 'output', LINE, ignored);
+  if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(item, 'output', LINE, TEXTS, ignored);
   return value.items.flatMap((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
 }
 

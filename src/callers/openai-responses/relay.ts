@@ -21,7 +21,10 @@ import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
-  stored: new Set(['previous_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id', 'skill_id']),
+  stored: new Set([
+    'previous_response_id', 'comparison_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id',
+    'skill_id', 'tunnel_id',
+  ]),
   storedById: new Set(['conversation', 'prompt']),
   opaque: new Set([...OPAQUE, 'metadata', 'client_metadata']),
 } as const;

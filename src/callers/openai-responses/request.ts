@@ -14,6 +14,7 @@ import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
+import { readMaxTokens } from '../openai-common/max-tokens.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
@@ -47,7 +48,7 @@ function translate(fields: Fields, model: string): Translation {
     model,
     system,
     turns,
-    maxTokens: fields.count('max_output_tokens') || undefined,
+    maxTokens: readMaxTokens(fields, 'max_output_tokens', ignored),
     temperature: fields.finiteNumber('temperature'),
     topP: fields.finiteNumber('top_p'),
     stop: [],

@@ -19,6 +19,7 @@ const VENDOR_TOOLS: ReadonlySet<string> = new Set([
   'local_shell',
   'mcp',
   'namespace',
+  'programmatic_tool_calling',
   'shell',
   'tool_search',
   'web_search',

@@ -10,6 +10,7 @@ import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, stringField, textField } from '../../base/loose.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
+import { BASE_URL_HINT, isNoPath } from '../no-path.ts';
 
 /** The failure for a reply whose status is not 2xx, whatever its body. */
 export function decodeAnthropicFailure(
@@ -61,8 +62,8 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
 
 function hintFor(status: number, type: string, prose: string, message: string): { readonly hint?: string } {
   if (FOREIGN_THINKING.test(message)) return { hint: 'a provider_state belongs to another conversation or account' };
-  const isPath = (status === 404 || status === 405) && type === '' && NO_PATH.test(message || prose);
-  return isPath ? { hint: 'or its base URL is wrong' } : {};
+  // A model is said to be none by a type.
+  return type === '' && isNoPath(status, message || prose) ? { hint: BASE_URL_HINT } : {};
 }
 
 /** Limits on spending, which no waiting lifts, unlike a rate. */
@@ -97,9 +98,6 @@ const TOO_LONG = /prompt is too long|exceed context limit/i;
 
 /** Reasoning that was edited, or came back in a conversation or account other than its own. */
 const FOREIGN_THINKING = /Invalid `signature` in `thinking` block|bound to a different conversation/i;
-
-/** What servers say of a path that they do not have: a page, nothing, or these words (Go, Azure). A model is said to be none by a type. */
-const NO_PATH = /^\s*(?:<|$|(?:404 page |resource )?not found\s*$)/i;
 
 /** A host whose schema is behind its maker's, of a field that says what was asked for: a shape of the answer, an effort, strict tools. */
 export const UNKNOWN_FIELD = /^(?:output_config|thinking|tools\.\d+(?:\.custom)?\.strict)\b[\w.]*: extra inputs are not permitted/i;

@@ -7,6 +7,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import { memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
@@ -68,7 +69,7 @@ const NO_FIELDS: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** The content blocks of a message, numbers digit for digit. */
 export function exactContent(message: JsonValue): readonly BlockFields[] {
-  const content = message instanceof JsonObject ? message.entries.get('content') : undefined;
+  const content = memberOf(message, 'content');
   if (!(content instanceof JsonArray)) return [];
   return content.items.map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
 }

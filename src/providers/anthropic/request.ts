@@ -7,9 +7,9 @@
  * Source: Anthropic Messages API, create a message; tool use; vision.
  */
 
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { mergePatch } from '../../base/json/merge.ts';
-import { createJsonBudget } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';

@@ -8,8 +8,8 @@
  * Source: Anthropic Messages API, extended thinking (preserving blocks), content blocks, citations, tool callers.
  */
 
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { outFrom } from '../../base/json/merge.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';

@@ -8,7 +8,9 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { createReplyBudget, parseReplied, repliedOf } from '../../base/json/parse.ts';
+import { createReplyBudget } from '../../base/json/limits.ts';
+import { memberOf } from '../../base/json/member.ts';
+import { parseReplied, repliedOf } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, JsonProblem, NO_OBJECT } from '../../base/json/value.ts';
@@ -137,7 +139,7 @@ export class AnthropicStream implements StreamDecoder {
   #exactEntry(data: string, parsed: ParsedText | undefined, key: string): JsonValue | Failure {
     const event = repliedOf(data, parsed, this.#budget);
     if (event instanceof JsonProblem) return problemReply(this.#provider, event, 'an event of the stream is not JSON');
-    return (event instanceof JsonObject ? event.entries.get(key) : undefined) ?? null;
+    return memberOf(event, key) ?? null;
   }
 
   #openBlock(index: number | undefined, start: BlockFields, sink: DeltaSink): void {
@@ -200,7 +202,7 @@ export class AnthropicStream implements StreamDecoder {
   #addCitation(open: OpenBlock, data: string, parsed: ParsedText | undefined): Failure | undefined {
     const delta = this.#exactEntry(data, parsed, 'delta');
     if (delta instanceof Failure) return delta;
-    const citation = delta instanceof JsonObject ? delta.entries.get('citation') : undefined;
+    const citation = memberOf(delta, 'citation');
     if (citation instanceof JsonObject) open.citations.push(citation);
     return this.#count(data.length);
   }

@@ -1,11 +1,11 @@
 /**
- * Amazon's two: Bedrock, which serves Claude by the Messages API, Claude also by InvokeModel, and others by Chat Completions; and
- * Claude Platform on AWS, which is Anthropic's own API behind AWS's doors.
+ * Amazon's two: Bedrock, which serves Claude by the Messages API, Claude also by InvokeModel, OpenAI's models by both of OpenAI's
+ * APIs, and others by Chat Completions; and Claude Platform on AWS, which is Anthropic's own API behind AWS's doors.
  *
  * A model's id says which it is: `anthropic.…` is asked by the Messages API; with a colon, or as an ARN, by InvokeModel, which has
- * every Claude and region; others by Chat Completions, with or without a colon. Converse, a format of Bedrock's own, is left out: for Claude it is the
- * poorest of these ways, and the others have one that all of them share.
- * Source: Amazon Bedrock, Anthropic Claude Messages API, InvokeModel, OpenAI-compatible APIs; Claude Platform on AWS.
+ * every Claude and region; `openai.gpt-…` as at OpenAI; others by Chat Completions, with or without a colon. Converse, a format of
+ * Bedrock's own, is left out: for Claude it is the poorest of these ways, and the others have one that all of them share.
+ * Source: Amazon Bedrock, Anthropic Claude Messages API, InvokeModel, Chat Completions API, Responses API; Claude Platform on AWS.
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
@@ -14,6 +14,7 @@ import { isObject, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
 import { malformedReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
+import { plainModelName } from '../../core/model-name.ts';
 import type { ModelNames } from '../../core/model-name.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
 import { claudeOf, MAKER, modelSegment } from '../anthropic/host.ts';
@@ -22,6 +23,8 @@ import { below, createAdapterByModel } from '../by-model.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { PLAIN_HOST } from '../openai-chat/profile.ts';
 import type { HostProfile } from '../openai-chat/profile.ts';
+import { createResponsesAdapter } from '../openai-responses/adapter.ts';
+import { createRoutedAdapter } from '../openai/api-choice.ts';
 import { decodeBedrockFailure, streamedFailure } from './failure.ts';
 
 export const BEDROCK_ROW: ProviderRow = {
@@ -52,16 +55,21 @@ export const CLAUDE_AWS_ROW: ProviderRow = {
   },
 };
 
-/** Models of OpenAI among them, which refuse the older name of the limit. */
-const OPENAI_ROUTE: HostProfile = { ...PLAIN_HOST, maxTokensField: 'max_completion_tokens', output: 'schema', userField: 'user' };
+/**
+ * Models of OpenAI among them, which refuse the older name of the limit. Source for the tags: AWS, "OpenAI models", and recorded
+ * answers of gpt-oss, whose streams have a pair of them around each piece.
+ */
+const OPENAI_ROUTE: HostProfile = { ...PLAIN_HOST, maxTokensField: 'max_completion_tokens', output: 'schema', userField: 'user', reasoningTags: 'gpt-oss' };
 
 function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter {
   const models = settings?.models;
   const openAi = below('/openai/v1', createOpenAiAdapter(name, OPENAI_ROUTE, models));
+  const responses = below('/openai/v1', createResponsesAdapter(name, { userField: 'user', hasCacheLife: false, models }));
   const messages = below('/anthropic/v1', createAnthropicAdapter(name, messagesHost(models)));
   const invoked = createInvokeAdapter(name, models);
   const joint = createAdapterByModel([
     { adapter: invoked, serves: (model) => isInvoked(model, models), isIts: (json) => 'bytes' in json },
+    { adapter: createRoutedAdapter(openAi, responses, models), serves: (model) => isGpt(model, models), isIts: isOpenAi },
     { adapter: messages, serves: (model) => isClaude(model, models), isIts: (json) => 'type' in json },
     { adapter: openAi, serves: () => true, isIts: () => true },
   ]);
@@ -70,6 +78,16 @@ function createBedrockAdapter(name: string, settings?: AdapterSettings): Adapter
 
 function isClaude(model: string, models: ModelNames | undefined): boolean {
   return model.includes('anthropic.') || models?.get(model)?.includes('claude') === true;
+}
+
+/** Models of OpenAI's own that have both of its APIs here; gpt-oss has Chat Completions alone. */
+function isGpt(model: string, models: ModelNames | undefined): boolean {
+  return /^gpt-(?!oss)/.test(plainModelName(models?.get(model) ?? model));
+}
+
+/** An answer of either, or an event of its stream. */
+function isOpenAi(json: object): boolean {
+  return 'choices' in json || stringField(json, 'object') === 'response' || stringField(json, 'type')?.startsWith('response.') === true;
 }
 
 /** ARNs, and ids with a version behind a colon, of which `openai.gpt-oss-20b-1:0` is none of Claude's. */
@@ -104,7 +122,7 @@ function withBedrockFailures(name: string, claude: Adapter, others: Adapter): Ad
 }
 
 /**
- * A stream of any of the three. Messages of AWS's event stream come as events named `:event …`, `:exception …`, `:error …`; those
+ * A stream of any of these. Messages of AWS's event stream come as events named `:event …`, `:exception …`, `:error …`; those
  * of InvokeModel wrap one event of the Messages API each, in base64.
  */
 class BedrockStream implements StreamDecoder {

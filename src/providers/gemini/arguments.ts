@@ -6,7 +6,7 @@
  * Source: Vertex AI, FunctionCall.partialArgs; paths as in RFC 9535.
  */
 
-import { createReplyBudget, JSON_DEPTH_MAX } from '../../base/json/parse.ts';
+import { createReplyBudget, JSON_DEPTH_MAX } from '../../base/json/limits.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonNumber, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';

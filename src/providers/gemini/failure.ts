@@ -11,6 +11,7 @@ import { countField, field, isObject, listField, stringField, textField } from '
 import { protobufDurationMs } from '../../base/retry-after.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
+import { BASE_URL_HINT, isNoPath } from '../no-path.ts';
 
 /** The failure for a reply whose status is not 2xx, whatever its body. */
 export function decodeGeminiFailure(provider: string, status: number, body: string): Failure {
@@ -58,6 +59,8 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
   const isReference = refused === 'auth' && isAboutStored(message ?? '');
   const kind = isReference ? 'not_found' : refused;
   const isQuota = kind === 'rate_limit' && isDailyQuota(details);
+  // A model is said to be none by a status in words.
+  const isPath = textField(error, 'status') === undefined && isNoPath(report.httpStatus, message ?? report.prose ?? '');
   return upstreamFailure({
     provider,
     status: report.httpStatus,
@@ -71,6 +74,7 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     isOverloaded: report.errorStatus === 503,
     isReference,
     isTooLong: kind === 'bad_request' && (report.errorStatus === 413 || TOO_LONG.test(message ?? '')),
+    ...(isPath ? { hint: BASE_URL_HINT } : {}),
   });
 }
 

@@ -7,6 +7,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import { memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
@@ -313,14 +314,10 @@ function isPlain(part: unknown): boolean {
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */
 function exactPartsOf(reply: JsonValue | JsonProblem, candidateAt: number): readonly JsonValue[] | undefined {
   if (reply instanceof JsonProblem) return undefined;
-  const candidates = entry(reply, 'candidates');
+  const candidates = memberOf(reply, 'candidates');
   const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;
-  const parts = entry(entry(candidate, 'content'), 'parts');
+  const parts = memberOf(memberOf(candidate, 'content'), 'parts');
   return parts instanceof JsonArray ? parts.items : [];
-}
-
-function entry(value: unknown, key: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.entries.get(key) : undefined;
 }
 
 /** Prompt tokens include cached ones but not the results of server-side tools; candidates' tokens do not include thoughts. */

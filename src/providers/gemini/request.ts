@@ -7,9 +7,9 @@
  * Source: Gemini API, generateContent; function calling; thought signatures.
  */
 
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { mergePatch } from '../../base/json/merge.ts';
-import { createJsonBudget } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { isMadeCallId } from '../../core/call-id.ts';
 import { isKeptToOneCall, unreachable } from '../../core/chat.ts';

@@ -7,7 +7,7 @@
  * Source: Gemini API, thought signatures; Content and Part.
  */
 
-import type { JsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue, RawJson } from '../../base/json/value.ts';
 import { DAMAGED_STATE, decodeState, encodeState } from '../../core/provider-state.ts';

@@ -6,8 +6,9 @@
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
-import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { createReplyBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
+import { parseReplied } from '../../base/json/parse.ts';
 import { JsonObject, JsonProblem, NO_OBJECT, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import type { AnswerUse } from '../../core/adapter.ts';

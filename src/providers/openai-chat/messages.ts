@@ -6,8 +6,8 @@
  * text: whatever else a result holds follows in a message of the user's, behind all results of the turn.
  */
 
-import { createJsonBudget } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import type { JsonOut } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import type { AssistantTurn, ChatRequest, ContentPart, DocumentPart, ToolCallPart, ToolResultPart, ToolTurn, UserTurn } from '../../core/chat.ts';

@@ -3,7 +3,7 @@
  *
  * A quirk is here only when it changes bytes that are sent, or what is kept for a later turn. What
  * hosts do differently in their replies is absorbed for all of them alike, since any of them may sit
- * behind any base URL.
+ * behind any base URL; but for what could be the answer itself elsewhere.
  */
 
 import type { StructuredOutput } from '../../core/adapter.ts';
@@ -28,6 +28,8 @@ export type HostProfile = {
   readonly userBehindResults: 'sent' | 'answered';
   /** `dropped`: an assistant turn with neither text nor calls is refused. */
   readonly emptyTurns: 'sent' | 'dropped';
+  /** `gpt-oss`: the answers of these models begin with reasoning between tags, which is no text of theirs. */
+  readonly reasoningTags: 'gpt-oss' | 'none';
   /** Whether reasoning text goes back on turns that made calls. */
   readonly reasoningContent: 'dropped' | 'returned';
   /** What takes its place where the caller lost it, for hosts that refuse such a turn without any. */
@@ -70,6 +72,7 @@ export const PLAIN_HOST: HostProfile = {
   userTurns: 'sent',
   userBehindResults: 'sent',
   emptyTurns: 'sent',
+  reasoningTags: 'none',
   reasoningContent: 'dropped',
   lostReasoning: undefined,
   output: 'none',

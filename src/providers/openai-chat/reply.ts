@@ -57,6 +57,10 @@ export function decodeChatBody(provider: string, profile: HostProfile, body: str
 const THINKING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 type ThinkingField = (typeof THINKING_FIELDS)[number];
 
+/** Between these gpt-oss reasons on Bedrock. */
+const OPEN_TAG = '<reasoning>';
+const CLOSE_TAG = '</reasoning>';
+
 // hot: per token
 export class ReplyDraft {
   readonly #provider: string;
@@ -69,6 +73,8 @@ export class ReplyDraft {
   #text = '';
   #thinking = '';
   #thinkingField: ThinkingField | undefined;
+  /** Whether a tag was opened that was not closed yet. */
+  #isInTags = false;
   #hasMessage = false;
   #isRefused = false;
   #isStopMatched = false;
@@ -159,7 +165,8 @@ export class ReplyDraft {
   /** `content` is a string, nothing, a list of typed parts (Mistral, Databricks), or for JSON output an object (Cloudflare). */
   #takeContent(content: unknown, source: MessageSource, sink: DeltaSink): void {
     if (typeof content === 'string') {
-      this.#addText(content, sink);
+      if (this.#text === '' && this.#hasReasoningTags) this.#takeTagged(content, sink);
+      else this.#addText(content, sink);
     } else if (Array.isArray(content)) {
       for (const part of content as readonly unknown[]) {
         const type = textField(part, 'type');
@@ -169,6 +176,28 @@ export class ReplyDraft {
       }
     } else if (isObject(content)) {
       this.#addText(source.rawAt('content')?.text ?? '', sink);
+    }
+  }
+
+  get #hasReasoningTags(): boolean {
+    return this.#profile.reasoningTags === 'gpt-oss' && this.model?.includes('gpt-oss') === true;
+  }
+
+  /** Reasoning between tags, in one piece or many, before the text begins. Behind that tags are text like any other. */
+  #takeTagged(content: string, sink: DeltaSink): void {
+    for (let rest = content; rest !== ''; ) {
+      if (this.#isInTags) {
+        const end = rest.indexOf(CLOSE_TAG);
+        this.#addThinking(end === -1 ? rest : rest.slice(0, end), sink);
+        this.#isInTags = end === -1;
+        rest = end === -1 ? '' : rest.slice(end + CLOSE_TAG.length);
+      } else if (rest.startsWith(OPEN_TAG)) {
+        this.#isInTags = true;
+        rest = rest.slice(OPEN_TAG.length);
+      } else {
+        this.#addText(rest, sink);
+        rest = '';
+      }
     }
   }
 

@@ -6,7 +6,7 @@
  * is admitted only in the shape that is written here; plain OpenAI admits none.
  */
 
-import type { JsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantTurn } from '../../core/chat.ts';

@@ -10,6 +10,7 @@ import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, listField, numberField, stringField, textField } from '../../base/loose.ts';
 import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
+import { BASE_URL_HINT, isNoPath } from '../no-path.ts';
 
 /** The model did not manage to match the schema. It may at the second try, and hardly at a third. */
 const UNMATCHED_SCHEMA = 'json_validate_failed';
@@ -114,11 +115,9 @@ const OVERLOADED_CODES: ReadonlySet<string> = new Set(['server_is_overloaded', '
 /** Longest piece of a body without a message that goes into the detail. */
 const DETAIL_CHARS_MAX = 2000;
 
-/** What servers say of a path that they do not have, of themselves and of no model: a page, nothing, or these words (Go, FastAPI, Azure). */
-const NO_PATH = /^\s*(?:<|$|(?:404 page |resource )?not found\s*$|method not allowed\s*$)/i;
-/** LM Studio's, inside a 200. */
+/** LM Studio's of a path that it does not have, inside a 200. */
 const NO_PATH_INSIDE = /^unexpected endpoint or method/i;
-const BASE_URL_HINT = 'or its base URL is wrong, e.g. without /v1';
+const NO_PATH_HINT = `${BASE_URL_HINT}, e.g. without /v1`;
 
 const TOOLS_HINT = 'on this endpoint the model takes tools only with thinking off';
 /** OpenAI summarises reasoning for verified organisations only. */
@@ -228,8 +227,8 @@ function isTooLong(status: number, { message = '', type = '', code = '' }: Compl
 function hintFor(status: number, kind: FailureKind, { message = '', param, code }: Complaint): string | undefined {
   // Azure repeats the status as a code.
   const isUncoded = code === undefined || code === String(status);
-  if ((status === 404 || status === 405) && isUncoded && NO_PATH.test(message)) return BASE_URL_HINT;
-  if (status === 200 && NO_PATH_INSIDE.test(message)) return BASE_URL_HINT;
+  if (isUncoded && isNoPath(status, message)) return NO_PATH_HINT;
+  if (status === 200 && NO_PATH_INSIDE.test(message)) return NO_PATH_HINT;
   if (param === 'reasoning.summary') return SUMMARY_HINT;
   return kind === 'unsupported' && isToolsWithReasoning(message) ? TOOLS_HINT : undefined;
 }

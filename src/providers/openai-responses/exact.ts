@@ -3,8 +3,9 @@
  * item left out could be a call.
  */
 
+import { createReplyBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
-import { createReplyBudget, parseReplied, repliedOf } from '../../base/json/parse.ts';
+import { parseReplied, repliedOf } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';

@@ -9,8 +9,9 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import { createReplyBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
-import { createReplyBudget, parseReplied } from '../../base/json/parse.ts';
+import { parseReplied } from '../../base/json/parse.ts';
 import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';

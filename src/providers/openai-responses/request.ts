@@ -5,9 +5,10 @@
  * items of a turn are a function of the turns up to it, so a longer conversation's list begins with the shorter one's.
  */
 
+import { createJsonBudget } from '../../base/json/limits.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { mergePatch } from '../../base/json/merge.ts';
-import { createJsonBudget, parseJson } from '../../base/json/parse.ts';
-import type { JsonBudget } from '../../base/json/parse.ts';
+import { parseJson } from '../../base/json/parse.ts';
 import { JsonObject } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject, RawJson } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';

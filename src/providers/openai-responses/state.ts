@@ -8,7 +8,7 @@
  * Source: OpenAI, Responses API, input items; reasoning models, encrypted reasoning items; programmatic tool calling.
  */
 
-import type { JsonBudget } from '../../base/json/parse.ts';
+import type { JsonBudget } from '../../base/json/limits.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';

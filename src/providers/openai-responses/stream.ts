@@ -7,7 +7,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { createReplyBudget } from '../../base/json/parse.ts';
+import { createReplyBudget } from '../../base/json/limits.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';

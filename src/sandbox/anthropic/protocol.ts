@@ -6,16 +6,17 @@
 
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
+import { textField } from '../../base/loose.ts';
 import {
   CONTEXT_TOKENS, Complaint, DEPRECATED_AT, DEPRECATED_ID, MODELS_PER_PAGE, MODEL_IDS, OUTPUT_TOKENS_MAX, RETIRES_AT, digest, jsonReply,
 } from '../protocol.ts';
 import type { Protocol } from '../protocol.ts';
 import { renderReply, requestId } from './reply.ts';
-import { decodeCount, decodeRequest, header } from './request.ts';
+import { decodeCount, decodeRequest } from './request.ts';
 
 /** The protocol. */
 export const ANTHROPIC: Protocol = {
-  keyOf: ({ headers }) => header(headers['x-api-key']) ?? /^Bearer (.+)$/.exec(String(headers['authorization'] ?? ''))?.[1],
+  keyOf: ({ headers }) => textField(headers, 'x-api-key') ?? /^Bearer (.+)$/.exec(String(headers['authorization'] ?? ''))?.[1],
   missingKey: new Complaint(401, 'x-api-key header is required'),
   wrongKey: new Complaint(401, 'invalid x-api-key'),
   decode: (incoming) => {

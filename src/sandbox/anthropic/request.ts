@@ -8,7 +8,7 @@
 
 import { parseJson } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
-import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
+import { field, isObject, listField, numberField, stringField, textField } from '../../base/loose.ts';
 import { Complaint, conversationFacts, digest, sign, tokenCount, toolTokens, wordCount } from '../protocol.ts';
 import type { Ask, Choice, Incoming, Tool, Turn, TurnDocument } from '../protocol.ts';
 import { first } from '../shape.ts';
@@ -40,12 +40,12 @@ export function decodeCount(incoming: Incoming): Ask | Complaint {
 
 function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const { headers } = incoming;
-  const version = header(headers['anthropic-version']);
+  const version = textField(headers, 'anthropic-version');
   if (version === undefined) return invalid('anthropic-version: header is required');
   const json = parseJson(incoming.body);
   if (!(json instanceof JsonObject)) return invalid('The request body is not valid JSON');
   const body: unknown = JSON.parse(incoming.body);
-  const requests = SYSTEM_BETA.test(header(headers['anthropic-beta']) ?? '') ? BETA_REQUESTS : REQUESTS;
+  const requests = SYSTEM_BETA.test(textField(headers, 'anthropic-beta') ?? '') ? BETA_REQUESTS : REQUESTS;
   const mismatch = requests[kind](body, []);
   if (mismatch !== undefined) return invalid(wording(mismatch));
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => field(body, name) !== undefined);
@@ -57,7 +57,7 @@ function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const output = outputOf(body);
   if (output instanceof Complaint) return output;
   return (
-    checkThread(body, header(headers['anthropic-beta']) ?? '') ?? checkFields(body) ?? checkMarks(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
+    checkThread(body, textField(headers, 'anthropic-beta') ?? '') ?? checkFields(body) ?? checkMarks(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
     ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? { ...askFrom(body, messages, prefixes), output }
   );
 }
@@ -271,9 +271,4 @@ function choiceFrom(choice: unknown): Choice {
   const type = stringField(choice, 'type');
   if (type === 'tool') return { mode: 'tool', name: stringField(choice, 'name') ?? '' };
   return { mode: type === 'any' ? 'required' : type === 'none' ? 'none' : 'auto' };
-}
-
-/** A header that came once and not empty. */
-export function header(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

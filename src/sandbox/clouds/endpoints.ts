@@ -51,11 +51,6 @@ function json(status: number, body: object, headers: Readonly<Record<string, str
   return jsonReply(status, JSON.stringify(body), headers);
 }
 
-function headerOf({ headers }: Incoming, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
 function formOf({ body }: Incoming): URLSearchParams {
   return new URLSearchParams(body);
 }
@@ -85,7 +80,7 @@ function entra(incoming: Incoming, ledger: Ledger): Reply {
 }
 
 function azureMetadata(incoming: Incoming, ledger: Ledger): Reply {
-  if (headerOf(incoming, 'metadata') !== 'true' || headerOf(incoming, 'x-forwarded-for') !== undefined) {
+  if (stringField(incoming.headers, 'metadata') !== 'true' || stringField(incoming.headers, 'x-forwarded-for') !== undefined) {
     return json(400, { error: 'invalid_request', error_description: 'Required metadata header not specified' });
   }
   if (incoming.query.get('api-version') !== '2018-02-01') return json(400, { error: 'invalid_request', error_description: 'Required query variable api-version is missing' });
@@ -93,7 +88,7 @@ function azureMetadata(incoming: Incoming, ledger: Ledger): Reply {
 }
 
 function appService(incoming: Incoming, ledger: Ledger): Reply {
-  if (headerOf(incoming, 'x-identity-header') !== ledger.platformToken) return json(401, { statusCode: 401, message: 'Unauthorized' });
+  if (stringField(incoming.headers, 'x-identity-header') !== ledger.platformToken) return json(401, { statusCode: 401, message: 'Unauthorized' });
   if (incoming.query.get('api-version') !== '2019-08-01') return json(400, { statusCode: 400, message: 'BadRequest' });
   return azureIdentity(incoming, ledger, {});
 }
@@ -162,7 +157,7 @@ function googleSts(incoming: Incoming, ledger: Ledger): Reply {
 }
 
 function googleImpersonation(incoming: Incoming, ledger: Ledger): Reply {
-  const token = /^Bearer (.+)$/.exec(headerOf(incoming, 'authorization') ?? '')?.[1];
+  const token = /^Bearer (.+)$/.exec(stringField(incoming.headers, 'authorization') ?? '')?.[1];
   if (!ledger.isToken(token, 'google sts')) return json(401, { error: { code: 401, message: 'Request had invalid authentication credentials.', status: 'UNAUTHENTICATED' } });
   const asked = parseLenient(incoming.body);
   const isWellAsked = JSON.stringify(field(asked, 'scope')) === JSON.stringify([GOOGLE_SCOPE]) && stringField(asked, 'lifetime') === '3600s';
@@ -171,7 +166,7 @@ function googleImpersonation(incoming: Incoming, ledger: Ledger): Reply {
 }
 
 function googleMetadata(incoming: Incoming, ledger: Ledger): Reply {
-  if (headerOf(incoming, 'metadata-flavor') !== 'Google' || headerOf(incoming, 'x-forwarded-for') !== undefined) return text(403, 'Missing Metadata-Flavor:Google header.');
+  if (stringField(incoming.headers, 'metadata-flavor') !== 'Google' || stringField(incoming.headers, 'x-forwarded-for') !== undefined) return text(403, 'Missing Metadata-Flavor:Google header.');
   const body = { access_token: ledger.giveToken('google'), expires_in: ledger.lifetimeS, token_type: 'Bearer' };
   return json(200, body, { 'metadata-flavor': 'Google', server: 'Metadata Server for VM' });
 }
@@ -200,13 +195,13 @@ function xml(status: number, body: string): Reply {
 }
 
 function container(incoming: Incoming, ledger: Ledger): Reply {
-  if (headerOf(incoming, 'authorization') !== ledger.platformToken) return json(401, { code: 'AccessDeniedException', message: 'The authorization token is missing or wrong.' });
+  if (stringField(incoming.headers, 'authorization') !== ledger.platformToken) return json(401, { code: 'AccessDeniedException', message: 'The authorization token is missing or wrong.' });
   return json(200, ledger.giveKeys());
 }
 
 function instanceSession(incoming: Incoming, ledger: Ledger): Reply {
-  if (headerOf(incoming, 'x-forwarded-for') !== undefined) return text(403, '');
-  const seconds = Number(headerOf(incoming, 'x-aws-ec2-metadata-token-ttl-seconds') ?? 0);
+  if (stringField(incoming.headers, 'x-forwarded-for') !== undefined) return text(403, '');
+  const seconds = Number(stringField(incoming.headers, 'x-aws-ec2-metadata-token-ttl-seconds') ?? 0);
   return seconds >= 1 && seconds <= 21600 ? text(200, ledger.giveToken('aws session')) : text(400, '');
 }
 
@@ -219,5 +214,5 @@ function instanceKeys(incoming: Incoming, ledger: Ledger): Reply {
 }
 
 function hasSession(incoming: Incoming, ledger: Ledger): boolean {
-  return ledger.isToken(headerOf(incoming, 'x-aws-ec2-metadata-token'), 'aws session');
+  return ledger.isToken(stringField(incoming.headers, 'x-aws-ec2-metadata-token'), 'aws session');
 }

@@ -3,6 +3,7 @@
  * does it, before the request is looked at.
  */
 
+import { stringField } from '../../base/loose.ts';
 import { jsonReply } from '../protocol.ts';
 import type { Complaint, Reply } from '../protocol.ts';
 import { SHORT_TERM_PREFIX } from '../../base/aws/short-term-key.ts';
@@ -25,7 +26,7 @@ export type Guard = (entrance: Entrance) => Reply | undefined;
 export function guardAzure(...keyHeaders: readonly string[]): Guard {
   return (entrance) => {
     const { request } = entrance;
-    const keys = keyHeaders.flatMap((name) => textOf(request, name) ?? []);
+    const keys = keyHeaders.flatMap((name) => stringField(request.headers, name) ?? []);
     if (keys.some(entrance.isKey) || hasToken(entrance, 'azure')) return undefined;
     if (keys.length > 0) {
       return refusal(401, { error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' } });
@@ -39,7 +40,7 @@ export function guardAzure(...keyHeaders: readonly string[]): Guard {
 export function guardAws(service: string, ...keyHeaders: readonly string[]): Guard {
   return ({ request, ledger, isKey }) => {
     const bearer = bearerOf(request);
-    const key = keyHeaders.map((name) => textOf(request, name)).find((value) => value !== undefined) ?? bearer;
+    const key = keyHeaders.map((name) => stringField(request.headers, name)).find((value) => value !== undefined) ?? bearer;
     const isShortTerm = service === 'bedrock' && key?.startsWith(SHORT_TERM_PREFIX) === true;
     if (key !== undefined && !isShortTerm && isKey(key)) return undefined;
     const complaint = isShortTerm
@@ -56,7 +57,7 @@ function awsRefusal({ status, message, code = '' }: Complaint, { now }: Ledger):
 
 /** Vertex: a token; a key where there is no project. */
 export function guardGoogle(entrance: Entrance): Reply | undefined {
-  const key = textOf(entrance.request, 'x-goog-api-key');
+  const key = stringField(entrance.request.headers, 'x-goog-api-key');
   const isExpress = !entrance.request.url.includes('/projects/');
   if (hasToken(entrance, 'google') || (isExpress && key !== undefined && entrance.isKey(key))) return undefined;
   const message = 'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.';
@@ -69,12 +70,7 @@ function hasToken({ request, ledger }: Entrance, audience: Audience): boolean {
 }
 
 function bearerOf(request: Signed): string | undefined {
-  return /^Bearer (.+)$/.exec(textOf(request, 'authorization') ?? '')?.[1];
-}
-
-function textOf({ headers }: Signed, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
+  return /^Bearer (.+)$/.exec(stringField(request.headers, 'authorization') ?? '')?.[1];
 }
 
 function refusal(status: number, body: object): Reply {

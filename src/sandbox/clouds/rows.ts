@@ -16,7 +16,7 @@ import { guardAws, guardAzure, guardGoogle } from './guards.ts';
 import type { Guard } from './guards.ts';
 import { awsComplaint, INVOKE } from './invoke.ts';
 
-export type CloudRow = {
+type CloudRow = {
   /** Of a path; what is behind the match belongs to the protocol. */
   readonly prefix: RegExp;
   readonly name: ProtocolName;
@@ -41,12 +41,13 @@ const VERTEX_MODELS: Protocol = {
   },
 };
 
-export const CLOUD_ROWS: readonly CloudRow[] = [
-  { prefix: /^\/azure\/openai\/v1(?=\/responses)/, name: 'openai-responses', protocol: RESPONSES, guard: AZURE, enter: (incoming) => ({ ...incoming, path: incoming.path.replace('/responses', '') }) },
+const CLOUD_ROWS: readonly CloudRow[] = [
+  { prefix: /^\/azure\/openai\/v1(?=\/responses)/, name: 'openai-responses', protocol: RESPONSES, guard: AZURE, enter: enterResponses },
   { prefix: /^\/azure\/openai\/v1(?=\/)/, name: 'openai-chat', protocol: OPENAI, guard: AZURE },
   { prefix: /^\/foundry\/anthropic(?=\/)/, name: 'anthropic', protocol: ANTHROPIC, guard: guardAzure('x-api-key', 'api-key') },
   { prefix: /^\/claude-aws(?=\/)/, name: 'anthropic', protocol: ANTHROPIC, guard: guardAws('aws-external-anthropic', 'x-api-key'), enter: enterWorkspace },
   { prefix: /^\/bedrock\/anthropic(?=\/)/, name: 'anthropic', protocol: BEDROCK_MESSAGES, guard: BEDROCK, enter: enterBedrock },
+  { prefix: /^\/bedrock\/openai\/v1(?=\/responses)/, name: 'openai-responses', protocol: RESPONSES, guard: BEDROCK, enter: enterResponses },
   { prefix: /^\/bedrock\/openai\/v1(?=\/)/, name: 'openai-chat', protocol: OPENAI, guard: BEDROCK },
   { prefix: /^\/bedrock\/model\/([^/]+)\/invoke(-with-response-stream)?$/, name: 'anthropic', protocol: INVOKE, guard: BEDROCK, enter: enterInvoke },
   { prefix: /^\/vertex\/v1\/projects\/[\w-]+\/locations\/[\w-]+\/publishers\/anthropic\/models\/([^/:]+):(rawPredict|streamRawPredict)$/, name: 'anthropic', protocol: ANTHROPIC, guard: guardGoogle, enter: enterRawPredict },
@@ -62,6 +63,10 @@ export function cloudRowOf(path: string): { readonly row: CloudRow; readonly fou
     if (found !== null) return { row, found };
   }
   return undefined;
+}
+
+function enterResponses(incoming: Incoming): Incoming {
+  return { ...incoming, path: incoming.path.replace('/responses', '') };
 }
 
 function enterWorkspace(incoming: Incoming): Incoming | Complaint {

@@ -9,6 +9,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { amzDate, presignedQuery, signatureHeaders } from '../../base/aws/signature.ts';
 import type { SigningScope } from '../../base/aws/signature.ts';
 import { SHORT_TERM_HOST, SHORT_TERM_PATH, SHORT_TERM_PREFIX, SHORT_TERM_SECONDS_MAX } from '../../base/aws/short-term-key.ts';
+import { stringField } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';
 import { Complaint } from '../protocol.ts';
 import type { Incoming } from '../protocol.ts';
@@ -23,24 +24,24 @@ const COVERED = /^(host|content-type|x-amz-.*)$/;
 
 /** What is wrong with the signature of a request; undefined where nothing is. */
 export function signatureComplaint(request: Signed, scope: SigningScope, ledger: Ledger): Complaint | undefined {
-  const authorization = textHeader(request, 'authorization') ?? '';
+  const authorization = stringField(request.headers, 'authorization') ?? '';
   const [, id = '', day = '', region, service, names = ''] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([\w-]+)\/([\w-]+)\/aws4_request, SignedHeaders=([\w;-]+), Signature=[\da-f]{64}$/.exec(authorization) ?? [];
   if (id === '') return refusal('MissingAuthenticationTokenException', 'Missing Authentication Token');
-  const date = textHeader(request, 'x-amz-date') ?? '';
+  const date = stringField(request.headers, 'x-amz-date') ?? '';
   const atMs = timeOf(date);
   if (atMs === undefined || !date.startsWith(day)) return refusal('InvalidSignatureException', 'Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP');
   if (Math.abs(atMs - ledger.now()) > SKEW_MS_MAX) return refusal('InvalidSignatureException', `Signature ${atMs < ledger.now() ? 'expired' : 'not yet current'}`);
   if (region !== scope.region || service !== scope.service) return refusal('InvalidSignatureException', 'Credential should be scoped to a valid region and to the correct service.');
   const keys = ledger.keysOf(id);
-  const session = textHeader(request, 'x-amz-security-token');
+  const session = stringField(request.headers, 'x-amz-security-token');
   const problem = keysProblem(keys, session, ledger);
   if (problem !== undefined || keys === undefined) return problem;
   const signed = names.split(';');
   const uncovered = Object.keys(request.headers).find((name) => COVERED.test(name) && !signed.includes(name));
   if (uncovered !== undefined) return refusal('InvalidSignatureException', `'${uncovered}' must be a 'SignedHeader' in the AWS Authorization.`);
   const own = ['x-amz-date', 'x-amz-security-token'];
-  const headers = Object.fromEntries(signed.filter((name) => !own.includes(name)).map((name) => [name, textHeader(request, name) ?? '']));
+  const headers = Object.fromEntries(signed.filter((name) => !own.includes(name)).map((name) => [name, stringField(request.headers, name) ?? '']));
   const expected = signatureHeaders({ method: request.method, path: request.url, headers, body: request.body }, credentialsOf(id, keys), scope, atMs);
   if (isSame(expected['authorization'] ?? '', authorization)) return undefined;
   return refusal('InvalidSignatureException', 'The request signature we calculated does not match the signature you provided.');
@@ -74,11 +75,6 @@ function credentialsOf(accessKeyId: string, { secretAccessKey, sessionToken }: K
 
 function refusal(type: string, message: string): Complaint {
   return new Complaint(403, message, { code: type });
-}
-
-function textHeader({ headers }: Pick<Signed, 'headers'>, name: string): string | undefined {
-  const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
 }
 
 /** Milliseconds since 1970 of a time as signatures have it. */

@@ -33,7 +33,7 @@ export function outputOf(body: unknown): Output | Complaint | undefined {
   const mode = stringField(field(field(body, 'toolConfig'), 'functionCallingConfig'), 'mode');
   if (mode === 'ANY') return invalid("Forced function calling (ANY mode) with a response mime type: 'application/json' is unsupported");
   if (standard !== undefined && !isObject(standard)) return invalid('* GenerateContentRequest.generation_config.response_json_schema: must be an object.');
-  const problem = first(subschemasOf(standard), (inner) => placeProblem(standard, inner)) 
+  const problem = first(subschemasOf(standard), (inner) => placeProblem(standard, inner))
     ?? (isRecursive(standard, ({ isOptional }) => !isOptional) ? 'cyclic references are only allowed within non-required properties.' : undefined);
   return problem === undefined ? { schema } : invalid(`* GenerateContentRequest.generation_config.response_json_schema: ${problem}`);
 }

@@ -6,6 +6,7 @@
 
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
+import { textField } from '../../base/loose.ts';
 import { CONTEXT_TOKENS, Complaint, MODELS_PER_PAGE, MODEL_IDS, OUTPUT_TOKENS_MAX, jsonReply } from '../protocol.ts';
 import type { Ask, Protocol } from '../protocol.ts';
 import { renderReply } from './reply.ts';
@@ -13,10 +14,7 @@ import { decodeRequest, storeContent, unversioned } from './request.ts';
 
 /** The protocol. */
 export const GEMINI: Protocol = {
-  keyOf: ({ headers, query }) => {
-    const sent = headers['x-goog-api-key'];
-    return typeof sent === 'string' && sent !== '' ? sent : (query.get('key') ?? undefined);
-  },
+  keyOf: ({ headers, query }) => textField(headers, 'x-goog-api-key') ?? query.get('key') ?? undefined,
   missingKey: new Complaint(403, "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."),
   wrongKey: new Complaint(400, 'API key not valid. Please pass a valid API key.', { code: 'API_KEY_INVALID' }),
   decode: decodeRequest,

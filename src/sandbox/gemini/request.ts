@@ -37,16 +37,17 @@ export function decodeRequest(incoming: Incoming): Ask | Complaint | undefined {
   if (!isObject(body)) return invalid('Invalid JSON payload received. Unexpected token.');
   const mismatch = REQUEST(body, []);
   if (mismatch !== undefined) return complaintOf(mismatch);
-  const contents = listField(body, 'contents').map((content) => ({
-    role: stringField(content, 'role') ?? 'user',
-    parts: listField(content, 'parts').filter(isObject),
-  }));
+  const contents = contentsOf(body);
   const output = outputOf(body);
   if (output instanceof Complaint) return output;
   return (
     checkContents(contents) ?? checkParts(contents) ?? checkCallsAnswered(contents) ?? checkSignatures(contents)
     ?? checkTools(body) ?? checkConfig(body) ?? { ...askFrom(body, contents, target), output }
   );
+}
+
+function contentsOf(body: unknown): readonly Content[] {
+  return listField(body, 'contents').map((content) => ({ role: stringField(content, 'role') ?? 'user', parts: listField(content, 'parts').filter(isObject) }));
 }
 
 /** What is to be counted: contents alone, or a whole request, which has to name the model of the path. */
@@ -64,9 +65,8 @@ export function storeContent(incoming: Incoming): string | Complaint {
   if (!isObject(body)) return invalid('Invalid JSON payload received. Unexpected token.');
   const mismatch = STORED(body, []);
   if (mismatch !== undefined) return complaintOf(mismatch);
-  const contents = listField(body, 'contents').map((content) => ({ role: stringField(content, 'role') ?? 'user', parts: listField(content, 'parts').filter(isObject) }));
   const system = listField(field(body, 'systemInstruction'), 'parts').filter(isObject);
-  const { inputTokens } = conversationFacts(textOf(system), contents.map(turnFrom), toolsFrom(body));
+  const { inputTokens } = conversationFacts(textOf(system), contentsOf(body).map(turnFrom), toolsFrom(body));
   return renderJson({
     name: `cachedContents/${digest(incoming.body).slice(0, 16)}-${inputTokens}`, model: stringField(body, 'model'), displayName: stringField(body, 'displayName'),
     createTime: STORED_AT, updateTime: STORED_AT, expireTime: stringField(body, 'expireTime') ?? '2026-01-01T01:00:00Z', usageMetadata: { totalTokenCount: inputTokens },

@@ -24,7 +24,7 @@ const MAPS = ['properties', '$defs', 'definitions', 'patternProperties', 'depend
 const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const SINGLES = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedProperties', 'unevaluatedItems'];
 /** Deeper than any provider takes, and not so deep that the stack ends first. */
-export const SCHEMA_DEPTH_MAX = 100;
+const SCHEMA_DEPTH_MAX = 100;
 
 /** A schema and all inside it, from the outside inwards; what is deeper than the limit is not there. */
 export function subschemasOf(root: unknown): readonly Subschema[] {

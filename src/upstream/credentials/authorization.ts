@@ -2,6 +2,7 @@
 
 import type { Secret } from '../../base/secret.ts';
 import type { UpstreamHeaders } from '../../core/adapter.ts';
+import type { CredentialPlan } from '../../core/credential-plan.ts';
 import type { Failure } from '../../core/failure.ts';
 
 /** One attempt as it goes over the wire. */
@@ -33,6 +34,8 @@ export interface Authorization {
    * reached, or made no sense).
    */
   grant(outgoing: Outgoing): Grant | Failure | Promise<Grant | Failure>;
+  /** The same credential in the use of another provider, whose plan has the same source: what one renews serves both. */
+  beside(other: CredentialPlan): Authorization;
   /** What the credential comes from may have changed: another is asked for beside the requests to come. */
   renewSoon(): void;
   report(): CredentialReport;

@@ -32,6 +32,11 @@ export class BearerAuthorization implements Authorization {
     return grant;
   }
 
+  /** A token is the same wherever it goes. */
+  beside(): Authorization {
+    return this;
+  }
+
   renewSoon(): void {
     this.#bearer.renewSoon();
   }

@@ -1,4 +1,4 @@
-/** From plans to authorizations: which source is asked, how its credential is used, and by which provider. */
+/** From plans to authorizations: which source is asked, how its credential is used, and by which providers. */
 
 import { unreachable } from '../../core/chat.ts';
 import type { Secret } from '../../base/secret.ts';
@@ -30,7 +30,10 @@ export type CredentialSettings = Surroundings & {
 export type Authorizations = {
   /** Undefined for a provider that has none. */
   of(provider: string): Authorization | undefined;
-  /** Takes over what the providers say. Where a plan is the same, what was had serves until it is renewed; else it is forgotten. */
+  /**
+   * Takes over what the providers say. Those of one source share what it gives, so that it is asked once. Where a plan is the same,
+   * what was had serves until it is renewed; else it is forgotten.
+   */
   replace(providers: readonly Pick<Provider, 'name' | 'credentials'>[]): void;
   /** Of all of them: what must not turn up in text. */
   secrets(): readonly Secret[];
@@ -43,32 +46,44 @@ export type AuthorizationSettings = {
   readonly internet: Transport;
   readonly readFile: (path: string) => string;
   readonly clock: Clock;
-  /** Told of each credential that could not be had. */
-  readonly onFailure: (provider: string, failure: Failure) => void;
+  /** Told of each credential that could not be had, and of the providers that it is for. */
+  readonly onFailure: (providers: readonly string[], failure: Failure) => void;
 };
+
+type Held = { readonly plan: CredentialPlan; readonly authorization: Authorization };
 
 export function createAuthorizations({ internet, readFile, clock, onFailure }: AuthorizationSettings): Authorizations {
   // Without a proxy, whatever the other one has.
   const direct = createHttpTransport();
   const endpoints = createEndpoints(internet, direct);
-  let byName: ReadonlyMap<string, { readonly plan: CredentialPlan; readonly authorization: Authorization }> = new Map();
+  let byName: ReadonlyMap<string, Held> = new Map();
+  const create = (credentials: CredentialPlan): Authorization => {
+    const tell = (failure: Failure): void => {
+      const those = [...byName].filter(([, { plan }]) => isSamePlan(plan.plan, credentials.plan));
+      onFailure(those.map(([name]) => name), failure);
+    };
+    return createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell });
+  };
   return {
     of: (provider) => byName.get(provider)?.authorization,
     replace(providers) {
-      byName = new Map(providers.flatMap(({ name, credentials }) => {
-        if (credentials === undefined) return [];
+      const next = new Map<string, Held>();
+      for (const { name, credentials } of providers) {
+        if (credentials === undefined) continue;
         const before = byName.get(name);
         if (before !== undefined && isSamePlan(before.plan, credentials)) {
           // Its files may hold something else by now.
           before.authorization.renewSoon();
-          return [[name, before] as const];
+          next.set(name, before);
+          continue;
         }
-        const tell = (failure: Failure): void => onFailure(name, failure);
-        const authorization = createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell });
-        return [[name, { plan: credentials, authorization }] as const];
-      }));
+        const other = [...next.values(), ...byName.values()].find(({ plan }) => isSamePlan(plan.plan, credentials.plan));
+        next.set(name, { plan: credentials, authorization: other?.authorization.beside(credentials) ?? create(credentials) });
+      }
+      byName = next;
     },
-    secrets: () => [...byName.values()].flatMap(({ authorization }) => authorization.secrets()),
+    // What several share is one secret.
+    secrets: () => [...new Set([...byName.values()].flatMap(({ authorization }) => authorization.secrets()))],
     close() {
       endpoints.close();
       direct.close();

@@ -4,7 +4,8 @@ import { isObject } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';
 import type { CredentialPlan } from '../../core/credential-plan.ts';
 
-export function isSamePlan(one: CredentialPlan, other: CredentialPlan): boolean {
+/** Whole plans, or what two of them come from. */
+export function isSamePlan<P extends CredentialPlan | CredentialPlan['plan']>(one: P, other: P): boolean {
   return isSame(one, other);
 }
 

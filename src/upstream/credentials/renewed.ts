@@ -35,7 +35,7 @@ const BACKOFF_MS_MAX = 30_000;
 type Held<T> = { readonly value: T; readonly isOnly: boolean; readonly gotAtMs: number; readonly renewAtMs: number; readonly expiresAtMs: number };
 
 export class Renewed<T extends object> {
-  readonly #fetch: () => Promise<Fresh<T> | Failure>;
+  readonly #source: () => Promise<Fresh<T> | Failure>;
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #onFailure: (failure: Failure) => void;
@@ -48,9 +48,9 @@ export class Renewed<T extends object> {
   /** The last outcome, where that was a failure, and until when nobody is asked again. */
   #failed: { readonly failure: Failure; readonly count: number; readonly untilMs: number } | undefined;
 
-  /** `fetch` settles in a bounded time and never rejects. `onFailure` is told of each renewal that failed. */
-  constructor(fetch: () => Promise<Fresh<T> | Failure>, clock: Clock, random: () => number, onFailure: (failure: Failure) => void) {
-    this.#fetch = fetch;
+  /** `source` settles in a bounded time and never rejects. `onFailure` is told of each renewal that failed. */
+  constructor(source: () => Promise<Fresh<T> | Failure>, clock: Clock, random: () => number, onFailure: (failure: Failure) => void) {
+    this.#source = source;
     this.#clock = clock;
     this.#random = random;
     this.#onFailure = onFailure;
@@ -107,7 +107,7 @@ export class Renewed<T extends object> {
 
   async #ask(): Promise<T | Failure> {
     const askedAtMs = this.#clock.now();
-    const fresh = await this.#fetch();
+    const fresh = await this.#source();
     this.#pending = undefined;
     if (fresh instanceof Failure) return this.#fail(fresh);
     this.#failed = undefined;

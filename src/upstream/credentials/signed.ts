@@ -3,6 +3,7 @@
 import { signatureHeaders } from '../../base/aws/signature.ts';
 import type { AwsCredentials, SigningScope } from '../../base/aws/signature.ts';
 import type { Secret } from '../../base/secret.ts';
+import type { CredentialPlan } from '../../core/credential-plan.ts';
 import { Failure } from '../../core/failure.ts';
 import { clockSkewMs } from './authorization.ts';
 import type { AnswerHead, Authorization, Clock, CredentialReport, Grant, Outgoing } from './authorization.ts';
@@ -60,6 +61,13 @@ export class SignedAuthorization implements Authorization {
       return true;
     }
     return !FINAL_TYPE.test(type) && this.#credentials.drop(credentials);
+  }
+
+  /** Signs for another region or service, whose clock is its own. */
+  beside(other: CredentialPlan): Authorization {
+    if (other.type !== 'signature') return this;
+    const { region, service } = other;
+    return new SignedAuthorization(this.#source, this.#credentials, { region, service }, this.#clock);
   }
 
   renewSoon(): void {

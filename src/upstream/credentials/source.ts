@@ -1,5 +1,6 @@
 /** What every source of credentials needs, and the shapes that their answers have in common. */
 
+import { codeOf } from '../../base/describe-error.ts';
 import { parseLenient } from '../../base/json/lenient.ts';
 import { field, textField } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';
@@ -33,8 +34,7 @@ export function readText({ readFile }: Surroundings, path: string, what: string)
   try {
     return readFile(path);
   } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown && /^\w+$/.test(String(thrown.code)) ? String(thrown.code) : 'unknown error';
-    return new Failure('unknown', `${what} cannot be read (${code})`);
+    return new Failure('unknown', `${what} cannot be read (${codeOf(thrown)})`);
   }
 }
 

@@ -38,6 +38,11 @@ test('parseGoogleCredentials reads a service account', () => {
   assert.equal(credentials.tokenUrl.href, 'https://oauth2.googleapis.com/token');
 });
 
+test('parseGoogleCredentials skips a byte order mark at the start of the file', () => {
+  const credentials = parseGoogleCredentials(`\uFEFF${JSON.stringify(USER)}`);
+  assert.equal(typeof credentials === 'string' ? credentials : credentials.type, 'authorized_user');
+});
+
 test('parseGoogleCredentials reads a user, whose token address may be missing', () => {
   const credentials = good(USER);
   assert.equal(credentials.type, 'authorized_user');

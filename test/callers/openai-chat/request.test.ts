@@ -163,6 +163,9 @@ test('max_completion_tokens goes before max_tokens, which is named where it asks
   assert.equal(requestOf({ max_completion_tokens: null, max_tokens: 9 }).maxTokens, 9);
   assert.deepEqual(ignoredOf({ max_completion_tokens: 5, max_tokens: 9 }), ['max_tokens']);
   assert.deepEqual(ignoredOf({ max_completion_tokens: 5, max_tokens: 5 }), []);
+  assert.equal(requestOf({ max_completion_tokens: 0, max_tokens: 9 }).maxTokens, 9);
+  assert.equal(requestOf({ max_tokens: 0 }).maxTokens, undefined);
+  assert.deepEqual(ignoredOf({ max_completion_tokens: 0, max_tokens: 0 }), ['max_completion_tokens', 'max_tokens']);
 });
 
 test('stop is a text, a list or nothing', () => {

@@ -32,7 +32,7 @@ test('a full reply has every field of the Responses form', () => {
       '{"id":"fc_r1_2","type":"function_call","call_id":"call_1","name":"weather","status":"completed","arguments":"{\\"days\\":1.0,\\n\\"id\\":12345678901234567890}"},' +
       '{"id":"rs_r1_3","type":"reasoning","summary":[],"encrypted_content":"gateway:own=a.acme.BB"},' +
       '{"id":"fc_r1_4","type":"function_call","call_id":"call_2","name":"weather","status":"completed","arguments":"{}"}],' +
-      '"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":3},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":30}}',
+      '"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":3,"cache_write_tokens":4},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":30}}',
   );
 });
 

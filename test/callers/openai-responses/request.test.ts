@@ -196,6 +196,7 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
     [{ tools: [{ type: 'function', name: 'n' }], tool_choice: { type: 'function', name: 'n', x: 1 } }, ['tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
+    [{ max_output_tokens: 0 }, ['max_output_tokens']],
   ];
   for (const [fields, ignored] of cases) assert.deepEqual(ignoredOf(fields), ignored);
 });
@@ -285,7 +286,7 @@ test('a reference to an item is refused with what to do instead, whether it says
 
 test('tools that only their maker runs are left out and named while the model may choose', () => {
   const own = { type: 'function', name: 'weather' };
-  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'namespace', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation'];
+  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'namespace', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
   const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
   for (const mode of ['auto', 'required', 'none'] as const) {
     const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, tool_choice: mode });

@@ -88,7 +88,7 @@ test('a stream of thinking, text and a call has the events of the Responses form
         status: 'completed',
         model: 'served',
         output: [thought, said, ofText, ofCall, called],
-        usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 0 }, output_tokens: 7, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 12 },
+        usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 }, output_tokens: 7, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 12 },
       },
     },
   ];

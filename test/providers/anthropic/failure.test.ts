@@ -87,7 +87,7 @@ describe('decodeFailure', () => {
   });
 
   test('tells a path that a server does not have from a model that it does not have', () => {
-    for (const body of ['{"error":{"code":"404","message":"Resource not found"}}', '<html>404</html>', '404 page not found\n', '']) {
+    for (const body of ['{"error":{"code":"404","message":"Resource not found"}}', '<html>404</html>', '404 page not found\n', '{"detail":"Not Found"}', '']) {
       assert.equal(adapter.decodeFailure(404, body).message, 'anthropic knows no such model (HTTP 404): or its base URL is wrong', body);
     }
     for (const said of ['model: claude-9', 'Not Found']) assert.doesNotMatch(adapter.decodeFailure(404, error('not_found_error', said)).message, /base URL/);

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EventFrames } from '../../../src/base/aws/event-frames.ts';
+import type { ChatRequest } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { BEDROCK_ROW, CLAUDE_AWS_ROW } from '../../../src/providers/bedrock/adapter.ts';
@@ -28,6 +29,38 @@ test('a model is asked in the format that its id says', () => {
   assert.equal(pathOf('openai.gpt-oss-120b'), '/openai/v1/chat/completions');
   assert.equal(pathOf('openai.gpt-oss-20b-1:0'), '/openai/v1/chat/completions');
   assert.equal(payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', maxTokens: 9 }))['max_completion_tokens'], 9);
+});
+
+test("OpenAI's own models are asked by Responses for tools, as they demand, and their answers are read by what they say of themselves", () => {
+  const tools = [{ name: 'get_weather', description: undefined, parameters: undefined, strict: undefined }];
+  const pathOf = (model: string, fields: Partial<ChatRequest>): string => {
+    const encoded = adapter.encodeChat(requestOf({ model, ...fields }), true);
+    assert.ok(!(encoded instanceof Failure), String(encoded));
+    return encoded.path;
+  };
+  for (const model of ['openai.gpt-5.6-luna', 'us.openai.gpt-6-sol', 'global.openai.gpt-5.6-terra']) {
+    assert.equal(pathOf(model, { tools }), '/openai/v1/responses', model);
+    assert.equal(pathOf(model, {}), '/openai/v1/chat/completions', model);
+  }
+  for (const model of ['openai.gpt-oss-120b-1:0', 'deepseek.v3.2', 'us.xai.grok-4.6']) assert.equal(pathOf(model, { tools }), '/openai/v1/chat/completions', model);
+  const sent = payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', tools, user: 'u', maxTokens: 9 }));
+  assert.deepEqual([sent['model'], sent['store'], sent['user'], sent['max_output_tokens']], ['openai.gpt-5.6-luna', false, 'u', 9]);
+  const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'get_weather', arguments: '{}', status: 'completed' };
+  const body = { id: 'resp_1', object: 'response', status: 'completed', model: 'openai.gpt-5.6-luna', output: [call], usage: { input_tokens: 5, output_tokens: 2 } };
+  const reply = adapter.decodeChat(JSON.stringify(body));
+  assert.ok(!(reply instanceof Failure), String(reply));
+  assert.deepEqual([reply.stopReason, reply.parts.map(({ type }) => type)], ['tool_use', ['tool_call']]);
+  const decoder = adapter.createStreamDecoder();
+  const deltas: Delta[] = [];
+  const events = [
+    { type: 'response.created', response: { ...body, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...call, arguments: '', status: 'in_progress' } },
+    { type: 'response.output_item.done', output_index: 0, item: call },
+    { type: 'response.completed', response: body },
+  ];
+  for (const event of events) decoder.frame(event.type, JSON.stringify(event), (delta) => deltas.push(delta));
+  decoder.end((delta) => deltas.push(delta));
+  assert.deepEqual(deltas.map(({ type }) => type), ['tool_call', 'done']);
 });
 
 test('InvokeModel has the version in its body, and neither model nor stream', () => {
@@ -55,6 +88,49 @@ test('a cached conversation is marked at its last block, and what would have to 
   const refused = adapter.encodeChat(requestOf({ model: 'anthropic.claude-opus-4-8', turns: [{ role: 'user', parts: [image] }] }), false);
   assert.ok(refused instanceof Failure);
   assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: bedrock fetches nothing (media_type and data)']);
+});
+
+const GPT_OSS = 'openai.gpt-oss-20b-1:0';
+
+function chatBody(content: string, more: object = {}, model = GPT_OSS): string {
+  return JSON.stringify({ id: 'c1', object: 'chat.completion', model, choices: [{ index: 0, message: { role: 'assistant', content, ...more }, finish_reason: 'stop' }] });
+}
+
+function replyOf(body: string): readonly [thinking: string, text: string, calls: number] {
+  const reply = adapter.decodeChat(body);
+  assert.ok(!(reply instanceof Failure), String(reply));
+  return [reply.thinking, reply.parts.map((part) => (part.type === 'text' ? part.text : '')).join(''), reply.parts.filter(({ type }) => type === 'tool_call').length];
+}
+
+test('what gpt-oss writes between tags before its text is thinking, and tags behind it are text', () => {
+  assert.deepEqual(replyOf(chatBody('<reasoning>4200 + 42.</reasoning>**4242**')), ['4200 + 42.', '**4242**', 0]);
+  assert.deepEqual(replyOf(chatBody('<reasoning>One</reasoning><reasoning>, two.</reasoning>Three')), ['One, two.', 'Three', 0]);
+  assert.deepEqual(replyOf(chatBody('<reasoning>cut sho')), ['cut sho', '', 0]);
+  assert.deepEqual(replyOf(chatBody('Write <reasoning>x</reasoning>.')), ['', 'Write <reasoning>x</reasoning>.', 0]);
+  const calls = { tool_calls: [{ id: 't1', type: 'function', function: { name: 'get_weather', arguments: '{}' } }] };
+  assert.deepEqual(replyOf(chatBody('<reasoning>Call it.</reasoning>', calls)), ['Call it.', '', 1]);
+  // Others may be asked for such tags.
+  assert.deepEqual(replyOf(chatBody('<reasoning>x</reasoning>y', {}, 'openai.gpt-5.6-luna')), ['', '<reasoning>x</reasoning>y', 0]);
+});
+
+test('a stream of gpt-oss has a pair of tags around each piece of its thinking', () => {
+  const pieces = ['', '<reasoning>We need to answer. "Sol"</reasoning>', '<reasoning> (genitive "Solis").</reasoning>', 'In Latin the Sun', ' is called **Sol**. <reasoning>', null];
+  const decoder = adapter.createStreamDecoder();
+  const deltas: Delta[] = [];
+  for (const [at, content] of pieces.entries()) {
+    const finish_reason = at === pieces.length - 1 ? 'stop' : null;
+    decoder.frame('', JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', model: GPT_OSS, choices: [{ index: 0, delta: { content }, finish_reason }] }), (delta) => deltas.push(delta));
+  }
+  decoder.end((delta) => deltas.push(delta));
+  const done = deltas.pop();
+  assert.deepEqual(deltas, [
+    { type: 'thinking', text: 'We need to answer. "Sol"' },
+    { type: 'thinking', text: ' (genitive "Solis").' },
+    { type: 'text', text: 'In Latin the Sun' },
+    { type: 'text', text: ' is called **Sol**. <reasoning>' },
+  ]);
+  assert.ok(done?.type === 'done');
+  assert.deepEqual([done.reply.thinking, done.reply.parts], ['We need to answer. "Sol" (genitive "Solis").', [{ type: 'text', text: 'In Latin the Sun is called **Sol**. <reasoning>', state: undefined }]]);
 });
 
 test('a failure is what its exception says, wherever its name stands', () => {

@@ -68,6 +68,14 @@ test("decodeFailure keeps the provider's prose for the operator only", () => {
   assert.doesNotMatch(failure.message, /secret/);
 });
 
+test('decodeFailure tells a path that a server does not have from a model that it does not have', () => {
+  for (const body of ['<!DOCTYPE html><title>Error 404 (Not Found)!!1</title>', '404 page not found\n', '{"detail":"Not Found"}', '']) {
+    assert.equal(adapter.decodeFailure(404, body).message, 'gemini knows no such model (HTTP 404): or its base URL is wrong', body);
+  }
+  assert.match(adapter.decodeFailure(405, '{"detail":"Method Not Allowed"}').message, /HTTP 405\): or its base URL is wrong$/);
+  assert.doesNotMatch(adapter.decodeFailure(404, errorBody(404, 'NOT_FOUND', [], '')).message, /base URL/);
+});
+
 test('decodeFailure keeps a body that is not JSON as the detail', () => {
   assert.equal(adapter.decodeFailure(502, '<h1>Bad Gateway</h1>').detail, '<h1>Bad Gateway</h1>');
 });

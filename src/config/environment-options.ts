@@ -1,0 +1,84 @@
+/** An environment as options, to be used as they are or spread into others. */
+
+import type { CloudName, ProviderRow } from '../core/adapter.ts';
+import { CLOUD_VARIABLES } from './clouds.ts';
+import { loadConfig } from './config.ts';
+import { Environment } from './environment.ts';
+import { described, isRecord, notTexts, optionRows } from './option-source.ts';
+import type { Options } from './option-source.ts';
+import { COMPAT, STRUCTURED_OUTPUT } from './providers.ts';
+import type { RoutingFile } from './routing-file.ts';
+import { placeOf } from './settings.ts';
+
+/** The options that the environment comes to, or every problem with it at once, by variable. */
+export function loadEnvironmentOptions(
+  variables: Readonly<Record<string, string | undefined>>,
+  rows: readonly ProviderRow[],
+  compatRow: (name: string) => ProviderRow,
+  readFile: (path: string) => string,
+): { readonly options: Options | undefined; readonly problems: readonly string[] } {
+  if (!isRecord(variables)) return { options: undefined, problems: [`environment: expected an object of variables, got ${described(variables)}`] };
+  const mistyped = notTexts(variables);
+  if (mistyped.length > 0) return { options: undefined, problems: mistyped };
+  const { config, problems, routingFile } = loadConfig(variables, rows, compatRow, readFile, { isEmbedded: true });
+  if (config === undefined) return { options: undefined, problems };
+  const environment = new Environment(variables, readFile);
+  const options: Record<string, unknown> = {};
+  for (const [name, row] of optionRows()) {
+    const place = placeOf(environment, row);
+    const found = place === undefined ? undefined : environment.find(place.variable, place.type);
+    if (place === undefined || found === undefined) continue;
+    const isPlain = place.type.takes === 'boolean' || (place.type.takes === 'number' && place.type.name === 'count');
+    options[name] = isPlain ? place.type.parse(found.text) : found.text;
+  }
+  options['callers'] = veiled(Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()])), () => true);
+  options['providers'] = Object.fromEntries(config.providers.map(({ name, keys, baseUrl }) => {
+    const entry = routingFile?.providers.get(name);
+    const like = entry?.like;
+    const row = rows.find((candidate) => candidate.name === (like ?? name));
+    // Of the compatible hosts only the one that has a variable for it says what it holds answers to.
+    const variable = like === COMPAT ? undefined : (row ?? compatRow(name)).structuredOutputVariable;
+    const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
+    const cloud = row?.cloud && { ...environmentOf(variables, row.cloud), ...overridesOf(row, keys.length === 0, entry?.workspace) };
+    const secrets = keys.map(({ secret }) => secret.reveal());
+    const given = {
+      ...(secrets.length > 1 ? { keys: secrets } : { key: secrets[0] }),
+      baseUrl: cloud === undefined ? baseUrl.href : entry?.baseUrl?.href,
+      like: like ?? (row === undefined ? COMPAT : undefined),
+      structuredOutput: held,
+      environment: cloud,
+    };
+    return [name, veiled(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))];
+  }));
+  if (routingFile !== undefined) options['routing'] = routingOptionOf(routingFile);
+  return { options: veiled(options), problems: environment.problems };
+}
+
+/** What of an environment concerns a cloud. */
+function environmentOf(variables: Readonly<Record<string, string | undefined>>, cloud: CloudName): Options {
+  return Object.fromEntries(Object.entries(variables).filter(([name, value]) => value !== undefined && CLOUD_VARIABLES[cloud].test(name)));
+}
+
+/** What its variables do not say of it: that it is not called by the key that they hold, but in a workspace of its own. */
+function overridesOf({ keyVariables }: ProviderRow, isKeyless: boolean, workspace: string | undefined): Options {
+  const absent = isKeyless ? keyVariables.flatMap((variable) => [[variable, undefined], [`${variable}_FILE`, undefined]] as const) : [];
+  return { ...Object.fromEntries(absent), ...(workspace === undefined ? {} : { ANTHROPIC_AWS_WORKSPACE_ID: workspace }) };
+}
+
+/** The file's content as an option: what it says of who the providers are stands among the providers. */
+function routingOptionOf({ text, providers }: RoutingFile): Options {
+  const bounded = [...providers].flatMap(([name, { concurrentMax }]) => (concurrentMax === undefined ? [] : [[name, { concurrent: concurrentMax }] as const]));
+  return { ...(JSON.parse(text) as Options), providers: Object.fromEntries(bounded) };
+}
+
+const SECRET_OPTIONS = ['environment', 'key', 'keys', 'metricsToken', 'httpsProxy', 'httpProxy', 'limitsUrl'];
+
+/** The options, whose secrets do not show where Node prints them, nor where they were spread into others. */
+function veiled(options: Options, isSecret = (name: string): boolean => SECRET_OPTIONS.includes(name)): Options {
+  return {
+    ...options,
+    [Symbol.for('nodejs.util.inspect.custom')](this: Options): Options {
+      return Object.fromEntries(Object.entries(this).map(([name, value]) => [name, isSecret(name) ? '[set]' : value]));
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** What sentences and tables show of values that somebody wrote: no key that was pasted into the wrong place, and never a lot. */
+
+import { bounded, createRedactor } from '../base/redact.ts';
+import type { Secret } from '../base/secret.ts';
+
+/** Shown of a value that does not parse. */
+const QUOTED_CHARS_MAX = 60;
+
+/** Masks what looks like a provider's key, in case one was pasted into the wrong place. */
+export const maskKeys = createRedactor([]);
+
+/** Enough of a secret to know it by. What is shorter may be a word of any sentence. */
+const TELLING_CHARS = 16;
+
+/** Masks these secrets where they stand in a sentence, whole or cut, in case one was written in the place of a name. */
+export function createMask(secrets: readonly Secret[]): (text: string) => string {
+  const heads = secrets.map((secret) => secret.reveal()).filter((value) => value.length >= TELLING_CHARS).map((value) => value.slice(0, TELLING_CHARS));
+  if (heads.length === 0) return (text) => text;
+  const pattern = new RegExp(`(?:${heads.map((head) => head.replace(/[^\w]/g, '\\$&')).join('|')})[\\w.…-]*`, 'g');
+  return (text) => text.replace(pattern, '[key]');
+}
+
+/** A value for a sentence: in quotes, so that stray ones and spaces show, on one line, not endless. */
+export function quoted(text: string): string {
+  return JSON.stringify(bounded(maskKeys(text), QUOTED_CHARS_MAX));
+}
