@@ -12,7 +12,7 @@ import { isKeptFromNetwork } from './base/network-permission.ts';
 import { loadConfig } from './config/config.ts';
 import type { Config, LoadedConfig } from './config/config.ts';
 import type { EffectiveValue } from './config/environment.ts';
-import { problemFields } from './config/reload.ts';
+import { placesOf, problemFields } from './config/reload.ts';
 import { renderRouting } from './config/routing-table.ts';
 import { renderHelp } from './config/settings-page.ts';
 import { listen } from './http/listen.ts';
@@ -188,6 +188,7 @@ async function createPrimary(config: Config, files: Files, log: Log, writer: Lin
     log,
     metrics,
     files,
+    places: placesOf(config),
     program: process.argv[1] ?? '',
     limits: config.limitsEngine === undefined ? createMemoryStore(() => performance.now()) : undefined,
     listen: (server) => listen(server, config.listen, scheme),
@@ -196,7 +197,7 @@ async function createPrimary(config: Config, files: Files, log: Log, writer: Lin
     listen: () => primary.listen(),
     drain: () => primary.drain(),
     stop: () => primary.stop(),
-    reload: (_next, read) => primary.reload(read),
+    reload: (next, read) => primary.reload(read, placesOf(next)),
     close: () => primary.close(),
   };
 }

@@ -10,6 +10,7 @@ import { createLoopLateness } from './base/loop-lateness.ts';
 import type { GaugeMerge, GaugeSeries } from './base/metric-series.ts';
 import { Registry } from './base/prometheus.ts';
 import type { Snapshot } from './base/prometheus.ts';
+import { TOKENS_MAX } from './core/chat.ts';
 import type { Usage } from './core/chat.ts';
 import type { Failure, FailureKind } from './core/failure.ts';
 import { isLimitName } from './core/route.ts';
@@ -132,7 +133,7 @@ export function createMetrics(sources: MetricsSources) {
   );
   const tokens = registry.counter(
     'gateway_tokens_total',
-    'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`.',
+    'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`; of one chat 100,000,000 at most.',
     ['caller', 'provider', 'model', 'type'],
     { bytesMax: TOKENS_BYTES, open: ['model'] },
   );
@@ -203,7 +204,7 @@ export function createMetrics(sources: MetricsSources) {
   );
   const tokenUsage = registry.histogram(
     'gen_ai_client_token_usage',
-    'Tokens of a chat.',
+    'Tokens of a chat, 100,000,000 at most.',
     [...CHAT_LABELS, RESPONSE_MODEL, 'gen_ai_token_type'],
     TOKEN_BOUNDS,
     { bytesMax: TOKEN_USAGE_BYTES, open: [RESPONSE_MODEL] },
@@ -309,11 +310,11 @@ export function createMetrics(sources: MetricsSources) {
       duration.labels(CHAT, provider, request, response, errorType).observe(observation.durationMs / 1000);
       overhead.labels(observation.route).observe(Math.max(0, observation.overheadMs) / 1000);
       if (usage !== undefined) {
-        tokenUsage.labels(CHAT, provider, response, 'input').observe(usage.inputTokens);
-        tokenUsage.labels(CHAT, provider, response, 'output').observe(usage.outputTokens);
+        tokenUsage.labels(CHAT, provider, response, 'input').observe(Math.min(usage.inputTokens, TOKENS_MAX));
+        tokenUsage.labels(CHAT, provider, response, 'output').observe(Math.min(usage.outputTokens, TOKENS_MAX));
         const model = response === '' ? request : response;
         for (const [type, count] of tokenCounts(usage)) {
-          if (count > 0) tokens.labels(caller, provider, model, type).add(count);
+          if (count > 0) tokens.labels(caller, provider, model, type).add(Math.min(count, TOKENS_MAX));
         }
       }
       if (observation.firstDeltaMs === undefined || !isServed) return;

@@ -70,6 +70,15 @@ test('reload swaps routes, rules, keys and new providers at once, and 200 stream
   assert.deepEqual(gateway.app.reload(configWith(gateway, {})).needsRestart, ['provider second']);
 });
 
+test('reload leaves a provider of the file that is like another what it was, and names it', async (t) => {
+  const gateway = await startGateway(t);
+  const providers = (like: string): object => ({ providers: { second: { like, base_url: `${gateway.sandbox.url}/openai/v1`, keys: ['SECOND_KEY'] } } });
+  const variables = { GATEWAY_ROUTING_FILE: '/routing.json', SECOND_KEY: 'second-key' };
+  assert.deepEqual(gateway.app.reload(configWith(gateway, variables, providers('groq'))), { swapped: ['key of second', 'provider second'], needsRestart: [] });
+  assert.deepEqual(gateway.app.reload(configWith(gateway, { ...variables, SECOND_KEY: 'another-key' }, providers('together'))), { swapped: [], needsRestart: ['like of second'] });
+  assert.deepEqual(gateway.app.reload(configWith(gateway, variables, providers('groq'))), { swapped: [], needsRestart: [] });
+});
+
 test('the credentials of a proxy are masked in whatever a provider says', async (t) => {
   const authorization = Buffer.from('someone:canary-password').toString('base64');
   const words = JSON.stringify({ error: { message: `you are someone:canary-password, or Basic ${authorization}` } });

@@ -113,6 +113,20 @@ test('Metrics.chat counts tokens by caller and served model, with the parts that
   assert.deepEqual(['input', 'output', 'cache_read', 'cache_write', 'reasoning'].map((type) => tokens('team-b', type)), [100, 11, undefined, undefined, undefined]);
 });
 
+test('Metrics.chat counts no more tokens than any model has, whatever a provider reports', () => {
+  const metrics = newMetrics();
+  const absurd = Number.MAX_SAFE_INTEGER;
+  metrics.chat({ ...CHAT, usage: { inputTokens: absurd, outputTokens: absurd, cacheReadTokens: absurd, cacheWriteTokens: absurd, reasoningTokens: absurd } });
+  const page = metrics.renderPage();
+  for (const type of ['input', 'output', 'cache_read', 'cache_write', 'reasoning']) {
+    assert.equal(valueOf(page, 'gateway_tokens_total', { caller: 'team-a', provider: 'p', model: 'm-2026', type }), 100_000_000);
+  }
+  for (const type of ['input', 'output']) {
+    const labels = { gen_ai_operation_name: 'chat', gen_ai_provider_name: 'p', gen_ai_response_model: 'm-2026', gen_ai_token_type: type };
+    assert.equal(valueOf(page, 'gen_ai_client_token_usage_sum', labels), 100_000_000);
+  }
+});
+
 test('Metrics.chat takes the name that was asked for where a provider names no model', () => {
   const metrics = newMetrics();
   metrics.chat({ ...CHAT, servedModel: undefined });

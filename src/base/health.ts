@@ -107,9 +107,8 @@ export class Health {
       this.#score += this.#rules.failurePoints;
       if (this.#score < this.#rules.outAt) return false;
     }
+    this.#countTime();
     const nowMs = this.#chance.now();
-    if (nowMs - this.#wentOutAtMs > this.#rules.calmMs) this.#times = 0;
-    this.#times += 1;
     this.#wentOutAtMs = nowMs;
     this.#untilMs = nowMs + this.#spread(Math.min(this.#rules.outMsMax, this.#rules.outMs * 2 ** (this.#times - 1)));
     return true;
@@ -118,6 +117,13 @@ export class Health {
   /** To be called once after each `ask`, on every path, and after what is said of its outcome: gives the probe's place back. */
   done(asked: AskedAs): void {
     if (asked === 'probe') this.#isProbed = false;
+  }
+
+  /** Another process saw it fail, and go out for so long: the next time is longer, as after a failure that was seen here. */
+  failedElsewhere(ms: number): void {
+    // Where it is out already, both have seen the same.
+    if (this.leftMs === 0) this.#countTime();
+    this.goOut(ms);
   }
 
   /** It is out for so long, whatever its score; never for less than it was before. */
@@ -135,6 +141,11 @@ export class Health {
   comeIn(): void {
     this.#untilMs = undefined;
     this.#score = this.#rules.inAt;
+  }
+
+  #countTime(): void {
+    if (this.#chance.now() - this.#wentOutAtMs > this.#rules.calmMs) this.#times = 0;
+    this.#times += 1;
   }
 
   #spread(ms: number): number {

@@ -106,7 +106,7 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
     const row: ProviderRow = { ...like, name, like: entry.like, keyVariables: [] };
     if (!isCompat) return [row];
     // What the variables say of the one compatible host that they register, they do not say of another.
-    const { structuredOutputVariable: _, ...other } = row;
+    const { structuredOutputVariable: _, nameVariable: _name, ...other } = row;
     return [other];
   });
 }
@@ -130,7 +130,7 @@ function readProvider(
   const isBaseUrlSet = entry?.baseUrl !== undefined || isVariableSet;
   const isListed = row.cloud !== undefined && listed.includes(row.cloud);
   if (given === undefined && !isListed && (row.isKeyRequired || !isBaseUrlSet)) {
-    for (const variable of [row.baseUrlVariable, row.structuredOutputVariable]) {
+    for (const variable of [row.baseUrlVariable, row.nameVariable, row.structuredOutputVariable]) {
       if (variable !== undefined && environment.isSet(variable, BASE_URL)) environment.warnings.push(`${variable}: has no effect without ${neededOf(row)}`);
     }
     return undefined;

@@ -107,11 +107,21 @@ function proxyText(proxy: ProxyAddress | undefined): string {
   return proxy === undefined ? '' : `${proxy.protocol}//${proxy.credentials?.reveal() ?? ''}@${proxy.hostname}:${proxy.port}`;
 }
 
+/** What it takes a restart to change of a provider, by what it is called. */
+const FACTS: Readonly<Record<string, (provider: Provider) => string | undefined>> = {
+  'base URL': ({ baseUrl }) => baseUrl.href,
+  // Its key belongs in another header perhaps.
+  like: ({ like }) => like,
+  project: ({ settings }) => textOf(settings?.project),
+  workspace: ({ headers }) => textOf(headers),
+};
+
 /** What puts a provider somewhere else, or has it spoken to otherwise; undefined where nothing does. */
 function moved(before: Provider, after: Provider): string | undefined {
-  if (before.baseUrl.href !== after.baseUrl.href) return 'base URL';
-  // Its key belongs in another header perhaps.
-  if (before.like !== after.like) return 'like';
-  if (textOf(before.settings?.project) !== textOf(after.settings?.project)) return 'project';
-  return textOf(before.headers) === textOf(after.headers) ? undefined : 'workspace';
+  return Object.entries(FACTS).find(([, factOf]) => factOf(before) !== factOf(after))?.[0];
+}
+
+/** Where each provider is, by its name: a text that differs where it takes a restart to go there. */
+export function placesOf({ providers }: Config): ReadonlyMap<string, string> {
+  return new Map(providers.map((provider) => [provider.name, JSON.stringify(Object.values(FACTS).map((factOf) => factOf(provider) ?? ''))]));
 }

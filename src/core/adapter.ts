@@ -97,6 +97,8 @@ export type ProviderRow = {
   readonly keyHeader: { readonly name: string; readonly prefix: string };
   /** The variable in which an operator says what its answers are held to; absent = there is no question. */
   readonly structuredOutputVariable?: string;
+  /** The variable in which an operator chooses its name; absent = it has one. */
+  readonly nameVariable?: string;
   /** The dialects of callers that it speaks as their maker does; absent = none. */
   readonly speaks?: readonly string[];
   /** The cloud that it is, which has variables of its own besides. */

@@ -131,6 +131,12 @@ export type Usage = {
   readonly reasoningTokens: number;
 };
 
+/**
+ * As many tokens are counted of one answer: more than any model reads and writes at once. A provider that reports more is wrong,
+ * and would drown in sums what all others did.
+ */
+export const TOKENS_MAX = 100_000_000;
+
 /** A whole answer. */
 export type ChatReply = {
   /** The provider's id of the response. */

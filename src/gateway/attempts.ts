@@ -191,8 +191,11 @@ class Asking<C extends Candidate, T> {
   /** The first event of an attempt beside which there is another. */
   #claims(choice: Choice<C>, scope: Scope, race: Race): boolean {
     if (!race.claim(scope)) return false;
+    if (choice.paidFor === HEDGED) {
+      this.#context.record.hedged = 'won';
+      this.#lineup.noteOvertaken(choice.course);
+    }
     this.#note(choice);
-    if (choice.paidFor === HEDGED) this.#context.record.hedged = 'won';
     return true;
   }
 

@@ -15,8 +15,11 @@ export type Tried = {
 export type PassedOver = {
   readonly provider: string;
   readonly model: string;
-  /** The kind of its failure; or why it was not asked: out, all its keys cooling, at its `concurrent`, or without the means. */
-  readonly why: FailureKind | 'out' | 'cooling' | 'full';
+  /**
+   * The kind of its failure; `overtaken` where another was asked beside it and answered first; or why it was not asked: out, all
+   * its keys cooling, at its `concurrent`, or without the means.
+   */
+  readonly why: FailureKind | 'overtaken' | 'out' | 'cooling' | 'full';
 };
 
 const NOTHING_TRIED: readonly Tried[] = [];

@@ -27,7 +27,7 @@ export class Course<C extends Candidate> {
   readyAtMs = 0;
   /** The failure after which its next call was paid for. */
   paidFor: Failure | undefined;
-  /** Why it was not asked when its turn came last. */
+  /** Why it was not asked when its turn came last, or did not serve though it has not failed. */
   passedOver: PassedOver['why'] | undefined;
 
   constructor(candidate: C, health: TargetHealth | undefined) {

@@ -128,7 +128,8 @@ export class Lineup<C extends Candidate> {
         reason = 'exhausted';
         continue;
       }
-      const waitMs = Math.max(readyInMs(course, nowMs), this.#keysLeftMs(course));
+      const waitMs = Math.max(readyInMs(course, nowMs), this.#promisedMs(course));
+      if (waitMs === Infinity) continue;
       if (soonest === undefined || waitMs < soonest.waitMs) soonest = { course, waitMs };
     }
     return soonest ?? reason;
@@ -161,9 +162,11 @@ export class Lineup<C extends Candidate> {
 
   /** How long the keys of those rest that failed, or were not asked, for their rate. */
   waitsMs(): readonly number[] {
+    const { keys } = this.#parts.routing;
     return this.courses.flatMap(({ candidate: { provider, model }, failure, passedOver }) => {
-      const isLimited = failure === undefined ? passedOver === 'cooling' : failure.kind === 'rate_limit';
-      return isLimited ? [this.#parts.routing.keys.waitMs(provider, model)] : [];
+      if (failure !== undefined) return failure.kind === 'rate_limit' ? [keys.waitMs(provider, model)] : [];
+      const waitMs = passedOver === 'cooling' ? keys.promisedWaitMs(provider, model) : Infinity;
+      return waitMs === Infinity ? [] : [waitMs];
     });
   }
 
@@ -177,6 +180,11 @@ export class Lineup<C extends Candidate> {
     const index = this.asked.indexOf(course);
     if (index !== -1) this.asked.splice(index, 1);
     this.asked.push(course);
+  }
+
+  /** It answered first: whoever was asked and has not failed was slower. */
+  noteOvertaken(winner: Course<C>): void {
+    for (const course of this.asked) if (course !== winner && course.failure === undefined) course.passedOver = 'overtaken';
   }
 
   /** Those that would have served before it, and did not. */
@@ -228,10 +236,15 @@ export class Lineup<C extends Candidate> {
     return this.#parts.routing.keys.pick(provider, model, this.#conversation, course.keysTried);
   }
 
-  #keysLeftMs(course: Course<C>): number {
-    if (!managesKeys(course.candidate)) return 0;
-    const leftMs = this.#parts.routing.keys.waitMs(course.candidate.provider, course.candidate.model);
-    return leftMs > 0 ? leftMs + TIMER_SLACK_MS : 0;
+  #keysLeftMs({ candidate }: Course<C>): number {
+    if (!managesKeys(candidate)) return 0;
+    return withSlack(this.#parts.routing.keys.waitMs(candidate.provider, candidate.model));
+  }
+
+  /** The same, but of keys that are worth waiting for. */
+  #promisedMs({ candidate }: Course<C>): number {
+    if (!managesKeys(candidate)) return 0;
+    return withSlack(this.#parts.routing.keys.promisedWaitMs(candidate.provider, candidate.model));
   }
 
   #conversationOnce: number | undefined;
@@ -295,6 +308,10 @@ export class Lineup<C extends Candidate> {
 /** Whether it is remembered of keys how they do: where there is a choice, of keys or of targets. */
 export function managesKeys({ provider, target }: Candidate): boolean {
   return provider.keys.length > 1 || target !== undefined;
+}
+
+function withSlack(leftMs: number): number {
+  return leftMs > 0 ? leftMs + TIMER_SLACK_MS : 0;
 }
 
 function askedAtMs(course: Course<Candidate> | undefined): number {

@@ -8,6 +8,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { TOKENS_MAX } from '../core/chat.ts';
 import type { CallerLimits, LimitName } from '../core/route.ts';
 import { Account } from './account.ts';
 import type { Charge, Decision, LimitStore } from './store.ts';
@@ -16,12 +17,6 @@ export type Refused = Extract<Decision, { readonly waitMs: number }>;
 
 /** A decision, and what it is about: to be settled where nothing refused it. */
 export type Taken = { readonly charge: Charge; readonly decision: Decision };
-
-/**
- * More than any model reads and writes at once. A provider that reports more is wrong, and would keep its caller out for
- * longer than anybody meant.
- */
-const TOKENS_MAX = 100_000_000;
 
 /** What is given back elsewhere nobody tells: a caller in debt would be kept out for hours by one who has long paid it. */
 const BELIEVED_MS = 1000;
@@ -86,6 +81,7 @@ export class Limits {
   /** Gives the place back, and corrects the tokens to what was used. Once for each charge that was taken. */
   // hot: per request
   settle(charge: Charge, tokensUsed: number): void {
+    // More would keep the caller out for longer than anybody meant.
     const tokensMore = Math.min(Math.max(0, tokensUsed), TOKENS_MAX) - charge.tokens;
     this.#accountOf(charge.caller).settle(charge.limits, tokensMore, this.#now());
     this.#store.settle(charge, tokensMore);

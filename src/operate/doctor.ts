@@ -78,6 +78,15 @@ type Practice = {
 
 type Examined<T> = { readonly outcome: T | Failure; readonly ms: number };
 
+/** What came of the calls with one key: the last two are undefined where they were not made. */
+type KeyExamined = {
+  /** The provider with this key alone. */
+  readonly provider: Provider;
+  readonly models: Examined<readonly ModelInfo[]>;
+  readonly answer: Examined<string> | undefined;
+  readonly json: Examined<true> | undefined;
+};
+
 /** Examines every provider. `world` is for tests. */
 export async function examineProviders(config: Config, written: Written, chat: ChatWish, world: World = {}): Promise<Report> {
   const lookout = createLookout(config, world);
@@ -108,19 +117,30 @@ async function mapBounded<T, R>(items: readonly T[], atOnceMax: number, map: (it
 }
 
 async function examine(provider: Provider, practice: Practice): Promise<Diagnosis> {
-  const { gateway, chat } = practice;
   const scope = new Scope();
   const timer = setTimeout(() => scope.end('deadline'), PROVIDER_MS_MAX);
   const record = createCallRecord('doctor');
   const context: CallContext = { scope, record, deadline: { atMs: performance.now() + PROVIDER_MS_MAX, setting: 'an examination' } };
   const startedAtMs = performance.now();
-  const models = await timed(() => gateway.models(provider, context));
-  const answer = chat === undefined || isCut(models.outcome, provider, practice) ? undefined : await timed(() => askForChat(provider, models.outcome, practice, context));
+  const [firstKey, ...otherKeys] = provider.keys;
+  const first = await examineKey(firstKey === undefined ? provider : { ...provider, keys: [firstKey] }, practice, context);
+  const others: KeyExamined[] = [];
+  if (!isCut(first.models.outcome, provider, practice)) {
+    for (const key of otherKeys) others.push(await examineKey({ ...provider, keys: [key] }, practice, context));
+  }
+  clearTimeout(timer);
+  const checks = checksOf(startedAtMs, first, others, practice);
+  return { provider: provider.name, ok: checks.every(({ ok }) => ok), checks, ...credentialFacts(provider, practice) };
+}
+
+/** Asks with the one key that the provider has here. */
+async function examineKey(provider: Provider, practice: Practice, context: CallContext): Promise<KeyExamined> {
+  const models = await timed(() => practice.gateway.models(provider, context));
+  const isAsked = practice.chat !== undefined && !isCut(models.outcome, provider, practice);
+  const answer = isAsked ? await timed(() => askForChat(provider, models.outcome, practice, context)) : undefined;
   const model = answer?.outcome;
   const json = typeof model === 'string' ? await timed(() => askForJson(provider, model, practice, context)) : undefined;
-  clearTimeout(timer);
-  const checks = checksOf(provider, startedAtMs, models, answer, json, practice);
-  return { provider: provider.name, ok: checks.every(({ ok }) => ok), checks, ...credentialFacts(provider, practice) };
+  return { provider, models, answer, json };
 }
 
 function credentialFacts({ name }: Provider, { lookout }: Practice): Pick<Diagnosis, 'source' | 'expires_in' | 'clock_skew'> {
@@ -172,17 +192,14 @@ async function problemOf(provider: Provider, asked: Omit<ChatRequest, 'messages'
   return reply instanceof Failure && reply.kind !== 'refusal' ? reply : undefined;
 }
 
-function checksOf(
-  provider: Provider,
-  startedAtMs: number,
-  models: Examined<readonly ModelInfo[]>,
-  answer: Examined<string> | undefined,
-  json: Examined<true> | undefined,
-  practice: Practice,
-): readonly Check[] {
+function checksOf(startedAtMs: number, first: KeyExamined, others: readonly KeyExamined[], practice: Practice): readonly Check[] {
+  const { provider, models } = first;
   const way = wayChecks(provider, startedAtMs, practice);
   const broken = models.outcome instanceof Failure ? brokenAt(models.outcome, provider, practice) : 'key';
-  if (!(models.outcome instanceof Failure) || broken === 'key') return [...way, ...answerChecks(provider, models, answer, json, practice)];
+  if (!(models.outcome instanceof Failure) || broken === 'key') {
+    const answers = others.length === 0 ? answerChecks(first, practice) : [first, ...others].flatMap((each) => numbered(each, answerChecks(each, practice)));
+    return [...way, ...answers, ...clockChecks(practice.lookout.seenOf(provider.name))];
+  }
   return [...way.slice(0, way.findIndex(({ check }) => check === broken)), failedCheck(broken, models.ms, models.outcome, provider, practice)];
 }
 
@@ -222,13 +239,12 @@ function sourceChecks({ name }: Provider, { lookout }: Practice): readonly Check
   return [{ check: 'source', ok: true, detail: expiresInMs === undefined ? source : `${source}, good for ${Math.round(expiresInMs / 1000)} s` }];
 }
 
-function answerChecks(
-  provider: Provider,
-  { outcome: models, ms }: Examined<readonly ModelInfo[]>,
-  answer: Examined<string> | undefined,
-  json: Examined<true> | undefined,
-  practice: Practice,
-): readonly Check[] {
+/** The checks of one key of several, which their words begin with. */
+function numbered({ provider: { keys: [key] } }: KeyExamined, checks: readonly Check[]): readonly Check[] {
+  return checks.map((check) => ({ ...check, detail: `key ${key?.number ?? 1}: ${check.detail ?? ''}` }));
+}
+
+function answerChecks({ provider, models: { outcome: models, ms }, answer, json }: KeyExamined, practice: Practice): readonly Check[] {
   const checks: Check[] = [];
   // A chat that was answered is the better proof: not every host lists its models, nor lets every key see them.
   const isProved = answer !== undefined && !(answer.outcome instanceof Failure);
@@ -244,7 +260,7 @@ function answerChecks(
     // Never a fault: chats that ask for no schema are served.
     checks.push({ check: 'json', ok: true, ms: json.ms, detail: json.outcome instanceof Failure ? `not by a schema: ${shown(json.outcome, practice)}` : 'answers by a schema' });
   }
-  return [...checks, ...clockChecks(practice.lookout.seenOf(provider.name))];
+  return checks;
 }
 
 function nameCheck(provider: Provider, proxy: ProxyAddress | undefined, { config, lookout }: Practice): Check {

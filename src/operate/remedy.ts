@@ -32,10 +32,13 @@ export type Origin = {
 /** What the configuration says of where its settings come from. */
 export type Written = Pick<LoadedConfig, 'effective' | 'origins'>;
 
+/** `provider` may have one of its keys alone: its variable is the one to mend. */
 export function originOf(provider: Provider, { effective, origins }: Written, hasProxy: boolean): Origin {
   // One that is like another has that one's place where it has none of its own.
   const row = PROVIDER_ROWS.find(({ name }) => name === (provider.like ?? provider.name)) ?? compatRow(provider.name);
   const { keyVariables = [], baseUrlPlace } = origins.get(provider.name) ?? {};
+  const [key, ...otherKeys] = provider.keys;
+  const own = key === undefined || otherKeys.length > 0 ? undefined : keyVariables[key.number - 1];
   const setOne = (variables: readonly string[]): string | undefined => {
     const value = effective.find(({ variable, source }) => source !== 'default' && variables.includes(variable));
     return value === undefined ? undefined : value.source === 'file' ? `${value.variable}_FILE` : value.variable;
@@ -46,7 +49,7 @@ export function originOf(provider: Provider, { effective, origins }: Written, ha
     host: hostnameOf(provider.baseUrl),
     hasKey: provider.keys.length > 0,
     hasCredentials: provider.credentials !== undefined,
-    keyVariable: keyVariables.map((variable) => setOne([variable]) ?? variable).join(' or ') || row.keyVariables.join(' or '),
+    keyVariable: (own === undefined ? keyVariables : [own]).map((variable) => setOne([variable]) ?? variable).join(' or ') || row.keyVariables.join(' or '),
     baseUrlVariable: baseUrlPlace ?? row.baseUrlVariable,
     proxyVariable: setOne([proxyVariable, proxyVariable.toLowerCase()]) ?? proxyVariable,
     isBaseUrlSet: baseUrlPlace !== undefined,

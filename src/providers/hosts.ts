@@ -145,7 +145,7 @@ export const HOST_ROWS: readonly ProviderRow[] = [
  * chat template may refuse them otherwise.
  */
 export function compatRow(name: string): ProviderRow {
-  return ownRow(name, 'GATEWAY_COMPAT', undefined, {
+  const row = ownRow(name, 'GATEWAY_COMPAT', undefined, {
     userTurns: 'merged',
     output: 'schema',
     strictTools: 'sent',
@@ -155,4 +155,5 @@ export function compatRow(name: string): ProviderRow {
     returnsReasoningDetails: true,
     returnsThoughtSignature: true,
   });
+  return { ...row, nameVariable: 'GATEWAY_COMPAT_NAME' };
 }

@@ -75,7 +75,8 @@ export class TargetHealth {
 
   /** Takes over what another process has seen. */
   apply(transition: Extract<Transition, { of: 'target' }>): void {
-    if (transition.to === 'out') this.#health.goOut(transition.forMs);
+    if (transition.to === 'out' && transition.cause === 'not_found') this.#health.goOut(transition.forMs);
+    else if (transition.to === 'out') this.#health.failedElsewhere(transition.forMs);
     else if (this.#health.isOut) this.#health.comeIn();
   }
 

@@ -27,6 +27,8 @@ type Rest = {
   untilMs: number;
   /** When the provider wants to be asked again: later than that where it named a longer wait than is obeyed. */
   namedMs: number;
+  /** Until then it is tried again now and then, and nobody says that it will do: its quota is used up, or it is not allowed. */
+  givenUpUntilMs: number;
   /** Rests without a success between. */
   times: number;
 };
@@ -89,10 +91,22 @@ export class Keys {
     for (const key of keys) {
       const state = this.#states.get(nameOf(name, key));
       if (state === undefined) return 0;
-      const rest = state.byModel.get(model);
-      soonestMs = Math.min(soonestMs, Math.max(state.rejected.untilMs, rest?.untilMs ?? 0, rest?.namedMs ?? 0));
+      soonestMs = Math.min(soonestMs, endsAtMs(state, model));
     }
     return Math.max(0, soonestMs - this.#chance.now());
+  }
+
+  /** The same of the keys that may be expected to do then; Infinity where all were given up. */
+  promisedWaitMs({ name, keys }: KeyOwner, model: string): number {
+    const nowMs = this.#chance.now();
+    let soonestMs = keys.length === 0 ? 0 : Infinity;
+    for (const key of keys) {
+      const state = this.#states.get(nameOf(name, key));
+      if (state === undefined) return 0;
+      const givenUpUntilMs = Math.max(state.rejected.givenUpUntilMs, state.byModel.get(model)?.givenUpUntilMs ?? 0);
+      if (givenUpUntilMs <= nowMs) soonestMs = Math.min(soonestMs, endsAtMs(state, model));
+    }
+    return Math.max(0, soonestMs - nowMs);
   }
 
   succeeded(provider: string, key: KeyName, model: string): void {
@@ -132,9 +146,11 @@ export class Keys {
   }
 
   /** Takes over what another process has seen. */
-  apply({ provider, key, number, model, forMs }: Extract<Transition, { of: 'key' }>): void {
+  apply({ provider, key, number, model, cause, forMs }: Extract<Transition, { of: 'key' }>): void {
     const name = { id: key, number };
-    this.#rest(model === undefined ? this.#stateOf(provider, name).rejected : this.#restOf(provider, name, model), forMs);
+    const rest = model === undefined ? this.#stateOf(provider, name).rejected : this.#restOf(provider, name, model);
+    this.#rest(rest, forMs);
+    if (cause !== 'rate_limit') rest.givenUpUntilMs = rest.untilMs;
   }
 
   /** Every key that was ever cooling, and whether it is for any model. */
@@ -147,10 +163,12 @@ export class Keys {
   }
 
   #giveUp(rest: Rest, provider: string, key: KeyName, model: string | undefined, cause: 'quota' | 'rejected'): void {
-    const wasResting = rest.untilMs > this.#chance.now();
+    // One that rests for its rate alone is worth a word.
+    const wasGivenUp = rest.givenUpUntilMs > this.#chance.now();
     const forMs = this.#spread(REJECTED_MS);
     this.#rest(rest, forMs);
-    if (!wasResting) this.#tell(provider, key, model, cause, forMs);
+    rest.givenUpUntilMs = rest.untilMs;
+    if (!wasGivenUp) this.#tell(provider, key, model, cause, forMs);
   }
 
   /** Never ends a rest earlier than it was said to end. */
@@ -172,7 +190,7 @@ export class Keys {
     const { byModel } = this.#stateOf(provider, key);
     let rest = byModel.get(model);
     if (rest === undefined) {
-      rest = { untilMs: 0, namedMs: 0, times: 0 };
+      rest = awake();
       forgetOldest(byModel, MODELS_MAX);
       byModel.set(model, rest);
     }
@@ -183,7 +201,7 @@ export class Keys {
     const name = nameOf(provider, key);
     let state = this.#states.get(name);
     if (state === undefined) {
-      state = { provider, id: key.id, number: key.number, rejected: { untilMs: 0, namedMs: 0, times: 0 }, byModel: new Map(), hash: hashText(key.id) };
+      state = { provider, id: key.id, number: key.number, rejected: awake(), byModel: new Map(), hash: hashText(key.id) };
       forgetOldest(this.#states, KEYS_MAX);
       this.#states.set(name, state);
     }
@@ -193,6 +211,16 @@ export class Keys {
   #spread(ms: number): number {
     return ms * (1 - SPREAD + 2 * SPREAD * this.#chance.random());
   }
+}
+
+function awake(): Rest {
+  return { untilMs: 0, namedMs: 0, givenUpUntilMs: 0, times: 0 };
+}
+
+/** When a key may be asked with for this model, by what the provider says. */
+function endsAtMs({ rejected, byModel }: KeyState, model: string): number {
+  const rest = byModel.get(model);
+  return Math.max(rejected.untilMs, rest?.untilMs ?? 0, rest?.namedMs ?? 0);
 }
 
 function nameOf(provider: string, { id }: KeyName): string {

@@ -29,7 +29,10 @@ export const MOVES: Readonly<Record<OutcomeName, Move>> = {
   rate_limit: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rate_limit' },
   quota: { nextKey: true, nextTarget: true, health: 'neutral', key: 'quota' },
   auth: { nextKey: true, nextTarget: true, health: 'neutral', key: 'rejected' },
-  /** 403: the key is good, and may not do this. A caller can bring that about, by a model or file that is not the account's. */
+  /**
+   * 403, or 402: the key is good, and may not do this, or is not paid for it. A caller can bring that about, by a model or file that is
+   * not the account's, or by more output than is left of its balance.
+   */
   forbidden: { nextKey: true, nextTarget: true, health: 'neutral', key: 'forbidden' },
   not_found: { nextKey: false, nextTarget: true, health: 'gone', key: undefined },
   /** A stored item, file or prompt that the request names: its caller's doing, and another may do without. */
@@ -67,6 +70,6 @@ export function outcomeOf(failure: Failure): OutcomeName {
   if (failure.isAtProxy) return 'unknown';
   // A certificate that is not accepted, a request that HTTP cannot carry.
   if (failure.kind === 'unknown' && !failure.isRetried) return 'final';
-  if (failure.kind === 'auth' && failure.upstreamStatus === 403) return 'forbidden';
+  if (failure.kind === 'auth' && (failure.upstreamStatus === 403 || failure.upstreamStatus === 402)) return 'forbidden';
   return NAME_BY_KIND[failure.kind];
 }

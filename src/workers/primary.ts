@@ -18,6 +18,8 @@ import { Dispatch } from './dispatch.ts';
 import { HeldLimits } from './held-limits.ts';
 import { Member } from './member.ts';
 import type { Changes, Files, ToPrimary } from './messages.ts';
+import { Reloads } from './reloads.ts';
+import type { Places } from './reloads.ts';
 import { Transitions } from './transitions.ts';
 
 /** Of TLS session tickets, as Node takes them. */
@@ -47,6 +49,8 @@ export type PrimarySurroundings = {
   readonly program: string;
   /** The files that the configuration was read from: every worker begins with these, whatever has become of them since. */
   readonly files: Files;
+  /** Where each provider of that configuration is. */
+  readonly places: Places;
   /** Where the limits of all workers are kept; undefined = they need nothing of this process. */
   readonly limits: LimitStore | undefined;
   /** Makes the server listen where the configuration says; resolves with where. */
@@ -68,8 +72,7 @@ export class Primary {
   /** One for each place of a worker. */
   readonly #brakes: readonly Brake[];
   readonly #restarts = new Set<NodeJS.Timeout>();
-  /** Those of the last reload. */
-  #reloadedFiles: Files | undefined;
+  readonly #followed: Reloads;
   #lastNumber = 0;
   #lastReload = 0;
   /** The workers that have yet to take over a reload, and what the first that did said of it. */
@@ -84,6 +87,7 @@ export class Primary {
     this.#log = log;
     this.#brakes = Array.from({ length: settings.workers }, () => new Brake());
     this.#limits = limits === undefined ? undefined : new HeldLimits(limits);
+    this.#followed = new Reloads(surroundings.places);
     this.#collector = new Collector(metrics, () => [...this.#members.keys()]);
     this.#server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
       // Nobody reads here: what became of it, its worker sees.
@@ -109,9 +113,9 @@ export class Primary {
   }
 
   /** Has every worker read the files anew; resolves with what changed, once all have, or have had time to. */
-  async reload(files: Files): Promise<Changes> {
-    this.#reloadedFiles = files;
+  async reload(files: Files, places: Places): Promise<Changes> {
     const id = (this.#lastReload += 1);
+    this.#followed.note({ id, files, places });
     // One that has yet to begin hears of it in its turn.
     const left = new Set([...this.#members.keys()].filter(({ isLeaving }) => !isLeaving));
     const reload: { left: Set<Member>; changes: Changes | undefined } = { left, changes: undefined };
@@ -184,7 +188,7 @@ export class Primary {
     this.#members.set(member, brake);
     member.send({ type: 'start', number: member.number, files: this.#surroundings.files, ticketKeys: this.#ticketKeys });
     // As those before it did, so that what takes a restart of the gateway differs at no worker.
-    if (this.#reloadedFiles !== undefined) member.send({ type: 'reload', id: this.#lastReload, files: this.#reloadedFiles });
+    for (const { id, files } of this.#followed.followed) member.send({ type: 'reload', id, files });
     for (const transition of this.#transitions.current()) member.send({ type: 'transition', transition });
   }
 
@@ -247,8 +251,8 @@ export class Primary {
         return void this.#collector.text().then((text) => member.send({ type: 'page', id: message.id, text }));
       case 'reloaded': {
         const reload = this.#reloads.get(message.id);
-        reload?.left.delete(member);
-        if (reload !== undefined) reload.changes ??= message.changes;
+        // One that began meanwhile has followed others before it, and knows another configuration before.
+        if (reload?.left.delete(member) === true) reload.changes ??= message.changes;
         return;
       }
       case 'transition': {

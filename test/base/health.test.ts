@@ -93,6 +93,23 @@ test('Health doubles its time with each failed probe up to its bound, and begins
   assert.equal(health.leftMs, 5000);
 });
 
+test('Health doubles its time also with the probes of others, and counts once what both saw', () => {
+  const { health, wait } = subject();
+  fail(health, 8);
+  health.failedElsewhere(4000);
+  assert.equal(health.leftMs, 5000);
+  wait(5000);
+  health.failedElsewhere(10_000);
+  assert.equal(health.leftMs, 10_000);
+  wait(10_000);
+  assert.equal(ask(health, false), true);
+  assert.equal(health.leftMs, 20_000);
+  wait(60_001);
+  health.failedElsewhere(0);
+  assert.equal(ask(health, false), true);
+  assert.equal(health.leftMs, 10_000);
+});
+
 test('Health takes no word from who was asked before it went out, and any success from who was asked after', () => {
   const { health, wait } = subject();
   const early = health.ask();

@@ -45,6 +45,7 @@ function compatRow(name: string): ProviderRow {
     isKeyRequired: false,
     baseUrlVariable: 'GATEWAY_COMPAT_BASE_URL',
     structuredOutputVariable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT',
+    nameVariable: 'GATEWAY_COMPAT_NAME',
     defaultBaseUrl: undefined,
   });
 }
@@ -657,6 +658,12 @@ for (const name of ['Compat', 'a.b', 'a b', 'ä', 'x'.repeat(65)]) {
     ]);
   });
 }
+
+test('GATEWAY_COMPAT_NAME has no effect without a host, and says so', () => {
+  deepEqual(loadWith({ GATEWAY_COMPAT_NAME: 'in-house' }).warnings, ['GATEWAY_COMPAT_NAME: has no effect without GATEWAY_COMPAT_BASE_URL']);
+  const url = { GATEWAY_COMPAT_BASE_URL: 'https://models.example' };
+  deepEqual(loadWith({ ...url, GATEWAY_COMPAT_NAME: 'in-house' }).warnings, []);
+});
 
 test('GATEWAY_COMPAT_NAME must not be the name of a configured provider', () => {
   deepEqual(problemsWith({ GATEWAY_COMPAT_BASE_URL: 'https://models.example', GATEWAY_COMPAT_NAME: 'zeta' }), [

@@ -98,6 +98,29 @@ test('every provider that answers is good, by real calls: its models, and one to
   for (const { body } of chats) assert.match(body, /"(?:max_tokens|max_completion_tokens|maxOutputTokens)":(?:1|16)\b/);
 });
 
+test('of several keys each is examined, and the one to mend is named', async (t) => {
+  const server = await startRawServer(t, {
+    onRequest: (socket, { head }) => void socket.write(/the-dead-key/.test(head) ? failure(401) : okResponse(head.startsWith('GET') ? MODELS : CHAT)),
+  });
+  const environment = { GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_BASE_URL: server.baseUrl.href, FIRST_KEY: 'the-first-key', DEAD_KEY: 'the-dead-key', LAST_KEY: 'the-last-key' };
+  const files = { '/routing.json': '{"providers": {"openai": {"keys": ["FIRST_KEY", "DEAD_KEY", "LAST_KEY"]}}}' };
+  const checks = await checksOf({ ...environment, GATEWAY_ROUTING_FILE: '/routing.json' }, { files });
+  assert.deepEqual(linesOf(checks).filter((line) => line.startsWith('key')), [
+    'key ok: key 1: accepted; 3 models',
+    "key failed: key 2: openai rejected the gateway's credential (HTTP 401)",
+    'key ok: key 3: accepted; 3 models',
+  ]);
+  assert.match(checks.find(({ ok }) => !ok)?.remedy ?? '', /^DEAD_KEY: give a key/);
+  const listed = await checksOf({ GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_BASE_URL: server.baseUrl.href, OPENAI_API_KEYS: 'the-first-key,the-dead-key' }, { chat: ASK_MODELS });
+  assert.deepEqual(linesOf(listed).filter((line) => /^(key|chat)/.test(line)), [
+    'key ok: key 1: accepted; 3 models',
+    'chat ok: key 1: m-1 answered',
+    "key failed: key 2: openai rejected the gateway's credential (HTTP 401)",
+    'chat failed: key 2: there is no list to take a model of openai from',
+  ]);
+  assert.match(listed.find(({ ok }) => !ok)?.remedy ?? '', /^OPENAI_API_KEYS: give a key/);
+});
+
 test('without a wish for a chat nothing is asked that could cost', async (t) => {
   const sandbox = await sandboxFor(t);
   await reportOn({ ...OPENAI, OPENAI_BASE_URL: sandbox.baseUrls.openai });
@@ -253,15 +276,16 @@ describe('a key', () => {
     });
   }
 
-  test('of several, or that the routing file names, is named by its variables', async (t) => {
+  test('of several, or that the routing file names, is named by its variable', async (t) => {
     const sandbox = await sandboxFor(t);
     const wrong = 'wrong-key-canary-0123456789';
     const common = { GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_BASE_URL: sandbox.baseUrls.openai };
     const of = (names: string): string => `${names}: give a key that openai accepts, of an account that may do this.`;
-    assert.equal((await failedOf({ ...common, OPENAI_API_KEYS: `${wrong},${wrong}-2` })).remedy, of('OPENAI_API_KEYS'));
+    const remedies = (checks: readonly Check[]): readonly unknown[] => checks.filter(({ ok }) => !ok).map(({ remedy }) => remedy);
+    assert.deepEqual(remedies(await checksOf({ ...common, OPENAI_API_KEYS: `${wrong},${wrong}-2` })), [of('OPENAI_API_KEYS'), of('OPENAI_API_KEYS')]);
     const named = { ...common, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong, SECOND_FILE: '/key' };
     const files = { '/routing.json': '{"providers":{"openai":{"keys":["FIRST","SECOND"]}}}', '/key': `${wrong}-2` };
-    assert.equal((await failedOf(named, { files })).remedy, of('FIRST or SECOND_FILE'));
+    assert.deepEqual(remedies(await checksOf(named, { files })), [of('FIRST'), of('SECOND_FILE')]);
     const like = '{"providers":{"eu":{"like":"openai","base_url":"http://127.0.0.1:1/v1","keys":["FIRST"]}}}';
     const { remedy } = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_ROUTING_FILE: '/routing.json', FIRST: wrong }, { files: { '/routing.json': like } });
     assert.equal(remedy, 'GATEWAY_ROUTING_FILE: providers.eu.base_url: check host and port.');

@@ -488,13 +488,48 @@ test('a rejected key is left alone for five minutes for every model, said once, 
   assert.deepEqual([...subject.routing.keys.all()].filter(({ isCooling }) => isCooling), [{ provider: 'k', id: 'k-key-2', number: 2, isCooling: true }]);
 });
 
-test('a key that may not do what one request asks is left alone for that model only', async () => {
-  const subject = createSubject(createLoneClock(() => 0.5));
-  const isForbidden = (model: string): Promise<unknown> =>
-    request(subject, askPlain(THREE_KEYS, model), () => Promise.resolve(failure('auth', { upstreamStatus: 403 }))).outcome;
-  await isForbidden('others');
-  assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'others'), 300_000);
-  assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'm'), 0);
+for (const upstreamStatus of [402, 403]) {
+  test(`a key that may not do what one request asks is left alone for that model only: ${upstreamStatus}`, async () => {
+    const subject = createSubject(createLoneClock(() => 0.5));
+    const isForbidden = (model: string): Promise<unknown> =>
+      request(subject, askPlain(THREE_KEYS, model), () => Promise.resolve(failure('auth', { upstreamStatus }))).outcome;
+    await isForbidden('others');
+    assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'others'), 300_000);
+    assert.equal(subject.routing.keys.waitMs(THREE_KEYS, 'm'), 0);
+  });
+}
+
+const KEY_OF_A = PROVIDERS.get('a')?.keys[0] ?? assert.fail();
+const TOLD = { of: 'key', provider: 'a', key: KEY_OF_A.id, number: 1, to: 'cooling', forMs: 300_000 } as const;
+
+for (const [what, giveUp] of [
+  ['rejected', ({ routing }) => routing.keys.rejected('a', KEY_OF_A)],
+  ['used up', ({ routing }) => routing.keys.exhausted('a', KEY_OF_A, 'm')],
+  ['not allowed', ({ routing }) => routing.keys.forbidden('a', KEY_OF_A, 'm')],
+  ['rejected in another process', ({ routing }) => routing.apply({ ...TOLD, model: undefined, cause: 'rejected' })],
+  ['used up in another process', ({ routing }) => routing.apply({ ...TOLD, model: 'm', cause: 'quota' })],
+] satisfies readonly (readonly [string, (subject: Subject) => void])[]) {
+  test(`nobody waits for a key to be tried again that is ${what}`, async () => {
+    const clock = createLoneClock(() => 0.5);
+    const subject = createSubject(clock);
+    giveUp(subject);
+    clock.nowMs += 270_000;
+    subject.routing.apply({ of: 'target', provider: 'b', model: 'm', to: 'out', cause: 'failures', forMs: 10_000 });
+    const { record, result } = await outcomeOf({ b: failure('server') }, subject);
+    assert.ok(result instanceof Failure);
+    assert.deepEqual([result.kind, result.retryAfterMs, record.waitedMs], ['server', undefined, 0]);
+    assert.deepEqual(record.tried.map(({ provider }) => provider), ['b']);
+  });
+}
+
+test('who rests for its rate is waited for where nobody else is left, as long as its provider says', async () => {
+  const clock = createLoneClock(() => 0.5);
+  const subject = createSubject(clock);
+  subject.routing.keys.cool('a', KEY_OF_A, 'm', 20_000);
+  subject.routing.apply({ of: 'target', provider: 'b', model: 'm', to: 'out', cause: 'failures', forMs: 10_000 });
+  const { record, served } = await outcomeOf({ b: failure('server') }, subject);
+  assert.equal(served, 'a');
+  assert.ok(record.waitedMs >= 20_000);
 });
 
 test('a target at its places is passed over; where all are, the caller is told to come back', async () => {
@@ -576,6 +611,22 @@ test("a limit of the route's is named as the operator named it", async () => {
   assert.ok(result instanceof Failure);
   assert.equal(result.message, 'no complete answer from a within 3000 ms (first_event_timeout)');
   assert.equal(result.limit, 'first_event_timeout');
+});
+
+test('of several processes each doubles the time of a target that all of them find out', async () => {
+  const clock = createLoneClock(() => 0.5);
+  const processes = Array.from({ length: 4 }, () => createSubject(clock));
+  const times: number[] = [];
+  for (let turn = 0; turn < 4; turn += 1) {
+    const prober = processes[turn] ?? assert.fail();
+    for (let index = 0; index < (turn === 0 ? 8 : 1); index += 1) await outcomeOf({ a: failure('server') }, prober);
+    const told = prober.transitions.at(-1);
+    assert.ok(told?.to === 'out');
+    times.push(told.forMs);
+    for (const other of processes) if (other !== prober) other.routing.apply(told);
+    clock.nowMs += told.forMs;
+  }
+  assert.deepEqual(times, [5000, 10_000, 20_000, 30_000]);
 });
 
 test('what one process finds out of targets and keys another takes over, and tells nobody', async () => {

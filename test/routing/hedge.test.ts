@@ -61,6 +61,15 @@ test('R25: the second target answers while the first is silent; one answer comes
   assert.deepEqual(sent.legs.map(({ name, endedAtMs }) => [name, endedAtMs]), [['a', 2500], ['b', 5000]]);
   assert.deepEqual([sent.record.hedged, sent.record.provider, sent.record.attempts], ['won', 'b', 2]);
   assert.deepEqual(sent.record.tried.map(({ outcome }) => outcome), ['ended', 'success']);
+  assert.deepEqual(sent.record.passedOver, [{ provider: 'a', model: 'm', why: 'overtaken' }]);
+});
+
+test('R25: of a first target that fails beside the second, its failure says why it was passed over', async () => {
+  const clock = new VirtualClock();
+  const sent = stream(clock, createSubject(clock), { a: { firstMs: 2200, fails: failure('server') }, b: { firstMs: 500 } });
+  await clock.run();
+  assert.equal((await sent.outcome).candidate.provider.name, 'b');
+  assert.deepEqual(sent.record.passedOver, [{ provider: 'a', model: 'm', why: 'server' }]);
 });
 
 test('R25: the first target answers late, but first: the second is ended at once, and neither is held against them', async () => {

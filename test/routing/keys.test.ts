@@ -17,6 +17,19 @@ function keysAt(clock: { nowMs: number }): { readonly keys: Keys; readonly told:
 }
 
 describe('Keys', () => {
+  test('tell once of a quota that is used up, also where the key rests for its rate already', () => {
+    const clock = { nowMs: 1000 };
+    const { keys, told } = keysAt(clock);
+    keys.cool('acme', A, 'm', 20_000);
+    keys.exhausted('acme', A, 'm');
+    keys.exhausted('acme', A, 'm');
+    assert.deepEqual(told.map((transition) => transition.of === 'key' && [transition.cause, transition.forMs]), [['rate_limit', 20_000], ['quota', 300_000]]);
+    const only = { ...ACME, keys: [A] };
+    assert.deepEqual([keys.waitMs(only, 'm'), keys.promisedWaitMs(only, 'm'), keys.promisedWaitMs(ACME, 'm')], [300_000, Infinity, 0]);
+    clock.nowMs += 300_000;
+    assert.deepEqual([keys.waitMs(only, 'm'), keys.promisedWaitMs(only, 'm')], [0, 0]);
+  });
+
   test('take what several calls in flight met for one event, and rest twice as long for the next', () => {
     const clock = { nowMs: 1000 };
     const { keys, told } = keysAt(clock);

@@ -11,6 +11,7 @@ import { Dispatch } from '../../src/workers/dispatch.ts';
 import { HeldLimits } from '../../src/workers/held-limits.ts';
 import type { ToPrimary } from '../../src/workers/messages.ts';
 import { PrimaryStore } from '../../src/workers/primary-store.ts';
+import { Reloads } from '../../src/workers/reloads.ts';
 import { Transitions } from '../../src/workers/transitions.ts';
 
 class Taker {
@@ -281,4 +282,31 @@ test('PrimaryStore decides alone what cannot be sent', async () => {
   leave();
   assert.equal((await store.take(chargeOf('1'))).refusedBy, 'concurrent');
   assert.deepEqual(summary(), []);
+});
+
+/** The ids of those that a worker follows which begins after these. */
+function followed(begun: Readonly<Record<string, string>>, ...later: readonly Readonly<Record<string, string>>[]): readonly number[] {
+  const reloads = new Reloads(new Map(Object.entries(begun)));
+  for (const [id, places] of later.entries()) reloads.note({ id, files: {}, places: new Map(Object.entries(places)) });
+  return reloads.followed.map(({ id }) => id);
+}
+
+test('Reloads keeps the last alone while every provider stays where it is', () => {
+  assert.deepEqual(followed({ a: '1' }), []);
+  assert.deepEqual(followed({ a: '1' }, { a: '1' }, { a: '1' }, { a: '1' }), [2]);
+});
+
+test('Reloads keeps the last that had a provider where it began, whatever names it elsewhere or not at all', () => {
+  assert.deepEqual(followed({ a: '1' }, { a: '1' }, { a: '1' }, { a: '2' }, {}, {}), [1, 4]);
+  assert.deepEqual(followed({ a: '1' }, { a: '2' }, { a: '2' }), [1]);
+});
+
+test('Reloads keeps the first that named a provider, and the last that had it there', () => {
+  assert.deepEqual(followed({}, { b: '1' }, {}), [0, 1]);
+  assert.deepEqual(followed({}, {}, { b: '1' }, { b: '1' }, { b: '1' }, { b: '2' }, {}), [1, 3, 5]);
+});
+
+test('Reloads keeps two for each provider and the last, however many there were', () => {
+  const later = Array.from({ length: 300 }, (_, index) => ({ [`p${index % 3}`]: `${index % 5}` }));
+  assert.ok(followed({}, ...later).length <= 7);
 });

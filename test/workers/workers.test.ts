@@ -277,10 +277,13 @@ test('SIGHUP reaches every worker; a bad file changes nothing, not even for a wo
   const statuses = async (token: string): Promise<readonly number[]> => [...new Set((await ask(token)).map(([status]) => status))];
   assert.deepEqual(await statuses('the-first-token-of-callers'), [200]);
   write('the-second-token-of-callers');
+  writeFileSync(routingFile, '{"providers": {"known-between": {"like": "compat", "base_url": "http://127.0.0.1:1"}}}');
+  running.child.kill('SIGHUP');
+  await running.printed(/were read again","changed":"token of default, provider known-between"/);
+  await running.printed(/takes a restart","changed":"provider removed-later"/);
   writeFileSync(routingFile, '{}');
   running.child.kill('SIGHUP');
-  await running.printed(/were read again","changed":"token of default"/);
-  await running.printed(/takes a restart","changed":"provider removed-later"/);
+  await running.printed(/takes a restart","changed":"provider known-between, provider removed-later"/);
   assert.deepEqual([await statuses('the-first-token-of-callers'), await statuses('the-second-token-of-callers')], [[401], [200]]);
 
   write('with a space\n and a break');
@@ -294,7 +297,7 @@ test('SIGHUP reaches every worker; a bad file changes nothing, not even for a wo
     return valueOf(page, 'gateway_worker_restarts_total') === 1 && valueOf(page, 'gateway_workers') === 2;
   });
   const asked = await ask('the-second-token-of-callers');
-  for (const [status, body] of asked) assert.deepEqual([status, body.includes('removed-later')], [200, true]);
+  for (const [status, body] of asked) assert.deepEqual([status, body.includes('removed-later'), body.includes('known-between')], [200, true, true]);
 });
 
 test('TLS sessions are resumed at another worker, also with a certificate that was read again', async (t) => {
