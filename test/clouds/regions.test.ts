@@ -1,13 +1,16 @@
 /** Further regions and resources of a cloud, called by its credentials: what their providers are sent, and how often these are asked for. */
 
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { blocksOf, readPage } from '../readme.ts';
+import { answerJson, GOOD_REPLY, startUpstream } from '../faults/upstream.ts';
 import { sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
+import { createFakeClock } from '../upstream/credentials/clock.ts';
 import { AZURE, CLAUDE_AWS, FOUNDRY, VERTEX } from './environments.ts';
 
 const EXAMPLE = blocksOf(readPage('src/config/README.md')).find(({ text }) => text.includes('"bedrock-us"'))?.text ?? '';
@@ -117,3 +120,43 @@ test('a reload adds a region, which shares what was had, and keeps one that move
   assert.deepEqual(reload({}), { swapped: [], needsRestart: ['provider azure-2', 'provider claude-2', 'provider vertex-2'] });
   assert.equal(await ask('azure-2'), 200);
 });
+
+for (const { cloud, variables, place, given, reply } of [
+  {
+    cloud: 'azure', place: 'AZURE_OPENAI_BASE_URL', reply: GOOD_REPLY,
+    variables: (source: string) => ({ AZURE_AUTHORITY_HOST: source, AZURE_TENANT_ID: 't', AZURE_CLIENT_ID: 'c', AZURE_CLIENT_SECRET: 's' }),
+    given: '{"access_token":"the-first-token","expires_in":3600}',
+  },
+  {
+    cloud: 'claude-aws', place: 'ANTHROPIC_AWS_BASE_URL', reply: CLAUDE_REPLY,
+    variables: (source: string) => ({
+      AWS_REGION: 'eu-central-1', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', AWS_ENDPOINT_URL_STS: source, AWS_WEB_IDENTITY_TOKEN_FILE: '/token', AWS_ROLE_ARN: 'arn:aws:iam::1:role/r',
+    }),
+    given: '<Credentials><AccessKeyId>AKIA1</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials>',
+  },
+]) {
+  test(`${cloud}: while a region that refuses what others take waits for another credential, nobody else does`, async (t) => {
+    const held: ServerResponse[] = [];
+    let isGivenUp = false;
+    const source = await startUpstream(t, (response) => {
+      if (source.calls() === 1) return answerJson(response, 200, given);
+      response.on('close', () => (isGivenUp = true));
+      held.push(response);
+    });
+    const good = await startUpstream(t, (response) => answerJson(response, 200, reply));
+    const clock = createFakeClock();
+    // A date that is no reason to correct this machine's.
+    const bad = await startUpstream(t, (response) => answerJson(response, 401, '{"error":{"message":"no"}}', { date: new Date(clock.wall()).toUTCString() }));
+    const gateway = await startGateway(t, () => ({ GATEWAY_CLOUDS: cloud, ...variables(source.origin), [place]: good.origin }), {
+      clock, readFile: () => 'token', routingFile: () => ({ providers: { second: { like: cloud, base_url: bad.origin } } }),
+    });
+    const ask = async (provider: string): Promise<number> => (await gateway.chat({ provider, model: 'm', messages: [user('Hi')] })).status;
+    assert.equal(await ask(cloud), 200);
+    clock.pass(60_000);
+    const waiting = ask('second');
+    while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([await ask(cloud), isGivenUp], [200, false]);
+    for (const response of held) answerJson(response, 503, '{}');
+    assert.deepEqual([await waiting, bad.calls(), source.calls()], [502, 2, 2]);
+  });
+}

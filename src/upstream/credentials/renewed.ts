@@ -40,8 +40,6 @@ export class Renewed<T extends object> {
   readonly #random: () => number;
   readonly #onFailure: (failure: Failure) => void;
   #held: Held<T> | undefined;
-  /** What was refused while it was good, until there is another. */
-  #dropped: Held<T> | undefined;
   /** The one before, which attempts on their way may still carry. */
   #before: T | undefined;
   #pending: Promise<T | Failure> | undefined;
@@ -56,28 +54,27 @@ export class Renewed<T extends object> {
     this.#onFailure = onFailure;
   }
 
-  /** The credential, at once while there is a good one. */
-  get(): T | Failure | Promise<T | Failure> {
+  /** The credential, at once while there is a good one. `dropped`: for this one another is waited for, if that can be had. */
+  get(dropped?: T): T | Failure | Promise<T | Failure> {
     const nowMs = this.#clock.now();
     const held = this.#held;
-    if (held === undefined || nowMs >= held.expiresAtMs) return this.#renew(nowMs);
+    if (held === undefined || nowMs >= held.expiresAtMs || held.value === dropped) return this.#renew(nowMs);
     if (nowMs >= held.renewAtMs) void this.#renew(nowMs);
     return held.value;
   }
 
   /**
-   * The provider refused this one. True = there is, or will be, another. False for one that was given just now, or is the only
+   * A provider refused this one. True = there is, or will be, another. False for one that was given just now, or is the only
    * one: then it is the account that is refused, and its source would be asked in vain with every request. Also while its source
-   * rests after a failure. Where there turns out to be no other, it serves on: what one request may not do others may.
+   * rests after a failure. Until there is another it serves on for other providers, and for this one too where there turns out to
+   * be none: what one request may not do others may.
    */
   drop(value: T): boolean {
     const held = this.#held;
     if (held?.value !== value) return true;
     const nowMs = this.#clock.now();
     if (held.isOnly || nowMs - held.gotAtMs < AGE_MS_MIN || nowMs < (this.#failed?.untilMs ?? -Infinity)) return false;
-    this.#before = value;
-    this.#dropped = held;
-    this.#held = undefined;
+    this.renewSoon();
     return true;
   }
 
@@ -97,10 +94,10 @@ export class Renewed<T extends object> {
     return Number.isFinite(leftMs) && leftMs > 0 ? leftMs : undefined;
   }
 
-  #renew(nowMs: number): Failure | Promise<T | Failure> {
+  #renew(nowMs: number): T | Failure | Promise<T | Failure> {
     if (this.#pending !== undefined) return this.#pending;
     const failed = this.#failed;
-    if (failed !== undefined && nowMs < failed.untilMs) return failed.failure.with({ retryAfterMs: failed.untilMs - nowMs });
+    if (failed !== undefined && nowMs < failed.untilMs) return this.#goodAt(nowMs) ?? failed.failure.with({ retryAfterMs: failed.untilMs - nowMs });
     this.#pending = this.#ask();
     return this.#pending;
   }
@@ -111,7 +108,6 @@ export class Renewed<T extends object> {
     this.#pending = undefined;
     if (fresh instanceof Failure) return this.#fail(fresh);
     this.#failed = undefined;
-    this.#dropped = undefined;
     if (this.#held !== undefined) this.#before = this.#held.value;
     this.#held = { value: fresh.value, isOnly: fresh.isOnly ?? false, gotAtMs: askedAtMs, ...this.#timesOf(fresh, askedAtMs) };
     return fresh.value;
@@ -130,13 +126,11 @@ export class Renewed<T extends object> {
     const waitMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** (count - 1));
     this.#failed = { failure, count, untilMs: nowMs + waitMs };
     this.#onFailure(failure);
-    const dropped = this.#dropped;
-    this.#dropped = undefined;
-    if (dropped !== undefined && nowMs < dropped.expiresAtMs) {
-      this.#held = { ...dropped, renewAtMs: nowMs };
-      return dropped.value;
-    }
     // Who tries again does so when that can be of use.
-    return failure.with({ retryAfterMs: waitMs });
+    return this.#goodAt(nowMs) ?? failure.with({ retryAfterMs: waitMs });
+  }
+
+  #goodAt(nowMs: number): T | undefined {
+    return this.#held !== undefined && nowMs < this.#held.expiresAtMs ? this.#held.value : undefined;
   }
 }

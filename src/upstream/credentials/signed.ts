@@ -28,6 +28,8 @@ export class SignedAuthorization implements Authorization {
   readonly #clock: Clock;
   /** How far the provider's clock is ahead, as far as it had to be known. */
   #skewMs = 0;
+  /** What its provider refused, until there are others, or turn out to be none. */
+  #dropped: AwsCredentials | undefined;
 
   constructor(source: string, credentials: Renewed<AwsCredentials>, scope: SigningScope, clock: Clock) {
     this.#source = source;
@@ -38,12 +40,13 @@ export class SignedAuthorization implements Authorization {
 
   // hot: per request
   grant(outgoing: Outgoing): Grant | Failure | Promise<Grant | Failure> {
-    const credentials = this.#credentials.get();
+    const credentials = this.#credentials.get(this.#dropped);
     return credentials instanceof Promise ? credentials.then((late) => this.#sign(late, outgoing)) : this.#sign(credentials, outgoing);
   }
 
   #sign(credentials: AwsCredentials | Failure, { method, host, path, headers: all, body = '' }: Outgoing): Grant | Failure {
     if (credentials instanceof Failure) return credentials;
+    this.#dropped = undefined;
     const headers: Record<string, string> = { host };
     for (const name of Object.keys(all)) if (SIGNED_HEADER.test(name)) headers[name] = all[name] ?? '';
     const skewMs = this.#skewMs;
@@ -60,7 +63,9 @@ export class SignedAuthorization implements Authorization {
       this.#skewMs = skewMs;
       return true;
     }
-    return !FINAL_TYPE.test(type) && this.#credentials.drop(credentials);
+    if (FINAL_TYPE.test(type) || !this.#credentials.drop(credentials)) return false;
+    this.#dropped = credentials;
+    return true;
   }
 
   /** Signs for another region or service, whose clock is its own. */

@@ -181,7 +181,7 @@ test('Renewed drops what was refused once it is older than 30 s, for all who wer
   clock.pass(1);
   assert.equal(renewed.drop(refused), true);
   assert.equal(renewed.drop(refused), true);
-  const late = renewed.get();
+  const late = renewed.get(refused);
   assert.equal(asked(), 2);
   assert.equal(renewed.drop(refused), true);
   await answer();
@@ -195,15 +195,16 @@ test('Renewed lets what was refused serve on where no other can be had, and asks
   const refused = renewed.get() as Credential;
   clock.pass(60_000);
   assert.equal(renewed.drop(refused), true);
-  const late = renewed.get();
+  const late = renewed.get(refused);
   await answer(DOWN);
   assert.equal(await late, refused);
   assert.equal(renewed.get(), refused);
+  assert.equal(renewed.get(refused), refused);
   assert.equal(renewed.drop(refused), false);
   assert.equal(asked(), 2);
   clock.pass(1000);
   assert.equal(renewed.drop(refused), true);
-  const other = renewed.get();
+  const other = renewed.get(refused);
   await answer();
   assert.deepEqual(await other, { number: 3 });
   assert.equal(renewed.drop(refused), true);
@@ -215,10 +216,24 @@ test('Renewed does not bring back what has ended since it was refused', async ()
   const refused = renewed.get() as Credential;
   clock.pass(HOUR_MS - 1);
   assert.equal(renewed.drop(refused), true);
-  const late = renewed.get();
+  const late = renewed.get(refused);
   clock.pass(1);
   await answer(DOWN);
   assert.ok((await late) instanceof Failure);
+});
+
+test('Renewed lets what one provider refused serve others on, and asks for another once, for which that one waits', async () => {
+  const { clock, renewed, asked, answer } = await filled();
+  const refused = renewed.get() as Credential;
+  clock.pass(60_000);
+  assert.equal(renewed.drop(refused), true);
+  assert.equal(renewed.get(), refused);
+  const late = renewed.get(refused);
+  assert.ok(late instanceof Promise);
+  assert.equal(renewed.get(), refused);
+  assert.deepEqual([asked(), renewed.recent], [2, [{ number: 1 }]]);
+  await answer();
+  assert.deepEqual([await late, renewed.get(), renewed.get(refused), renewed.recent], [{ number: 2 }, { number: 2 }, { number: 2 }, [{ number: 2 }, { number: 1 }]]);
 });
 
 test('Renewed keeps the only one that its source has, and for ever what does not expire', async () => {
