@@ -60,7 +60,8 @@ export function createAuthorizations({ internet, readFile, clock, onFailure }: A
   const create = (credentials: CredentialPlan): Authorization => {
     const tell = (failure: Failure): void => {
       const those = [...byName].filter(([, { plan }]) => isSamePlan(plan.plan, credentials.plan));
-      onFailure(those.map(([name]) => name), failure);
+      // None where a reload forgot it meanwhile.
+      if (those.length > 0) onFailure(those.map(([name]) => name), failure);
     };
     return createAuthorization(credentials, { ask: endpoints.ask, readFile, clock, random: Math.random, onFailure: tell });
   };
@@ -71,14 +72,11 @@ export function createAuthorizations({ internet, readFile, clock, onFailure }: A
       for (const { name, credentials } of providers) {
         if (credentials === undefined) continue;
         const before = byName.get(name);
-        if (before !== undefined && isSamePlan(before.plan, credentials)) {
-          // Its files may hold something else by now.
-          before.authorization.renewSoon();
-          next.set(name, before);
-          continue;
-        }
         const other = [...next.values(), ...byName.values()].find(({ plan }) => isSamePlan(plan.plan, credentials.plan));
-        next.set(name, { plan: credentials, authorization: other?.authorization.beside(credentials) ?? create(credentials) });
+        // Its files may hold something else by now.
+        other?.authorization.renewSoon();
+        const isSame = before !== undefined && isSamePlan(before.plan, credentials);
+        next.set(name, isSame ? before : { plan: credentials, authorization: other?.authorization.beside(credentials) ?? create(credentials) });
       }
       byName = next;
     },

@@ -8,6 +8,7 @@ import type { CredentialPlan } from '../../../src/core/credential-plan.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import type { Ledger } from '../../../src/sandbox/clouds/ledger.ts';
 import type { Grant, Outgoing } from '../../../src/upstream/credentials/authorization.ts';
+import { createAuthorizations } from '../../../src/upstream/credentials/index.ts';
 import { startUpstream } from '../../faults/upstream.ts';
 import { awsPlans, signed, startWorld, tokenPlans } from './world.ts';
 
@@ -219,4 +220,38 @@ test('what is no token is none, a redirect leads nowhere, and no life is longer 
   assert.equal(await outcomeOf(`{"access_token":"x","expires_on":"${Math.floor(world.clock.wall() / 1000) - 9}"}`), '30000 ms');
   for (const status of [301, 302, 307, 308]) assert.equal(await outcomeOf('', status), `unknown: gave no credential (HTTP ${status})`);
   assert.equal(elsewhere.calls(), 0);
+});
+
+test('a reload that has the region of a provider changed has its files read again', async (t) => {
+  const { transport, clock } = await startWorld(t);
+  let key = 'AKIAFIRST';
+  const readFile = (): string => `[default]\naws_access_key_id = ${key}\naws_secret_access_key = s\n`;
+  const authorizations = createAuthorizations({ internet: transport, clock, readFile, onFailure: () => undefined });
+  t.after(() => authorizations.close());
+  const plan = { source: 'shared files', credentialsPath: 'credentials', configPath: 'config', profile: 'default' } as const;
+  const replace = (region: string): void => authorizations.replace([{ name: 'bedrock', credentials: { type: 'signature', plan, region, service: 'bedrock' } }]);
+  const keyUsed = async (): Promise<string | undefined> => {
+    const { headers } = grantFrom(await (authorizations.of('bedrock')?.grant(OUTGOING) ?? assert.fail()));
+    return /Credential=(\w+)/.exec(headers['authorization'] ?? '')?.[1];
+  };
+  replace('us-east-1');
+  assert.equal(await keyUsed(), 'AKIAFIRST');
+  key = 'AKIASECOND';
+  replace('eu-central-1');
+  // It is read beside the first request.
+  await keyUsed();
+  assert.equal(await keyUsed(), 'AKIASECOND');
+});
+
+test('nobody is told of a credential that cannot be had once a reload has nobody called by it', async (t) => {
+  const { transport, clock } = await startWorld(t);
+  const down = await startUpstream(t, (response) => response.writeHead(500).end());
+  const told: (readonly string[])[] = [];
+  const authorizations = createAuthorizations({ internet: transport, clock, readFile: () => '', onFailure: (names) => told.push(names) });
+  t.after(() => authorizations.close());
+  authorizations.replace([{ name: 'vertex', credentials: { type: 'token', plan: { source: 'google metadata server', origin: new URL(down.origin) } } }]);
+  const late = authorizations.of('vertex')?.grant(OUTGOING);
+  authorizations.replace([]);
+  assert.ok((await late) instanceof Failure);
+  assert.deepEqual(told, []);
 });
