@@ -72,10 +72,13 @@ function placeOf({ environment, row, root }: Reading): Place | undefined {
   return url === undefined ? root : { root: url, place: row.baseUrlVariable };
 }
 
-/** A base URL that stands by itself; of an endpoint of Microsoft's own, which has nothing without a path, with that of its API. */
-function withPath({ root, place }: Place, path: string): Place {
-  const isBare = root.pathname === '/' && /\.azure\.(?:com|us|cn)$/.test(root.hostname);
-  return { root: isBare ? new URL(path, root) : root, place };
+/**
+ * A base URL that stands by itself; of an endpoint of Microsoft's own, which has nothing without the path of an API, with that path:
+ * of a resource, or of a project, as its portal shows them.
+ */
+function withPath({ root, place }: Place, completed: (endpoint: URL) => URL): Place {
+  const isBare = /\.azure\.(?:com|us|cn)$/.test(root.hostname) && /^\/(?:openai|api\/projects\/[^/]+)?$/.test(root.pathname);
+  return { root: isBare ? completed(root) : root, place };
 }
 
 function readAzure(reading: Reading): Cloud | undefined {
@@ -89,7 +92,7 @@ function readAzure(reading: Reading): Cloud | undefined {
 function azurePlace(reading: Reading): Place | undefined {
   const { environment, row } = reading;
   const endpoint = 'AZURE_OPENAI_ENDPOINT';
-  if (reading.root !== undefined) return withPath(reading.root, '/openai/v1');
+  if (reading.root !== undefined) return withPath(reading.root, withV1);
   if (eitherOf(reading, row.baseUrlVariable, endpoint, BASE_URL) !== endpoint) return placeOf(reading);
   const given = environment.read(endpoint, BASE_URL);
   return given && { root: withV1(given), place: endpoint };
@@ -106,7 +109,7 @@ function readFoundry(reading: Reading): Cloud | undefined {
 function foundryPlace(reading: Reading): Place | undefined {
   const { environment, row } = reading;
   const resource = 'ANTHROPIC_FOUNDRY_RESOURCE';
-  if (reading.root !== undefined) return withPath(reading.root, '/anthropic');
+  if (reading.root !== undefined) return withPath(reading.root, (endpoint) => new URL('/anthropic', endpoint));
   if (eitherOf(reading, resource, row.baseUrlVariable, PATH) !== resource) return placeOf(reading);
   const name = environment.read(resource, NAME);
   return name === undefined ? undefined : { root: new URL(`https://${name}.services.ai.azure.com/anthropic`), place: resource };

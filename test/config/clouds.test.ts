@@ -256,8 +256,12 @@ test('a provider like a cloud that has no keys is called by the credentials of t
     [claude, 'claude-aws', { base_url: 'https://vpce.example.com' }, ['https://vpce.example.com/v1', 'environment', 'eu-west-1', 'w1']],
     [secret, 'azure', { base_url: 'https://second.openai.azure.com/openai/v1/' }, ['https://second.openai.azure.com/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
     [secret, 'azure', { base_url: 'https://second.openai.azure.com' }, ['https://second.openai.azure.com/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    [secret, 'azure', { base_url: 'https://second.openai.azure.com/openai/' }, ['https://second.openai.azure.com/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    [secret, 'azure', { base_url: 'https://second.services.ai.azure.com/api/projects/p' }, ['https://second.services.ai.azure.com/api/projects/p/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    [secret, 'azure', { base_url: 'https://proxy.example.com/openai' }, ['https://proxy.example.com/openai', 'entra client secret', 'https://ai.azure.com/.default']],
     [secret, 'azure', { base_url: 'https://proxy.example.com' }, ['https://proxy.example.com/', 'entra client secret', 'https://ai.azure.com/.default']],
     [{ ...secret, ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, 'foundry', { base_url: 'https://second.services.ai.azure.com/' }, ['https://second.services.ai.azure.com/anthropic/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    [{ ...secret, ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, 'foundry', { base_url: 'https://second.services.ai.azure.com/api/projects/p' }, ['https://second.services.ai.azure.com/anthropic/v1', 'entra client secret', 'https://ai.azure.com/.default']],
     [{ ...secret, ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, 'foundry', { base_url: 'https://second.services.ai.azure.com/anthropic' }, ['https://second.services.ai.azure.com/anthropic/v1', 'entra client secret', 'https://ai.azure.com/.default']],
     ...([
       ['https://us-east5-aiplatform.googleapis.com', 'https://us-east5-aiplatform.googleapis.com/', 'p1', 'us-east5'],
