@@ -34,6 +34,8 @@ function renderKey(key: string): string {
 
 /** A field that is missing, unknown, doubled, of the wrong type or of an unacceptable value. */
 export class FieldProblem {
+  /** Empty for the whole. */
+  readonly place: string;
   readonly message: string;
   /** Nothing is wrong with what was written, but something was not: a misspelt field elsewhere says more. */
   readonly isMissing: boolean;
@@ -41,6 +43,7 @@ export class FieldProblem {
   readonly quote: string | undefined;
   constructor(path: Path | undefined, complaint: string, { isMissing = false, quote }: { isMissing?: boolean; quote?: string } = {}) {
     const place = renderPath(path);
+    this.place = place;
     this.message = place === '' ? complaint : `${place}: ${complaint}`;
     this.isMissing = isMissing;
     this.quote = quote;

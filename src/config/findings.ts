@@ -24,6 +24,8 @@ export type Origin = { readonly prefix: string; readonly root: Path | undefined 
 export class Findings {
   readonly #source: Pick<Source, 'problems' | 'warnings'>;
   readonly #origin: Origin;
+  /** Of values that are none, as far as that was said. */
+  readonly #places = new Set<string>();
   #problems = 0;
 
   constructor(source: Pick<Source, 'problems' | 'warnings'>, origin: Origin) {
@@ -40,6 +42,12 @@ export class Findings {
     this.#note(new FieldProblem(path, complaint));
   }
 
+  /** The same once all was decoded: what is no good value is not also absent, say. */
+  laterProblem(path: Path | undefined, complaint: string): void {
+    const problem = new FieldProblem(path, complaint);
+    if (!this.#places.has(problem.place)) this.#note(problem);
+  }
+
   warning(path: Path | undefined, complaint: string): void {
     this.#source.warnings.push(this.#sentence(new FieldProblem(path, complaint)));
   }
@@ -50,6 +58,7 @@ export class Findings {
       return read();
     } catch (thrown) {
       if (!(thrown instanceof FieldProblem)) throw thrown;
+      if (!this.isFull) this.#places.add(thrown.place);
       this.#note(thrown);
       return undefined;
     }

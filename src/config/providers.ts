@@ -136,7 +136,8 @@ function readProvider(
     return undefined;
   }
   if (entry?.workspace !== undefined && (row.cloud !== 'claude-aws' || entry.like === undefined)) {
-    file?.complaints.problemAt(['providers', row.name, 'workspace'], 'has no effect, because it is not like claude-aws');
+    const complaint = row.name === 'claude-aws' ? 'only that of another region stands here; set ANTHROPIC_AWS_WORKSPACE_ID' : 'has no effect, because it is not like claude-aws';
+    file?.complaints.problemAt(['providers', row.name, 'workspace'], complaint);
   }
   if (given !== undefined && isListed && entry?.like === undefined) environment.warnings.push(`GATEWAY_CLOUDS: ${row.name} is called by the key in ${given.place}, not by other credentials`);
   if (row.cloud === undefined && !isBaseUrlSet && row.defaultBaseUrl === undefined) {

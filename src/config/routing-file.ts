@@ -118,7 +118,7 @@ function decodeFile(findings: Findings, fields: Fields, origin: Origin, provider
     routes: decodeRoutes(findings, fields),
     callers: decodeCallers(findings, fields),
     complaints: {
-      problemAt: (keys, complaint) => findings.problem(findings.path(...keys), complaint),
+      problemAt: (keys, complaint) => findings.laterProblem(findings.path(...keys), complaint),
       warningAt: (keys, complaint) => findings.warning(findings.path(...keys), complaint),
       hint: (word, known) => findings.hint(word, known),
       isFull: () => findings.isFull,

@@ -296,12 +296,16 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
     [{ OPENAI_API_KEY: 'k', GATEWAY_CLOUDS: 'vertex', ...GOOGLE, ...keys }, eu, [`${place}.keys: required, unless GATEWAY_CLOUDS lists bedrock, by whose credentials it is then called`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock' }, [`${place}.base_url: required, because without keys of its own it would be bedrock once more`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { ...eu, workspace: 'w' }, [`${place}.workspace: has no effect, because it is not like claude-aws`]],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock', base_url: 'https://u:p@x.test' }, [`${place}.base_url: expected an http or https URL without user name, password, query or fragment`]],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 5 }, [`${place}.like: expected a string, got a number`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys, AWS_REGION: '' }, eu, ['AWS_REGION: required, because bedrock is configured']],
     [{ GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_EC2_METADATA_DISABLED: 'true' }, eu, ["AWS_ACCESS_KEY_ID: required for bedrock, or another source of credentials, since AWS_EC2_METADATA_DISABLED rules an instance's role out"]],
     ...['/v1/projects/p2', '/v1/projects/p2/locations/eu/publishers/google', '/v1/projects/p_2/locations/eu', '/v1/projects/p2/locations/eu%2F'].map((path) =>
       [{ GATEWAY_CLOUDS: 'vertex', ...GOOGLE }, { like: 'vertex', base_url: `https://x.test${path}` }, [`${place}.base_url: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION`]] as const),
   ];
   for (const [variables, entry, problems] of cases) assert.deepEqual(loadBeside(variables, { second: entry }).problems, problems, JSON.stringify(entry));
+  const own = loadBeside({ GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...keys }, { 'claude-aws': { workspace: 'w2' } });
+  assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: only that of another region stands here; set ANTHROPIC_AWS_WORKSPACE_ID']);
 });
 
 test('--check prints by what each provider of a cloud is called, and where', () => {
