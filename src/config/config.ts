@@ -108,14 +108,14 @@ export function loadConfig(
   checkVerification(environment, variables);
   const { problems, warnings } = environment;
   // A token in the place of a label, or a key in that of a name, is not shown either.
-  const masked = createMask([...callers.map(({ token }) => token), ...config.providers.flatMap(({ keys }) => keys.map(({ secret }) => secret))]);
+  const masked = createMask([...callers.map(({ token }) => token), ...environment.secrets]);
   return {
     config: problems.length === 0 ? config : undefined,
     // What providers have in common is wrong for each of them.
     problems: [...new Set(problems)].map(masked),
     warnings: warnings.map(masked),
     unknownVariables: unknownVariables(environment),
-    effective: environment.effective,
+    effective: environment.effective.map((each) => ({ ...each, value: masked(each.value) })),
     routingFile,
     origins: registered.origins,
   };

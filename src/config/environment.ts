@@ -6,6 +6,7 @@
  */
 
 import { codeOf } from '../base/describe-error.ts';
+import { Secret } from '../base/secret.ts';
 import { maskKeys, quoted } from './masking.ts';
 import type { SettingType } from './setting-types.ts';
 
@@ -23,6 +24,8 @@ export class Environment {
   readonly problems: string[] = [];
   readonly warnings: string[] = [];
   readonly effective: EffectiveValue[] = [];
+  /** Every one that was read, whatever came of what it is for. */
+  readonly secrets: Secret[] = [];
   readonly #variables: Readonly<Record<string, string | undefined>>;
   readonly #readFile: (path: string) => string;
 
@@ -95,6 +98,7 @@ export class Environment {
       this.problems.push(`${source === 'file' ? `${variable}_FILE` : variable}: expected ${type.expects}${given}`);
       return undefined;
     }
+    for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value]) if (item instanceof Secret) this.secrets.push(item);
     this.effective.push({ variable, value: type.shown === 'never' ? '[set]' : maskKeys(text), source });
     return value;
   }

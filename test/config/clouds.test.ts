@@ -320,6 +320,25 @@ Providers
 `);
 });
 
+test('a secret in the place of something else is shown nowhere, be it of a cloud, of metrics, or the key of a provider that is configured wrongly', () => {
+  const secret = 'Plain-secret-that-no-pattern-knows';
+  const shown = (variables: Variables): string => {
+    const { problems, warnings, effective } = load(variables);
+    return [...problems, ...warnings, ...effective.map(({ value }) => value)].join(' ');
+  };
+  const cases: readonly (readonly [variables: Variables, seen: RegExp])[] = [
+    [{ GATEWAY_CLOUDS: 'azure', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: secret, AZURE_MODELS: secret }, /AZURE_MODELS: expected .+, got "\[key\]"/],
+    [{ GATEWAY_CLOUDS: 'azure', ...AZURE, ...ENTRA, AZURE_CLIENT_ID: secret, AZURE_CLIENT_SECRET: secret }, / \[key\] /],
+    [{ GATEWAY_CLOUDS: 'bedrock', AWS_REGION: `${secret}_`, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: secret, GATEWAY_METRICS_TOKEN: `${secret}_` }, /AWS_REGION: expected .+, got "\[key\]"/],
+    [{ OPENAI_API_KEY: secret, OPENAI_BASE_URL: 'nowhere', GATEWAY_ALLOWED_ORIGINS: secret }, /GATEWAY_ALLOWED_ORIGINS: expected .+, got "\[key\]"/],
+  ];
+  for (const [variables, seen] of cases) {
+    const text = shown(variables);
+    assert.match(text, seen);
+    assert.doesNotMatch(text, /Plain-secret/);
+  }
+});
+
 test('the secrets of a cloud are known to be secrets, and swapped with the others', () => {
   const variables = { GATEWAY_CLOUDS: 'azure', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: 'canary-one' };
   const [before, after] = [load(variables).config, load({ ...variables, AZURE_CLIENT_SECRET: 'canary-two' }).config];
