@@ -155,6 +155,8 @@ function readVertex(reading: Reading): Cloud | undefined {
     return { ...place, credentials: undefined, headers: undefined, settings: {} };
   }
   const given = reading.root === undefined ? vertexPlace(reading) : vertexPlaceIn(reading, reading.root);
+  // A path that makes no sense may have been meant to name them.
+  if (reading.root !== undefined && given === undefined) return undefined;
   const id = given?.id ?? required(reading, 'GOOGLE_CLOUD_PROJECT', NAME);
   const location = given?.location ?? required(reading, 'GOOGLE_CLOUD_LOCATION', NAME);
   const credentials = googlePlan(reading);

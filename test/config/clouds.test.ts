@@ -370,7 +370,7 @@ test('an embedder says where another region is beside the variables of its cloud
     ['bedrock-runtime.eu-west-1.amazonaws.com', 'eu-west-1'], ['bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
   ]);
   assert.deepEqual(load({ bedrock: { baseUrl: 'https://x.test', environment } }).problems, ['providers.bedrock.baseUrl: is set together with providers.bedrock.environment.AWS_ENDPOINT_URL_BEDROCK_RUNTIME; keep one']);
-  assert.deepEqual(load({ v: { like: 'vertex', baseUrl: 'https://x.test/projects/p', environment: GOOGLE } }).problems, ['providers.v.baseUrl: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION']);
+  assert.deepEqual(load({ v: { like: 'vertex', baseUrl: 'https://x.test/projects/p', environment: {} } }).problems, ['providers.v.baseUrl: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION']);
 });
 
 test('the options that an environment comes to have its further regions, by keys and by credentials, where they are', () => {
