@@ -7,7 +7,7 @@
  */
 
 import { CLOUD_NAMES } from '../core/adapter.ts';
-import type { AdapterSettings, CloudName } from '../core/adapter.ts';
+import type { AdapterSettings, CloudName, ProviderRow } from '../core/adapter.ts';
 import type { CredentialPlan } from '../core/credential-plan.ts';
 import { entraPlan, googlePlan, signaturePlan } from './cloud-credentials.ts';
 import { awsSuffix, eitherOf, firstSet, ID, MODEL_NAMES, NAME, optional, required } from './cloud-reading.ts';
@@ -34,6 +34,20 @@ export function readCloud(cloud: CloudName, reading: Reading): Cloud | undefined
   const problemsBefore = problems.length;
   const found = READERS[cloud](reading);
   return problems.length > problemsBefore ? undefined : found;
+}
+
+/** The variables that say where a cloud is, besides that of its base URL. */
+const OTHER_PLACES: Readonly<Record<CloudName, readonly string[]>> = {
+  azure: ['AZURE_OPENAI_ENDPOINT'],
+  foundry: ['ANTHROPIC_FOUNDRY_RESOURCE'],
+  bedrock: [],
+  'claude-aws': [],
+  vertex: ['VERTEX_BASE_URL', 'ANTHROPIC_VERTEX_BASE_URL'],
+};
+
+/** Every variable that says where a provider is. */
+export function placeVariablesOf({ baseUrlVariable, cloud }: ProviderRow): readonly string[] {
+  return [baseUrlVariable, ...(cloud === undefined ? [] : OTHER_PLACES[cloud])];
 }
 
 /** The variables that concern a cloud. */

@@ -3,7 +3,7 @@
 import { hintOf, nearest } from '../base/nearest.ts';
 import type { Secret } from '../base/secret.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
-import { CLOUDS, readCloud } from './clouds.ts';
+import { CLOUDS, placeVariablesOf, readCloud } from './clouds.ts';
 import { Environment } from './environment.ts';
 import { described, entriesOf, isRecord, notTexts, refuseUnknown, shownName } from './option-source.ts';
 import type { Options, OptionSource } from './option-source.ts';
@@ -120,8 +120,8 @@ function cloudOf(source: OptionSource, entry: Entry, readFile: (path: string) =>
   const place = `${path}.baseUrl`;
   const root = given['baseUrl'] === undefined ? undefined : source.parse(place, given['baseUrl'], BASE_URL);
   // One that is like another may have that one's variables.
-  if (root !== undefined && given['like'] === undefined && environment.isSet(row.baseUrlVariable, BASE_URL)) {
-    source.problems.push(`${place}: is set together with ${path}.environment.${row.baseUrlVariable}; keep one`);
+  for (const variable of root !== undefined && given['like'] === undefined ? placeVariablesOf(row) : []) {
+    if (environment.isSet(variable, BASE_URL)) source.problems.push(`${place}: is set together with ${path}.environment.${variable}; keep one`);
   }
   const cloud = readCloud(row.cloud, { environment, row, hasKey, root: root && { root, place }, rootPlace: undefined, readFile });
   const settings = settingsOf(source, entry);

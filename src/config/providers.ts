@@ -5,7 +5,7 @@ import { sha256 } from '../base/secret.ts';
 import type { Secret } from '../base/secret.ts';
 import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
-import { readCloud } from './clouds.ts';
+import { placeVariablesOf, readCloud } from './clouds.ts';
 import type { Cloud } from './clouds.ts';
 import type { Environment } from './environment.ts';
 import { quoted } from './masking.ts';
@@ -146,8 +146,8 @@ function readProvider(
     return undefined;
   }
   // One that is like another keeps to the place where its model is, unless it has one of its own.
-  if (entry?.baseUrl !== undefined && entry.like === undefined && isVariableSet) {
-    environment.problems.push(`${row.baseUrlVariable}: is set together with ${placeOf('base_url')}; keep one`);
+  for (const variable of entry?.baseUrl !== undefined && entry.like === undefined ? placeVariablesOf(row) : []) {
+    if (environment.isSet(variable, BASE_URL)) environment.problems.push(`${variable}: is set together with ${placeOf('base_url')}; keep one`);
   }
   const place = entry?.baseUrl === undefined ? row.baseUrlVariable : placeOf('base_url');
   const keyVariables = given?.variables ?? (entry?.like === undefined ? [] : [placeOf('keys')]);

@@ -304,6 +304,14 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
       [{ GATEWAY_CLOUDS: 'vertex', ...GOOGLE }, { like: 'vertex', base_url: `https://x.test${path}` }, [`${place}.base_url: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION`]] as const),
   ];
   for (const [variables, entry, problems] of cases) assert.deepEqual(loadBeside(variables, { second: entry }).problems, problems, JSON.stringify(entry));
+  for (const [cloud, variables, places] of [
+    ['azure', AZURE, ['AZURE_OPENAI_ENDPOINT']],
+    ['foundry', { ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, ['ANTHROPIC_FOUNDRY_RESOURCE']],
+    ['vertex', { ...GOOGLE, GOOGLE_VERTEX_BASE_URL: 'https://a.test', ANTHROPIC_VERTEX_BASE_URL: 'https://a.test/v1' }, ['GOOGLE_VERTEX_BASE_URL', 'ANTHROPIC_VERTEX_BASE_URL']],
+  ] as const) {
+    const { problems } = loadBeside({ GATEWAY_CLOUDS: cloud, ...variables }, { [cloud]: { base_url: 'https://x.test/y' }, second: { like: cloud, base_url: 'https://second.test/y' } });
+    assert.deepEqual(problems, places.map((place) => `${place}: is set together with GATEWAY_ROUTING_FILE: providers.${cloud}.base_url; keep one`));
+  }
   const own = loadBeside({ GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...keys }, { 'claude-aws': { workspace: 'w2' } });
   assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: only that of another region stands here; set ANTHROPIC_AWS_WORKSPACE_ID']);
 });
@@ -370,6 +378,7 @@ test('an embedder says where another region is beside the variables of its cloud
     ['bedrock-runtime.eu-west-1.amazonaws.com', 'eu-west-1'], ['bedrock-runtime.us-east-1.amazonaws.com', 'us-east-1'],
   ]);
   assert.deepEqual(load({ bedrock: { baseUrl: 'https://x.test', environment } }).problems, ['providers.bedrock.baseUrl: is set together with providers.bedrock.environment.AWS_ENDPOINT_URL_BEDROCK_RUNTIME; keep one']);
+  assert.deepEqual(load({ azure: { baseUrl: 'https://x.test', environment: AZURE } }).problems, ['providers.azure.baseUrl: is set together with providers.azure.environment.AZURE_OPENAI_ENDPOINT; keep one']);
   assert.deepEqual(load({ v: { like: 'vertex', baseUrl: 'https://x.test/projects/p', environment: {} } }).problems, ['providers.v.baseUrl: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION']);
 });
 
