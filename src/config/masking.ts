@@ -14,9 +14,10 @@ const TELLING_CHARS = 16;
 
 /** Masks these secrets where they stand in a sentence, whole or cut, in case one was written in the place of a name. */
 export function createMask(secrets: readonly Secret[]): (text: string) => string {
-  const heads = secrets.map((secret) => secret.reveal()).filter((value) => value.length >= TELLING_CHARS).map((value) => value.slice(0, TELLING_CHARS));
-  if (heads.length === 0) return (text) => text;
-  const pattern = new RegExp(`(?:${heads.map((head) => head.replace(/[^\w]/g, '\\$&')).join('|')})[\\w.…-]*`, 'g');
+  // Regions of a cloud have the same.
+  const heads = new Set(secrets.map((secret) => secret.reveal()).filter((value) => value.length >= TELLING_CHARS).map((value) => value.slice(0, TELLING_CHARS)));
+  if (heads.size === 0) return (text) => text;
+  const pattern = new RegExp(`(?:${[...heads].map((head) => head.replace(/[^\w]/g, '\\$&')).join('|')})[\\w.…-]*`, 'g');
   return (text) => text.replace(pattern, '[key]');
 }
 

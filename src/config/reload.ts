@@ -20,7 +20,7 @@ export function withReloaded(config: Config, next: Config): Config {
     if (after === undefined || moved(provider, after) !== undefined) return provider;
     return { ...provider, keys: after.keys, credentials: after.credentials };
   });
-  const added = next.providers.filter(({ name }) => !kept.some((provider) => provider.name === name));
+  const added = addedProviders(config, next);
   return {
     ...config,
     callers: next.callers,
@@ -38,13 +38,19 @@ export function changesBetween(before: Config, after: Config): string[] {
   return [
     ...changedSecrets(before, after),
     ...(before.tls?.cert === after.tls?.cert ? [] : ['certificate']),
-    ...after.providers.filter(({ name }) => !before.providers.some((provider) => provider.name === name)).map(({ name }) => `provider ${name}`),
+    ...addedProviders(before, after).map(({ name }) => `provider ${name}`),
     ...changedEntries(before.routing.concurrentMax, after.routing.concurrentMax).map((name) => `concurrency of ${name}`),
     ...(before.takesModelPrefixes === after.takesModelPrefixes ? [] : ['model prefixes']),
     ...changedEntries<Route>(before.routing.routes, after.routing.routes).map((name) => `route ${name}`),
     ...changedRules(before, after, ({ limits }) => limits).map((label) => `limits of ${label}`),
     ...changedRules(before, after, ({ allow }) => allow).map((label) => `allow of ${label}`),
   ];
+}
+
+/** By their names: a file may have thousands. */
+function addedProviders(before: Config, after: Config): readonly Provider[] {
+  const names = new Set(before.providers.map(({ name }) => name));
+  return after.providers.filter(({ name }) => !names.has(name));
 }
 
 function changedSecrets(before: Config, after: Config): string[] {

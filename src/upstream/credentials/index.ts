@@ -72,7 +72,7 @@ export function createAuthorizations({ internet, readFile, clock, onFailure }: A
       for (const { name, credentials } of providers) {
         if (credentials === undefined) continue;
         const before = byName.get(name);
-        const other = [...next.values(), ...byName.values()].find(({ plan }) => isSamePlan(plan.plan, credentials.plan));
+        const other = besideOf(next, credentials) ?? besideOf(byName, credentials);
         // Its files may hold something else by now.
         other?.authorization.renewSoon();
         const isSame = before !== undefined && isSamePlan(before.plan, credentials);
@@ -87,6 +87,12 @@ export function createAuthorizations({ internet, readFile, clock, onFailure }: A
       direct.close();
     },
   };
+}
+
+/** One of the same source. */
+function besideOf(held: ReadonlyMap<string, Held>, credentials: CredentialPlan): Held | undefined {
+  for (const each of held.values()) if (isSamePlan(each.plan.plan, credentials.plan)) return each;
+  return undefined;
 }
 
 export function createAuthorization(credentials: CredentialPlan, settings: CredentialSettings): Authorization {
