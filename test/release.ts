@@ -2,7 +2,7 @@
  * `make release`: the package, its bill of materials (CycloneDX) and the hashes of both, the same bytes wherever they are made.
  * No time, no path and no random number is in them.
  *
- * What is packed is bundled and minified by esbuild, which comes with tsx: 230 kB instead of 350. Who wants to run what can be
+ * What is packed is bundled and minified by esbuild, which comes with tsx, to two thirds of the size. Who wants to run what can be
  * read runs `src`, or compares the hash of a release with that of an own one.
  */
 
@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  * What is downloaded for a program that does little but pass on JSON. A fifth of it is the sandbox, another fifth routes, limits,
  * workers and clouds.
  */
-export const PACKAGE_BYTES_MAX = 250_000;
+export const PACKAGE_BYTES_MAX = 260_000;
 
 type Manifest = { readonly name: string; readonly version: string; readonly license: string; readonly description: string };
 

@@ -58,7 +58,10 @@ export function turnFor(dialect: Dialect, { parts: templates, result }: Returns,
   }
   const returned = parts.flatMap((part) => {
     const template = templates[String(part['type'])];
-    return template === undefined ? [] : [filled(template, part)];
+    if (template === undefined) return [];
+    // Codex brings it back; of the calls that were recorded none had one.
+    const { namespace } = part;
+    return [namespace === undefined ? filled(template, part) : { ...filled(template, part), namespace }];
   });
   if (dialect === 'responses') return [...returned, ...results];
   return [{ role: 'assistant', content: returned }, { role: 'user', content: results }];
