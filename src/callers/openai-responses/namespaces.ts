@@ -16,7 +16,7 @@ export type NamespacedFunction = { readonly namespace: string; readonly name: st
 
 /** The names under which a model is shown a request's functions in namespaces: each its own, and that of no other tool. */
 export class FunctionNames {
-  /** By what tells a function apart. */
+  /** By identity. */
   readonly #names = new Map<string, string>();
   readonly #functions = new Map<string, NamespacedFunction>();
 
@@ -37,7 +37,7 @@ export class FunctionNames {
   #add(declared: NamespacedFunction, taken: Set<string | undefined>): void {
     const identity = identityOf(declared);
     if (this.#names.has(identity)) return;
-    const joined = joinedName(declared);
+    const joined = joinedName(declared, identity);
     const name = taken.has(joined) ? cutName(joined, identity) : joined;
     taken.add(name);
     this.#names.set(identity, name);
@@ -46,7 +46,8 @@ export class FunctionNames {
 
   /** The one name of a function in a namespace, declared or not: the same in every request with the same tools. */
   nameOf(named: NamespacedFunction): string {
-    return this.#names.get(identityOf(named)) ?? joinedName(named);
+    const identity = identityOf(named);
+    return this.#names.get(identity) ?? joinedName(named, identity);
   }
 
   /** The one name of the function that a call or a choice names. */
@@ -63,10 +64,11 @@ export class FunctionNames {
 }
 
 /** Where both are too long for it, their digest tells them apart. */
-function joinedName(named: NamespacedFunction): string {
-  return fittingName(`${named.namespace}__${named.name}`, identityOf(named));
+function joinedName({ namespace, name }: NamespacedFunction, identity: string): string {
+  return fittingName(`${namespace}__${name}`, identity);
 }
 
+/** What tells a function apart, as one text. */
 function identityOf({ namespace, name }: NamespacedFunction): string {
   return JSON.stringify([namespace, name]);
 }
