@@ -6,9 +6,13 @@ export const NAME_CHARS_MAX = 64;
 
 const DIGEST_CHARS = 8;
 
-/** The name itself, or cut, with a digest of all of `identity` that tells it apart: the same in every request. */
+/** The name itself, or cut where it is too long: the same in every request. */
 export function fittingName(name: string, identity: string): string {
-  if (name.length <= NAME_CHARS_MAX) return name;
+  return name.length <= NAME_CHARS_MAX ? name : cutName(name, identity);
+}
+
+/** The name, cut to leave room for a digest of all of `identity`, which tells it apart from others that begin alike. */
+export function cutName(name: string, identity: string): string {
   const digest = createHash('sha256').update(identity).digest('hex').slice(0, DIGEST_CHARS);
   return `${name.slice(0, NAME_CHARS_MAX - DIGEST_CHARS - 1)}_${digest}`;
 }

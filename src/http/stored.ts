@@ -11,6 +11,8 @@ const FIELDS = {
     'previous_response_id', 'comparison_response_id', 'previous_message_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids',
     'container', 'container_id', 'skill_id', 'tunnel_id', 'user_profile_id', 'cachedContent', 'cached_content',
     'fileSearchStoreNames', 'file_search_store_names', 'datastore', 'dataStore', 'data_store', 'ragCorpora', 'rag_corpora', 'ragCorpus', 'rag_corpus',
+    // By these Vertex signs what it sends to a host that the request names (Vertex AI, ExternalApi).
+    'apiKeySecret', 'api_key_secret', 'apiKeySecretVersion', 'api_key_secret_version', 'credentialSecret', 'credential_secret', 'serviceAccount', 'service_account',
   ]),
   storedById: new Set(['audio', 'container', 'conversation', 'prompt', 'voice']),
   opaque: new Set([...OPAQUE, 'metadata']),

@@ -117,6 +117,10 @@ test('what another caller may have stored is not to be had by a patch of the pay
     [{ tools: [{ fileSearch: { fileSearchStoreNames: ['fileSearchStores/1'] } }] }, 'tools[0].fileSearch.fileSearchStoreNames'],
     [{ tools: [{ retrieval: { vertexRagStore: { ragResources: [{ ragCorpus: 'corpus' }] } } }] }, 'tools[0].retrieval.vertexRagStore.ragResources[0].ragCorpus'],
     [{ tools: [{ retrieval: { vertexAiSearch: { engine: 'projects/p/engines/e' } } }] }, 'tools[0].retrieval.vertexAiSearch.engine'],
+    ...Object.entries({ apiKeyConfig: 'apiKeySecret', httpBasicAuthConfig: 'credential_secret', oidcConfig: 'serviceAccount' }).map(
+      ([config, name]) => [{ tools: [{ retrieval: { externalApi: { authConfig: { [config]: { [name]: 'projects/p/secrets/s/versions/1' } } } } }] }, `tools[0].retrieval.externalApi.authConfig.${config}.${name}`] as const,
+    ),
+    [{ tools: [{ retrieval: { external_api: { api_auth: { api_key_config: { api_key_secret_version: 'projects/p/secrets/s/versions/1' } } } } }] }, 'tools[0].retrieval.external_api.api_auth.api_key_config.api_key_secret_version'],
     ...['gs://bucket/file', 'files/1', 'https://generativelanguage.googleapis.com/v1beta/files/1'].map(
       (fileUri) => [{ contents: [{ parts: [{ fileData: { fileUri } }] }] }, 'contents[0].parts[0].fileData.fileUri'] as const,
     ),

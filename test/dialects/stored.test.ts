@@ -41,7 +41,7 @@ const REFUSED: readonly (readonly [request: readonly [path: string, body: string
   [MESSAGES(`${HI},"container":{"id":"container_1"}`), 'container.id'],
   [MESSAGES(`${HI},"container":{"skills":[{"type":"anthropic","skill_id":"pptx"},{"type":"custom","skill_id":"skill_1"}]}`), 'container.skills[1].skill_id'],
   [MESSAGES(`${HI},"user_profile_id":"uprof_1"`), 'user_profile_id'],
-  [MESSAGES(`${HI},"diagnostics":{"previous_message_id":"msg_1"}`), 'diagnostics.previous_message_id'],
+  [MESSAGES(`${HI},"diagnostics":{"previous_message_id":null,"previous_message_id":"msg_1"}`), 'diagnostics.previous_message_id'],
   [MESSAGES(`${HI},"metadata":{"user_id":"somebody","user_id":1}`), 'metadata.user_id'],
 ];
 
@@ -65,6 +65,21 @@ const TAKEN: readonly (readonly [path: string, body: string])[] = [
   CHAT(`${HI},"store":true,"metadata":{"file_id":"7"}`),
   RESPONSES('"input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"sealed"},{"type":"message","role":"assistant","id":"msg_1","content":[{"type":"output_text","text":"Hm.","annotations":[]}]},{"role":"user","content":"hi"}]'),
 ];
+
+test('which answer the diagnostics of a cache compare with is left out where it may be another caller\'s', async (t) => {
+  const compared = `${HI},"diagnostics":{"previous_message_id":"msg_1"}`;
+  const [path, body] = MESSAGES(compared);
+  const gateway = await startGateway(t, SEVERAL);
+  const answer = await gateway.post(path, body);
+  assert.deepEqual([answer.status, answer.headers.get('x-gateway-ignored')], [200, 'diagnostics']);
+  assert.doesNotMatch(gateway.sandbox.calls.at(-1)?.body ?? 'diagnostics', /diagnostics/);
+  const [, first] = MESSAGES(compared.replace('"msg_1"', 'null'));
+  assert.equal((await gateway.post(path, first)).headers.get('x-gateway-ignored'), null);
+  assert.match(gateway.sandbox.calls.at(-1)?.body ?? '', /"diagnostics":\{"previous_message_id":null\}/);
+  const alone = await startGateway(t);
+  assert.equal((await alone.post(path, body)).headers.get('x-gateway-ignored'), null);
+  assert.match(alone.sandbox.calls.at(-1)?.body ?? '', /"previous_message_id":"msg_1"/);
+});
 
 test('what only looks like a reference is relayed', async (t) => {
   const gateway = await startGateway(t, SEVERAL);

@@ -1,9 +1,9 @@
 /**
  * Messages passed on to a provider that speaks them as their maker does.
  *
- * Changed are only: the model's name where a prefix was cut off, which the answer then echoes; the name of the end user; and
- * blocks of the history that would be refused: thinking that the gateway itself put there for another provider, and an
- * assistant's texts without a word.
+ * Changed are only: the model's name where a prefix was cut off, which the answer then echoes; the name of the end user; which
+ * answer a cache's diagnostics compare with, where it may be another caller's; and blocks of the history that would be refused:
+ * thinking that the gateway itself put there for another provider, and an assistant's texts without a word.
  */
 
 import { memberOf } from '../../base/json/member.ts';
@@ -24,7 +24,7 @@ import { continuesThread, lostThread } from './thread.ts';
 
 const FIELDS = {
   hashed: {},
-  stored: new Set(['file_id', 'container', 'container_id', 'skill_id', 'user_profile_id', 'previous_message_id']),
+  stored: new Set(['file_id', 'container', 'container_id', 'skill_id', 'user_profile_id']),
   storedById: new Set(['container']),
   opaque: new Set([...OPAQUE, 'input']),
 } as const;
@@ -61,7 +61,16 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
     const cleaned = messages.items.map((message, index) => withoutRefused(message, index, ignored)).filter((message) => message !== undefined);
     if (ignored.paths.length > 0) changes.set('messages', cleaned);
   }
+  if (!rules.allowsStored && isComparing(source)) {
+    changes.set('diagnostics', undefined);
+    ignored.add({ parent: undefined, key: 'diagnostics' });
+  }
   return { body: withMembers(source, changes), ignored: ignored.paths };
+}
+
+/** Claude Code names its last answer in every request. It is left out, since the answer is the same without it; refused, no second round would get through. */
+function isComparing(source: JsonObject): boolean {
+  return (memberOf(source.entries.get('diagnostics'), 'previous_message_id') ?? null) !== null;
 }
 
 /** Undefined when nothing is left, since a message without content is refused. */

@@ -9,7 +9,6 @@
 import { FieldProblem, Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/limits.ts';
-import type { JsonBudget } from '../../base/json/limits.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
@@ -22,7 +21,7 @@ import { imageFromUrl } from '../image.ts';
 import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
-import { readName } from './namespaces.ts';
+import type { FunctionNames } from './namespaces.ts';
 
 /** Where texts stand in the items of a list, by type; what the assistant declined with is what it said, too. */
 const TEXTS: ReadonlyMap<string, string> = new Map([['input_text', 'text'], ['output_text', 'text'], ['refusal', 'refusal']]);
@@ -30,9 +29,9 @@ const TEXTS: ReadonlyMap<string, string> = new Map([['input_text', 'text'], ['ou
 export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
 
 /** What `instructions` and `input` say. Where the items hold nothing but system text, which most providers refuse, it is what the user says. */
-export function readConversation(fields: Fields, ignored: Ignored, places: Places): Conversation {
+export function readConversation(fields: Fields, names: FunctionNames, ignored: Ignored, places: Places): Conversation {
   const instructions = fields.string('instructions') ?? '';
-  const draft = new ConversationDraft(places);
+  const draft = new ConversationDraft(names, places);
   const input = fields.any('input');
   if (input === undefined) throw fields.problem('input', 'required');
   if (typeof input === 'string') draft.takeUser([places.put(plainText(fields.requiredText('input')), fields.at('input'))]);
@@ -46,7 +45,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
   if (type === 'message') readMessage(item, draft, ignored);
-  else if (type === 'function_call') draft.takePart(readCall(item, draft.budget, ignored), item.path);
+  else if (type === 'function_call') draft.takePart(readCall(item, draft, ignored), item.path);
   else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, TEXTS, ignored)}`);
   else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
@@ -107,9 +106,9 @@ function readImage(part: Fields): ImagePart {
   return imageFromUrl(part.requiredText('image_url'), part.at('image_url'));
 }
 
-function readCall(item: Fields, budget: JsonBudget, ignored: Ignored): AssistantPart {
+function readCall(item: Fields, { names, budget }: ConversationDraft, ignored: Ignored): AssistantPart {
   const id = item.requiredText('call_id');
-  return { type: 'tool_call', id, name: readName(item), arguments: readArguments(item, budget, ignored), state: undefined };
+  return { type: 'tool_call', id, name: names.read(item), arguments: readArguments(item, budget, ignored), state: undefined };
 }
 
 /** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */
@@ -142,6 +141,7 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
 
 /** A conversation while it is put together from items, in their order. */
 class ConversationDraft {
+  readonly names: FunctionNames;
   readonly places: Places;
   /** Shared by all that the items carry and by the arguments of all calls. */
   readonly budget = createJsonBudget();
@@ -158,7 +158,8 @@ class ConversationDraft {
   /** The results of the last turn, as long as items add to it. */
   #results: ToolResultPart[] | undefined;
 
-  constructor(places: Places) {
+  constructor(names: FunctionNames, places: Places) {
+    this.names = names;
     this.places = places;
   }
 

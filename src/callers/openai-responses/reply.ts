@@ -14,7 +14,7 @@ import type { AnswerFacts } from '../../core/dialect.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
-import { namespacedFunctions } from './namespaces.ts';
+import { FunctionNames } from './namespaces.ts';
 import type { NamespacedFunction } from './namespaces.ts';
 
 /** The body of a good answer. */
@@ -39,13 +39,13 @@ type CallItem = Extract<OutputItem, { readonly type: 'function_call' }>;
 /** The items that say these parts of a reply, thinking first. */
 export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], thinking: string, { request }: AnswerFacts): readonly OutputItem[] {
   const items: OutputItem[] = [];
-  const functions = parts.some((part) => part.type === 'tool_call') ? namespacedFunctions(request.source) : undefined;
+  const names = parts.some((part) => part.type === 'tool_call') ? new FunctionNames(request.source) : undefined;
   const said = parts.filter((part) => part.type === 'tool_call' || part.text !== '' || part.state !== undefined);
   let summary = thinking;
   for (const [index, part] of said.entries()) {
     if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOwn(part.state) });
     summary = '';
-    if (part.type === 'tool_call') items.push({ type: 'function_call', call: part, declared: functions?.get(part.name) });
+    if (part.type === 'tool_call') items.push({ type: 'function_call', call: part, declared: names?.declaredAs(part.name) });
     else if (part.text !== '' || wouldOwn(said[index + 1])) items.push({ type: 'message', text: part.text });
   }
   if (summary !== '') items.push({ type: 'reasoning', summary, sealed: NOTHING_CARRIED });

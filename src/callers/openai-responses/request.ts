@@ -7,6 +7,7 @@
 
 import { textItem } from '../../base/fields.ts';
 import type { Fields } from '../../base/fields.ts';
+import type { JsonObject } from '../../base/json/value.ts';
 import type { ChatRequest, OutputFormat, Thinking } from '../../core/chat.ts';
 import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
@@ -21,6 +22,7 @@ import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readConversation } from './items.ts';
+import { FunctionNames } from './namespaces.ts';
 import { readTools } from './tools.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
@@ -32,17 +34,18 @@ export function decodeResponses(body: RequestBody): DecodedRequest | Failure {
     wantsUsage: true,
     source,
     providerOptions: undefined,
-    translate: (model) => caught(() => translate(fields, model)),
+    translate: (model) => caught(() => translate(fields, source, model)),
     head: () => headOf(source),
     loopOwner: () => loopOwnerOf(source),
   }));
 }
 
-function translate(fields: Fields, model: string): Translation {
+function translate(fields: Fields, source: JsonObject, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
-  const { system, turns } = readConversation(fields, ignored, places);
-  const { tools, toolChoice } = readTools(fields, ignored);
+  const names = new FunctionNames(source);
+  const { system, turns } = readConversation(fields, names, ignored, places);
+  const { tools, toolChoice } = readTools(fields, names, ignored);
   const request: ChatRequest = {
     provider: undefined,
     model,

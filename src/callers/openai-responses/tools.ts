@@ -5,7 +5,7 @@ import type { Path } from '../../base/fields.ts';
 import type { Tool, ToolChoice } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import type { Ignored } from '../field-table.ts';
-import { joinedName, readName } from './namespaces.ts';
+import type { FunctionNames } from './namespaces.ts';
 
 /** Tools that only OpenAI runs, or that only its models can call. Codex names one of them in every request. */
 const VENDOR_TOOLS: ReadonlySet<string> = new Set([
@@ -29,36 +29,35 @@ const VERSION = /(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
 
 type Tools = { readonly tools: readonly Tool[]; readonly toolChoice: ToolChoice | undefined };
 
-export function readTools(fields: Fields, ignored: Ignored): Tools {
+export function readTools(fields: Fields, names: FunctionNames, ignored: Ignored): Tools {
   const tools: Tool[] = [];
   const listed = fields.list('tools', (item, path) => {
     const tool = Fields.from(item, path);
-    if (tool.any('type') === 'namespace') readNamespace(tool, path, tools, ignored);
-    else readTool(tool, path, undefined, tools, ignored);
+    if (tool.any('type') === 'namespace') readNamespace(tool, path, names, tools, ignored);
+    else addTool(tool, path, (name) => name, tools, ignored);
   });
-  return { tools, toolChoice: readToolChoice(fields, listed?.length ?? 0, tools.length, ignored) };
+  return { tools, toolChoice: readToolChoice(fields, names, listed?.length ?? 0, tools.length, ignored) };
 }
 
 /** Adds the functions of a namespace, without what it says of all of them; one without any is left out. */
-function readNamespace(fields: Fields, path: Path, tools: Tool[], ignored: Ignored): void {
+function readNamespace(fields: Fields, path: Path, names: FunctionNames, tools: Tool[], ignored: Ignored): void {
   const namespace = fields.requiredText('name');
   if (fields.string('description')) ignored.addOnce(fields.at('description'));
-  const inner = fields.list('tools', (item, innerPath) => readTool(Fields.from(item, innerPath), innerPath, namespace, tools, ignored));
+  const inner = fields.list('tools', (item, innerPath) => addTool(Fields.from(item, innerPath), innerPath, (name) => names.nameOf({ namespace, name }), tools, ignored));
   if (inner === undefined || inner.length === 0) ignored.add(path);
   else ignored.addUnreadOfItem(fields);
 }
 
-/** Adds a function, under its one name where it is in a namespace; any other tool is left out. */
-function readTool(fields: Fields, path: Path, namespace: string | undefined, tools: Tool[], ignored: Ignored): void {
+/** Adds a function, under the name that it is shown by; any other tool is left out. */
+function addTool(fields: Fields, path: Path, shown: (name: string) => string, tools: Tool[], ignored: Ignored): void {
   const type = fields.requiredString('type');
   if (type !== 'function') {
     if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function are taken');
     ignored.add(path);
     return;
   }
-  const name = fields.requiredText('name');
   tools.push({
-    name: namespace === undefined ? name : joinedName({ namespace, name }),
+    name: shown(fields.requiredText('name')),
     description: fields.string('description') || undefined,
     parameters: fields.opaqueObject('parameters')?.raw,
     strict: fields.boolean('strict'),
@@ -67,10 +66,10 @@ function readTool(fields: Fields, path: Path, namespace: string | undefined, too
 }
 
 /** `listedCount` = all tools of the request, `takenCount` = those of them that are passed on. */
-function readToolChoice(fields: Fields, listedCount: number, takenCount: number, ignored: Ignored): ToolChoice | undefined {
+function readToolChoice(fields: Fields, names: FunctionNames, listedCount: number, takenCount: number, ignored: Ignored): ToolChoice | undefined {
   const value = fields.any('tool_choice');
   if (value === undefined) return undefined;
-  if (typeof value !== 'string') return readForcedTool(Fields.from(value, fields.at('tool_choice')), ignored);
+  if (typeof value !== 'string') return readForcedTool(Fields.from(value, fields.at('tool_choice')), names, ignored);
   const mode = fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']);
   if (takenCount > 0) return { mode, parallel: undefined };
   if (mode === 'required' && listedCount > 0) {
@@ -82,9 +81,9 @@ function readToolChoice(fields: Fields, listedCount: number, takenCount: number,
   return undefined;
 }
 
-function readForcedTool(choice: Fields, ignored: Ignored): ToolChoice {
+function readForcedTool(choice: Fields, names: FunctionNames, ignored: Ignored): ToolChoice {
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
-  const name = readName(choice);
+  const name = names.read(choice);
   ignored.addUnread(choice);
   return { mode: 'tool', name, parallel: undefined };
 }

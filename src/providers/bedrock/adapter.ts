@@ -10,7 +10,7 @@
 
 import { parseLenient } from '../../base/json/lenient.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
-import { isObject, stringField, textField } from '../../base/loose.ts';
+import { field, isObject, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, DeltaSink, ProviderRow, StreamDecoder } from '../../core/adapter.ts';
 import { malformedReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
@@ -88,8 +88,15 @@ function isGpt(model: string, models: ModelNames | undefined): boolean {
 }
 
 /** An answer of either, or an event of its stream. */
-function isOpenAi(json: object): boolean {
-  return 'choices' in json || stringField(json, 'object') === 'response' || stringField(json, 'type')?.startsWith('response.') === true;
+function isOpenAi(json: object, event: string): boolean {
+  const type = stringField(json, 'type') ?? event;
+  return 'choices' in json || stringField(json, 'object') === 'response' || type.startsWith('response.') || (type === 'error' && isOpenAiError(json));
+}
+
+/** Errors in streams of Responses have a code, beside their type or in the error itself, where Claude's have an error without one. */
+function isOpenAiError(json: object): boolean {
+  const error = field(json, 'error');
+  return !isObject(error) || 'code' in error;
 }
 
 /** ARNs, and ids with a version behind a colon, of which `openai.gpt-oss-20b-1:0` is none of Claude's. */

@@ -126,7 +126,7 @@ export class CallDrafts {
   }
 
   /**
-   * The calls, each whole and with an id of its own. `isCut` = the answer was cut for length: a call
+   * The calls, each whole and with an id of its own. `isCut` = the answer was cut, for length or for what it says: a call
    * that this left without whole arguments is no call. Failure: server, for one that makes no sense; arguments that are no
    * JSON object are a text to callers of the API itself, who read it themselves.
    */

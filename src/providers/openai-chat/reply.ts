@@ -233,7 +233,7 @@ export class ReplyDraft {
     const reason = this.#finishReason ?? '';
     const stopReason = STOP_REASONS.get(reason) ?? 'unknown';
     if (FAILED_REASONS.has(reason)) return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason });
-    const calls = this.#calls.finish(stopReason === 'max_tokens');
+    const calls = this.#calls.finish(stopReason === 'max_tokens' || stopReason === 'refusal');
     if (calls instanceof Failure) return calls;
     const turnState = this.#turnState(calls.length > 0);
     const parts: AssistantPart[] = [];

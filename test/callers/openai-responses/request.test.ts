@@ -338,6 +338,27 @@ test('names of functions in namespaces are never longer than providers take, nor
   assert.deepEqual(namesOf('ns', `${longest}1`, `${longest}2`), cut);
 });
 
+test('functions in namespaces whose one name is that of another tool are told apart, in calls and choices too', () => {
+  const plain = (name: string): object => ({ type: 'function', name });
+  const tools = [
+    { type: 'namespace', name: 'a__b', tools: [plain('c')] },
+    { type: 'namespace', name: 'a', tools: [plain('b__c'), plain('d'), plain('b__c')] },
+    plain('a__d'),
+  ];
+  const call = { type: 'function_call', call_id: 'c1', namespace: 'a', name: 'b__c', arguments: '{}' };
+  const { tools: shown, turns, toolChoice } = requestOf({
+    tools,
+    tool_choice: { type: 'function', namespace: 'a', name: 'd' },
+    input: [user('Hi'), call, { ...call, call_id: 'c2', namespace: 'gone', name: 'b__c' }],
+  });
+  const [first, later = '', ofPlain = '', again, plainOne] = shown.map(({ name }) => name);
+  assert.deepEqual([first, again, plainOne], ['a__b__c', later, 'a__d']);
+  assert.match(later, /^a__b__c_[0-9a-f]{8}$/);
+  assert.match(ofPlain, /^a__d_[0-9a-f]{8}$/);
+  assert.deepEqual(turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), [later, 'gone__b__c']);
+  assert.deepEqual(toolChoice, { mode: 'tool', name: ofPlain, parallel: undefined });
+});
+
 test('a tool that only its maker runs is refused when the model must call it', () => {
   const tools = [{ type: 'web_search' }];
   assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function can be chosen');

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { parseJson } from '../../../src/base/json/parse.ts';
 import { renderJson } from '../../../src/base/json/render.ts';
 import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
+import { FunctionNames } from '../../../src/callers/openai-responses/namespaces.ts';
 import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
@@ -56,6 +57,16 @@ test('a call of a function in a namespace goes back as the client declared it, w
   assert.deepEqual(events.filter(({ type }) => type === 'response.function_call_arguments.done').map(({ name }) => name), ['read', 'read']);
   assert.deepEqual(events.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item), [called, plain]);
   assert.deepEqual((events.at(-1)?.['response'] as Record<string, unknown>)['output'], [called, plain]);
+});
+
+test('a call of a plain function is that, and no function of a namespace whose names are joined to the same', () => {
+  const source = parseJson('{"tools":[{"type":"namespace","name":"files","tools":[{"type":"function","name":"read"}]},{"type":"function","name":"files__read"}]}');
+  assert.ok(source instanceof JsonObject);
+  const facts = { ...FACTS, request: { ...FACTS.request, source } };
+  const named = [new FunctionNames(source).nameOf({ namespace: 'files', name: 'read' }), 'files__read'];
+  const reply: ChatReply = { ...BARE_REPLY, parts: named.map((name, index) => ({ ...CALL, id: `call_${index}`, name, state: undefined })), stopReason: 'tool_use' };
+  const whole = JSON.parse(renderJson(encodeResponse(reply, facts))) as { readonly output: readonly Record<string, unknown>[] };
+  assert.deepEqual(whole.output.map(({ namespace, name }) => [namespace, name]), [['files', 'read'], [undefined, 'files__read']]);
 });
 
 test('a stream of thinking, text and a call has the events of the Responses form, in order', () => {

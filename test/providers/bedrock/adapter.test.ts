@@ -266,6 +266,22 @@ test('an exception inside a stream, and an error, end it as failures', { skip: v
   assert.equal(endOf([frame('initial-response'), frame('converse messageStart')]), 'server: bedrock ended the stream before the answer was complete');
 });
 
+test('an error at the beginning of a stream is read as that of whose model it is', () => {
+  const kindOf = (event: string, data: object): string | undefined => {
+    const deltas: Delta[] = [];
+    adapter.createStreamDecoder().frame(event, JSON.stringify(data), (delta) => deltas.push(delta));
+    const [delta] = deltas;
+    return delta?.type === 'failed' ? `${delta.failure.kind} ${String(delta.failure.isOverloaded)}` : delta?.type;
+  };
+  const error = { code: 'rate_limit_exceeded', message: 'Rate limit reached', param: null };
+  assert.equal(kindOf('error', { type: 'error', ...error }), 'rate_limit false');
+  assert.equal(kindOf('', { type: 'error', ...error }), 'rate_limit false');
+  assert.equal(kindOf('error', error), 'rate_limit false');
+  assert.equal(kindOf('error', { type: 'error', error: { type: 'tokens', ...error } }), 'rate_limit false');
+  assert.equal(kindOf('error', { type: 'error', error: { type: 'rate_limit_error', message: 'x' } }), 'rate_limit false');
+  assert.equal(kindOf('error', { type: 'error', error: { type: 'overloaded_error', message: 'x' } }), 'server true');
+});
+
 test('a chunk inside a stream that cannot be read ends it as a failure, and one that holds nothing does not', () => {
   const lastOf = (payload: string): string => {
     const deltas: Delta[] = [];

@@ -73,6 +73,12 @@ test('an answer that a filter withheld whole is a refusal failure', () => {
   assert.equal(failure.message, 'openai declined the request (HTTP 200, code content_filter)');
 });
 
+test('a call that a filter cut is no call, and what was withheld with it is a refusal', () => {
+  const reply = replyTo({ content: 'Well,', tool_calls: [fn('{"a":')] }, 'content_filter');
+  assert.deepEqual([reply.parts, reply.stopReason], [[{ type: 'text', text: 'Well,', state: undefined }], 'refusal']);
+  assert.equal(failureTo({ content: null, tool_calls: [fn('{"a":')] }, 'content_filter').kind, 'refusal');
+});
+
 test('a summary of reasoning in a list of parts is thinking', () => {
   const reply = replyTo({ content: [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm', signature: 's' }] }, { type: 'text', text: 'A' }] });
   assert.deepEqual([reply.thinking, reply.parts], ['hm', [{ type: 'text', text: 'A', state: undefined }]]);
