@@ -97,7 +97,7 @@ export class SseBuffer {
    */
   get bareJson(): string {
     const last = this.#pending.bytes.toString('utf8', 0, BARE_CHARS_MAX);
-    if (this.#isBare) return this.#bare + last;
+    if (this.#isBare) return (this.#bare + last).slice(0, BARE_CHARS_MAX);
     return this.#bare === '' && !this.#hasData && beginsJson(last) ? last : this.#bare;
   }
 
@@ -151,7 +151,7 @@ export class SseBuffer {
   #takeBare(line: string): boolean {
     if (!this.#isBare && (this.#bare !== '' || this.#hasData || !beginsJson(line))) return false;
     this.#isBare = true;
-    if (this.#bare.length < BARE_CHARS_MAX) this.#bare += `${line.slice(0, BARE_CHARS_MAX)}\n`;
+    if (this.#bare.length < BARE_CHARS_MAX) this.#bare = `${this.#bare}${line}\n`.slice(0, BARE_CHARS_MAX);
     return true;
   }
 

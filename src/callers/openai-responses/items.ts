@@ -9,7 +9,8 @@
 import { FieldProblem, Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/limits.ts';
-import { JsonArray, JsonObject } from '../../base/json/value.ts';
+import { memberOf } from '../../base/json/member.ts';
+import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
@@ -124,7 +125,7 @@ function readResult(item: Fields, ignored: Ignored): ToolResultPart {
 /** A text, or parts where not all of them are texts. */
 function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = item.any('output');
-  const isMedia = (part: JsonValue): boolean => part instanceof JsonObject && (part.entries.get('type') === 'input_image' || part.entries.get('type') === 'input_file');
+  const isMedia = (part: JsonValue): boolean => memberOf(part, 'type') === 'input_image' || memberOf(part, 'type') === 'input_file';
   if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(item, 'output', LINE, TEXTS, ignored);
   return value.items.flatMap((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
 }

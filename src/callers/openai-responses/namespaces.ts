@@ -22,12 +22,12 @@ export class FunctionNames {
 
   constructor(source: JsonObject | undefined) {
     const tools = itemsOf(memberOf(source, 'tools'));
-    const taken = new Set(tools.map((tool) => textOf(tool, 'function')));
+    const taken = new Set(tools.map((tool) => nameOfType(tool, 'function')));
     for (const tool of tools) {
-      const namespace = textOf(tool, 'namespace');
+      const namespace = nameOfType(tool, 'namespace');
       if (namespace === undefined) continue;
       for (const inner of itemsOf(memberOf(tool, 'tools'))) {
-        const name = textOf(inner, 'function');
+        const name = nameOfType(inner, 'function');
         if (name !== undefined) this.#add({ namespace, name }, taken);
       }
     }
@@ -73,8 +73,8 @@ function identityOf({ namespace, name }: NamespacedFunction): string {
   return JSON.stringify([namespace, name]);
 }
 
-/** The name of a tool of that type. */
-function textOf(tool: JsonValue, type: string): string | undefined {
+/** A tool's name; undefined for one of another type. */
+function nameOfType(tool: JsonValue, type: string): string | undefined {
   const name = memberOf(tool, 'type') === type ? memberOf(tool, 'name') : undefined;
   return typeof name === 'string' ? name : undefined;
 }

@@ -18,6 +18,8 @@ import { CallDrafts } from './calls.ts';
 import type { HostProfile } from './profile.ts';
 import { MessageSource } from './raw.ts';
 import { ReasoningDetails } from './reasoning-details.ts';
+import { ReasoningTags } from './reasoning-tags.ts';
+import type { Told } from './reasoning-tags.ts';
 import { NO_TURN_STATE, partState } from './state.ts';
 import type { TurnState } from './state.ts';
 
@@ -57,10 +59,6 @@ export function decodeChatBody(provider: string, profile: HostProfile, body: str
 const THINKING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 type ThinkingField = (typeof THINKING_FIELDS)[number];
 
-/** Between these gpt-oss reasons on Bedrock. */
-const OPEN_TAG = '<reasoning>';
-const CLOSE_TAG = '</reasoning>';
-
 // hot: per token
 export class ReplyDraft {
   readonly #provider: string;
@@ -73,10 +71,7 @@ export class ReplyDraft {
   #text = '';
   #thinking = '';
   #thinkingField: ThinkingField | undefined;
-  /** Whether a tag was opened that was not closed yet. */
-  #isInTags = false;
-  /** The end of a piece where it may be the beginning of a tag. */
-  #tagBegun = '';
+  #tags: ReasoningTags | undefined;
   #hasMessage = false;
   #isRefused = false;
   #isStopMatched = false;
@@ -130,7 +125,7 @@ export class ReplyDraft {
       if (source.isUnreadable) this.#unreadable = unreadableReply(this.#provider, text, 'the reply is not strict JSON');
     }
     this.#finishReason = reasonOf(choice) ?? this.#finishReason;
-    if (this.#tagBegun !== '' && this.#finishReason !== undefined) this.#endTags(sink);
+    if (this.#tags !== undefined && this.#finishReason !== undefined) this.#addTold(this.#tags.end(), sink);
     if (choices.length > (at === -1 ? 0 : 1)) this.#noteOthers(choices);
     // vLLM names the stop string that matched; a number there is a token.
     if (textField(choice, 'stop_reason') !== undefined) this.#isStopMatched = true;
@@ -168,7 +163,7 @@ export class ReplyDraft {
   /** `content` is a string, nothing, a list of typed parts (Mistral, Databricks), or for JSON output an object (Cloudflare). */
   #takeContent(content: unknown, source: MessageSource, sink: DeltaSink): void {
     if (typeof content === 'string') {
-      if (this.#text === '' && this.#hasReasoningTags) this.#takeTagged(this.#tagBegun + content, sink);
+      if (this.#text === '' && this.#hasReasoningTags) this.#addTold((this.#tags ??= new ReasoningTags()).take(content), sink);
       else this.#addText(content, sink);
     } else if (Array.isArray(content)) {
       for (const part of content as readonly unknown[]) {
@@ -186,34 +181,9 @@ export class ReplyDraft {
     return this.#profile.reasoningTags === 'gpt-oss' && this.model?.includes('gpt-oss') === true;
   }
 
-  /** Reasoning between tags, in one piece or many, before the text begins. Behind that tags are text like any other. */
-  #takeTagged(content: string, sink: DeltaSink): void {
-    this.#tagBegun = '';
-    for (let rest = content; rest !== ''; ) {
-      if (this.#isInTags) {
-        const end = rest.indexOf(CLOSE_TAG);
-        const begun = end === -1 ? begunAtEnd(CLOSE_TAG, rest) : '';
-        this.#addThinking(rest.slice(0, end === -1 ? rest.length - begun.length : end), sink);
-        this.#isInTags = end === -1;
-        this.#tagBegun = begun;
-        rest = end === -1 ? '' : rest.slice(end + CLOSE_TAG.length);
-      } else if (rest.startsWith(OPEN_TAG)) {
-        this.#isInTags = true;
-        rest = rest.slice(OPEN_TAG.length);
-      } else {
-        if (OPEN_TAG.startsWith(rest)) this.#tagBegun = rest;
-        else this.#addText(rest, sink);
-        rest = '';
-      }
-    }
-  }
-
-  /** Where the answer ends, what was begun is no tag. */
-  #endTags(sink: DeltaSink): void {
-    const rest = this.#tagBegun;
-    this.#tagBegun = '';
-    if (this.#isInTags) this.#addThinking(rest, sink);
-    else this.#addText(rest, sink);
+  #addTold({ thinking, text }: Told, sink: DeltaSink): void {
+    this.#addThinking(thinking, sink);
+    this.#addText(text, sink);
   }
 
   #addText(text: string, sink: DeltaSink): void {
@@ -274,12 +244,6 @@ export class ReplyDraft {
       reasoningDetails: this.#details.raw,
     };
   }
-}
-
-/** The longest end of a text that the tag begins with. */
-function begunAtEnd(tag: string, text: string): string {
-  for (let count = Math.min(tag.length - 1, text.length); count > 0; count -= 1) if (text.endsWith(tag.slice(0, count))) return tag.slice(0, count);
-  return '';
 }
 
 function reasonOf(choice: unknown): string | undefined {
