@@ -6,6 +6,7 @@
  */
 
 import { Failure } from '../core/failure.ts';
+import type { Target } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { RetryBudgets, retryWaitMs } from '../upstream/retry.ts';
@@ -134,7 +135,7 @@ class Asking<C extends Candidate, T> {
       const one = this.#attempt(first, race.enter(), race);
       one.then(() => race.patience.end('outpaced'), () => race.patience.end('outpaced'));
       const isSlow = await clock.sleep(race.patience, this.#ask.route?.hedgeAfterMs ?? 0);
-      const second = isSlow ? this.#lineup.hedge(first.course) : undefined;
+      const second = isSlow ? this.#lineup.hedge() : undefined;
       if (second === undefined) {
         if (isSlow) this.#hedged('refused');
         return await one;
@@ -163,10 +164,10 @@ class Asking<C extends Candidate, T> {
     const { candidate } = course;
     const { clock, logAttempt } = this.#parts;
     const { record } = this.#context;
-    const limit = this.#limitOf(course);
     const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold, heard: () => void (choice.isHeard = true) };
     const onFirstEvent = choice.isProbing ? () => this.#lineup.endProbing(choice) : undefined;
     this.#lineup.remember(course);
+    const limit = this.#limitOf(candidate.target);
     this.#note(choice);
     this.#calls += 1;
     record.attempts += 1;
@@ -209,13 +210,11 @@ class Asking<C extends Candidate, T> {
     if (this.#lineup.courses.length > 1) record.passedOver = this.#lineup.passedOver(course);
   }
 
-  #limitOf(course: Course<C>): AttemptLimit {
+  #limitOf(target: Target | undefined): AttemptLimit {
     const { attemptTimeoutMs, retryPolicy, clock } = this.#parts;
-    const { isStream } = this.#manner;
-    const { target } = course.candidate;
-    const hasNext = this.#calls < retryPolicy.retriesMax && this.#lineup.hasNext(course);
+    const hasNext = this.#calls < retryPolicy.retriesMax && this.#lineup.hasNext;
     const leftMs = hasNext ? this.#context.deadline.atMs - clock.now() : undefined;
-    return attemptLimitOf(target, isStream, attemptTimeoutMs, leftMs);
+    return attemptLimitOf(target, this.#manner.isStream, attemptTimeoutMs, leftMs);
   }
 
   #refuse(course: Course<C>, reason: Refusal): undefined {
