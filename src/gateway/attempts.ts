@@ -77,10 +77,7 @@ class Asking<C extends Candidate, T> {
       if (!mayMove(result)) return { candidate, result: this.#shown(result) };
       choice = this.#calls > this.#parts.retryPolicy.retriesMax ? undefined : lineup.next();
       if (choice === undefined && lineup.unsendable === undefined) choice = await this.#nextRound(made, result);
-      if (scope.ended !== undefined) {
-        if (choice !== undefined) lineup.giveBack(choice);
-        return { candidate, result: this.#endedEarly() };
-      }
+      if (scope.ended !== undefined) return { candidate, result: this.#endedEarly() };
       if (choice === undefined) return { candidate, result: this.#shown(result) };
     }
   }
@@ -110,10 +107,11 @@ class Asking<C extends Candidate, T> {
       const waitsFromMs = clock.now();
       await clock.sleep(scope, waitMs);
       record.waitedMs += clock.now() - waitsFromMs;
-      if (scope.ended !== undefined) return undefined;
       lineup.startRound(course);
-      const choice = lineup.next();
-      if (choice !== undefined || lineup.unsendable !== undefined) return choice;
+      const choice = scope.ended === undefined ? lineup.next() : undefined;
+      // Where nobody waits any more, or somebody else comes first.
+      lineup.refund(course);
+      if (choice !== undefined || lineup.unsendable !== undefined || scope.ended !== undefined) return choice;
     }
   }
 

@@ -287,6 +287,13 @@ export class Lineup<C extends Candidate> {
     return true;
   }
 
+  /** What was paid for its next call, if that was not made. */
+  refund(course: Course<C>): void {
+    const { candidate, paidFor } = course;
+    if (paidFor !== undefined) this.#parts.budgets.of(candidate.provider.name).refund(paidFor);
+    course.paidFor = undefined;
+  }
+
   #takePlaces({ provider, target }: C): readonly string[] {
     const { places } = this.#parts.routing;
     const names: string[] = [];

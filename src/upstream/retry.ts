@@ -96,9 +96,14 @@ export class RetryBudget {
     return true;
   }
 
-  /** Attempt number `attempt` (from 1) succeeded; `lastFailure` is what the retry before it was paid for. */
-  succeeded(attempt: number, lastFailure?: Failure): void {
-    this.#give(attempt > 1 && lastFailure !== undefined ? retryTokens(lastFailure) : 1);
+  /** The retry after `failure`, which was paid for, was not made. */
+  refund(failure: Failure): void {
+    this.#give(retryTokens(failure));
+  }
+
+  /** A call succeeded; `paidFor` is the failure that it was paid for after, undefined where it was free. */
+  succeeded(paidFor: Failure | undefined): void {
+    this.#give(paidFor === undefined ? 1 : retryTokens(paidFor));
   }
 
   #give(tokens: number): void {

@@ -151,7 +151,7 @@ describe('RetryBudget', () => {
   test('gets 1 token back for a success at the first attempt', () => {
     const budget = new RetryBudget(stopped);
     budget.take(SERVER);
-    budget.succeeded(1);
+    budget.succeeded(undefined);
     assert.equal(budget.tokens, 487);
   });
 
@@ -159,16 +159,16 @@ describe('RetryBudget', () => {
     const budget = new RetryBudget(stopped);
     budget.take(RATE_LIMIT);
     budget.take(SERVER);
-    budget.succeeded(3, SERVER);
+    budget.succeeded(SERVER);
     assert.equal(budget.tokens, 495);
-    budget.succeeded(2, RATE_LIMIT);
+    budget.succeeded(RATE_LIMIT);
     assert.equal(budget.tokens, 500);
   });
 
   test('never holds more than 500 tokens', () => {
     let nowMs = 0;
     const budget = new RetryBudget(() => nowMs);
-    budget.succeeded(1);
+    budget.succeeded(undefined);
     assert.equal(budget.tokens, 500);
     nowMs = 60_000;
     assert.equal(budget.tokens, 500);
