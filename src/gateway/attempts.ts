@@ -100,8 +100,7 @@ class Asking<C extends Candidate, T> {
       }
       if (typeof soonest === 'string') return this.#refuse(last, soonest);
       const { course } = soonest;
-      const asked = { isRetried: true, retriesMax: undefined, retryAfterMs: soonest.waitMs };
-      const waitMs = retryWaitMs(asked, lineup.round, retryPolicy, deadline.atMs - clock.now(), clock.random);
+      const waitMs = retryWaitMs(soonest.waitMs, lineup.round, retryPolicy, deadline.atMs - clock.now(), clock.random);
       if (typeof waitMs === 'string') return this.#refuse(course, waitMs);
       if (!lineup.pay(course)) return this.#refuse(course, 'budget');
       const waitsFromMs = clock.now();
@@ -252,4 +251,4 @@ class Asking<C extends Candidate, T> {
 /** An attempt that was made. */
 type Made<C extends Candidate, T> = { readonly choice: Choice<C>; readonly result: T | Failure; readonly isWinner: boolean };
 
-type Refusal = RetryRefusal | 'budget' | 'out';
+type Refusal = RetryRefusal | 'not-retryable' | 'budget' | 'out';
