@@ -127,6 +127,15 @@ test('R4: nor does one that is paid for at a provider before another serves', as
   assert.equal(subject.attempts.parts.budgets.of('b').tokens, 500);
 });
 
+test('a failure that is worth one retry has one, and one for good none', async () => {
+  for (const [fields, calls, refusal] of [[{ retriesMax: 1 }, 2, 'exhausted'], [{ isRetried: false }, 1, undefined], [{}, 4, 'exhausted']] as const) {
+    const subject = createSubject(createLoneClock(() => 0.5));
+    const { outcome, record } = request(subject, askPlain(A), () => Promise.resolve(failure('server', fields)));
+    await outcome;
+    assert.deepEqual([record.attempts, record.retryRefusal], [calls, refusal]);
+  }
+});
+
 test('R5: of a thousand requests that come when the time is over, one asks the target before the probe is answered', async () => {
   const clock = new VirtualClock();
   const subject = createSubject(clock);
