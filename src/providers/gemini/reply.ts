@@ -207,11 +207,12 @@ class ReplyAssembly {
     const name = textEntry(call.entries, 'name');
     const id = textEntry(call.entries, 'id');
     const isWhole = call.entries.get('willContinue') !== true;
-    const pieces = call.entries.get('partialArgs');
+    const partial = call.entries.get('partialArgs');
+    const pieces = partial instanceof JsonArray ? partial.items : [];
     if (name !== undefined) {
       if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
       if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
-      if (isWhole && pieces === undefined) {
+      if (isWhole && pieces.length === 0) {
         const args = call.entries.get('args') ?? null;
         if (args !== null && !(args instanceof JsonObject)) {
           return this.#malformed('the arguments of a function call are no object');
@@ -223,7 +224,7 @@ class ReplyAssembly {
     }
     const open = this.#openCall;
     if (open === undefined) return this.#malformed('a function call has no name');
-    for (const piece of pieces instanceof JsonArray ? pieces.items : []) {
+    for (const piece of pieces) {
       if (!open.args.add(piece)) return this.#misfit(open.args.limit);
     }
     if (!isWhole) return undefined;
@@ -307,7 +308,7 @@ class ReplyAssembly {
 
 /** True for text, a signature alone, and a thought that need not go back because nothing signed hangs on it. */
 function isPlain(part: unknown): boolean {
-  if (field(part, 'functionCall') !== undefined) return false;
+  if (isObject(field(part, 'functionCall'))) return false;
   if (field(part, 'thought') === true) return field(part, 'thoughtSignature') === undefined;
   if (stringField(part, 'text') !== undefined) return true;
   return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature');
