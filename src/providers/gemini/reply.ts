@@ -20,7 +20,7 @@ import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/c
 import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
-import { embeddedFailure } from './failure.ts';
+import { failureInside } from './failure.ts';
 import { blockReasonFrom, finishReasonFrom, stopReasonFrom } from './finish.ts';
 import { encodePartState, isCarriedPart } from './state.ts';
 
@@ -126,8 +126,8 @@ class ReplyAssembly {
   }
 
   #absorbReply(reply: unknown, source: string, sink: DeltaSink, exact: JsonValue | JsonProblem | undefined): Failure | undefined {
-    const error = field(reply, 'error');
-    if (error !== undefined && error !== null) return embeddedFailure(this.#provider, error);
+    const failure = failureInside(this.#provider, reply);
+    if (failure !== undefined) return failure;
     this.#id = textField(reply, 'responseId') ?? this.#id;
     this.model = textField(reply, 'modelVersion') ?? this.model;
     this.#usage = usageFrom(field(reply, 'usageMetadata')) ?? this.#usage;
