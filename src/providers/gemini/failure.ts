@@ -20,10 +20,15 @@ export function decodeGeminiFailure(provider: string, status: number, body: stri
   return failureFrom(provider, { httpStatus: status, errorStatus: status, error, prose: body });
 }
 
-/** The failure for an error in a 200 reply or stream; undefined where there is none. Its `code` may be missing; `status` then decides. */
-export function failureInside(provider: string, json: unknown): Failure | undefined {
-  const error = field(json, 'error');
-  if (!isObject(error) && (typeof error !== 'string' || error === '')) return undefined;
+/**
+ * The failure for an error in a 200 reply or stream; undefined where there is none. Its `code` may be missing; `status` then decides.
+ * `isError`: it is one whatever its shape.
+ */
+export function failureInside(provider: string, json: unknown, isError = false): Failure | undefined {
+  const inner = field(json, 'error');
+  const hasError = isObject(inner) || (typeof inner === 'string' && inner !== '');
+  if (!hasError && !isError) return undefined;
+  const error = hasError ? inner : json;
   const code = countField(error, 'code') ?? 0;
   const errorStatus = code >= 400 ? code : (STATUS_OF_WORD.get(stringField(error, 'status') ?? '') ?? 500);
   return failureFrom(provider, { httpStatus: 200, errorStatus, error, prose: undefined });

@@ -54,9 +54,12 @@ export class GeminiStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(_event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#isOver || isFiller(data)) return;
-    const failure = this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
+    // Gemini names no events; a proxy on the way may.
+    const failure = event === 'error'
+      ? failureInside(this.#provider, parseLenient(data), true)
+      : this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
     if (failure === undefined) return;
     this.#isOver = true;
     sink({ type: 'failed', failure });
