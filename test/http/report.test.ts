@@ -176,6 +176,15 @@ test('a token that a caller writes into its body does not reach the log', async 
   assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
 });
 
+test('nor does one that it sends for a model, which nobody serves', async (t) => {
+  const host = await startUpstream(t, (response) => answerJson(response, 404, '{"error":{"message":"no such model"}}'));
+  const gateway = await startGateway(t, { GATEWAY_COMPAT_BASE_URL: host.origin, GATEWAY_COMPAT_API_KEYS: 'one-key,another-key' });
+  await gateway.chat({ ...HELLO, provider: 'compat', model: TOKEN });
+  const line = await lineOf(gateway, 'chat');
+  assert.deepEqual([line['status'], line['model'], line['tried']], [404, '[key]', 'compat/[key]:not_found']);
+  assert.ok(!JSON.stringify(gateway.logLines).includes(TOKEN));
+});
+
 test('nor does one that it writes where no field is unknown: a key that comes twice, a place, an id', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_AUTH_TOKENS: `other:${TOKEN}-of-another` });
   const [messages, said] = ['"messages":[{"role":"user","content":"x"}]', '"messages":[{"role":"user","text":"x"}'];
