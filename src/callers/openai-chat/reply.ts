@@ -130,10 +130,6 @@ export class CompletionChunks implements RelayedFrames {
     this.#includesUsage = facts.request.wantsUsage;
   }
 
-  keepAlive(): string {
-    return ': keep-alive\n\n';
-  }
-
   // hot: per token
   relay(event: string, data: string): string {
     this.#isRelayed = true;

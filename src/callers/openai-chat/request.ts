@@ -61,7 +61,7 @@ function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns } = readMessages(fields, ignored, places);
-  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
+  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored, places)) ?? [];
   const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
   const maxTokens = readMaxTokens(fields, 'max_tokens', ignored);
   if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
@@ -84,7 +84,7 @@ function translate(fields: Fields, model: string): Translation {
   };
   readStreamOptions(fields, ignored);
   applyTable(CHAT_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
 /** What fields of a chat that a provider may refuse are called here. */
@@ -92,7 +92,6 @@ const NAMES = {
   output: 'response_format',
   thinking: 'reasoning_effort',
   'tool_choice.parallel': 'parallel_tool_calls',
-  'tools.strict': 'tools[N].function.strict',
 };
 
 function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined {
@@ -261,7 +260,7 @@ function readStop(fields: Fields): readonly string[] {
   return typeof value === 'string' ? [textItem(value, fields.at('stop'))] : (fields.list('stop', textItem) ?? []);
 }
 
-function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
+function readTool(item: JsonValue, path: Path, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
   if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are taken');
   const named = tool.object('function');
@@ -275,7 +274,7 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
   };
   ignored.addUnreadOfItem(named);
   ignored.addUnreadOfItem(tool);
-  return decoded;
+  return places.put(decoded, named.path);
 }
 
 function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefined {
