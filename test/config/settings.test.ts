@@ -336,6 +336,19 @@ test('a key pasted into the wrong variable is masked', () => {
   ]);
 });
 
+test('a token in the place of another value is masked to its end, whatever it is made of', () => {
+  const plain = 'abcdefghijklmnop/qrst+uvwxyz0123=';
+  for (const token of [plain, 'ab"cdefghi\\jklmnop"qr\\st!u:v;w,x(y)z~', 'abcdefghijklmnop\\']) {
+    for (const value of [token, `${token}-and-more`, token.slice(0, 20)]) {
+      deepEqual(load({ GATEWAY_AUTH_TOKEN: token, ALPHA_API_KEY: KEY, GATEWAY_MAX_RETRIES: value }).problems, [
+        'GATEWAY_MAX_RETRIES: expected a whole number from 0 to 100, got "[key]"',
+      ]);
+    }
+  }
+  const { effective } = load({ GATEWAY_AUTH_TOKEN: plain, ALPHA_API_KEY: KEY, GATEWAY_ROUTES: `smart=alpha/${plain}` });
+  equal(effective.find(({ variable }) => variable === 'GATEWAY_ROUTES')?.value, 'smart=alpha/[key]');
+});
+
 test('every problem is told at once', () => {
   deepEqual(load({ GATEWAY_ADDR: 'nowhere', GATEWAY_MAX_RETRIES: 'many' }).problems, [
     'GATEWAY_ADDR: expected host:port, :port, [ipv6]:port or unix:/path of at most 107 bytes, got "nowhere"',
