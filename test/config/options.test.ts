@@ -265,6 +265,19 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
   assert.deepEqual(fixedDifferences(fixedOptions(tls, secure), fixedOptions({ ...tls, tlsCertFile: '/other' }, secure)), []);
 });
 
+test('a token or a key in the place of another value, or of a name, is masked', () => {
+  const key = 'sk-proj-Canary0123456789';
+  const secretAccessKey = 'secret/access+key/of/canary';
+  const bedrock = { environment: { AWS_REGION: 'eu-west-1', AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_ACCESS_KEY_ID: 'id' } };
+  const { problems } = load({ [key]: 1, providers: { [key]: {}, bedrock }, callers: { default: TOKEN }, maxRetries: TOKEN, logLevel: secretAccessKey });
+  assert.deepEqual(problems, [
+    '[key]: there is no such option',
+    'maxRetries: expected a whole number from 0 to 100, got "[key]"',
+    'logLevel: expected one of debug, info, warn, error, got "[key]"',
+    'providers.[key]: expected a name of up to 64 small letters, digits, "-" or "_"',
+  ]);
+});
+
 test('an environment that cannot work has no options, and every problem by its variable', () => {
   const { options, problems } = loadEnvironmentOptions({ GATEWAY_MAX_RETRIES: 'x' }, PROVIDER_ROWS, compatRow, noFile);
   assert.equal(options, undefined);
