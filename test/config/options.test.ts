@@ -265,6 +265,15 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
   assert.deepEqual(fixedDifferences(fixedOptions(tls, secure), fixedOptions({ ...tls, tlsCertFile: '/other' }, secure)), []);
 });
 
+test('a compatible host that has the name of a known provider, or of a cloud, is one as an option too', () => {
+  for (const name of ['anthropic', 'openai', 'groq', 'bedrock']) {
+    const variables = { GATEWAY_COMPAT_BASE_URL: 'http://localhost:1/v1', GATEWAY_COMPAT_NAME: name, GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'none' };
+    const { options } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, noFile);
+    const [provider] = load(options).config?.providers ?? [];
+    assert.deepEqual([provider?.name, provider?.adapter.dialect, provider?.baseUrl.href, provider?.settings?.structuredOutput], [name, 'openai-chat', 'http://localhost:1/v1', 'none']);
+  }
+});
+
 test('a token or a key in the place of another value, or of a name, is masked', () => {
   const key = 'sk-proj-Canary0123456789';
   const secretAccessKey = 'secret/access+key/of/canary';
