@@ -7,6 +7,7 @@ import { Environment } from './environment.ts';
 import { described, isRecord, notTexts, optionRows } from './option-source.ts';
 import type { Options } from './option-source.ts';
 import { COMPAT, STRUCTURED_OUTPUT } from './providers.ts';
+import { readOnce } from './read-once.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { placeOf } from './settings.ts';
 
@@ -15,11 +16,13 @@ export function loadEnvironmentOptions(
   variables: Readonly<Record<string, string | undefined>>,
   rows: readonly ProviderRow[],
   compatRow: (name: string) => ProviderRow,
-  readFile: (path: string) => string,
+  readText: (path: string) => string,
 ): { readonly options: Options | undefined; readonly problems: readonly string[] } {
   if (!isRecord(variables)) return { options: undefined, problems: [`environment: expected an object of variables, got ${described(variables)}`] };
   const mistyped = notTexts(variables);
   if (mistyped.length > 0) return { options: undefined, problems: mistyped };
+  // What was good when it was validated is what is handed on: a token that was empty at a second look would be none.
+  const readFile = readOnce(readText);
   const { config, problems, routingFile, origins } = loadConfig(variables, rows, compatRow, readFile, { isEmbedded: true });
   if (config === undefined) return { options: undefined, problems };
   const environment = new Environment(variables, readFile);

@@ -240,6 +240,14 @@ test('the options of an environment come to the configuration of that environmen
   for (const secret of [KEY, TOKEN, 'another-token-of-callers', 'password']) assert.ok(!printed.includes(secret), secret);
 });
 
+test('the options of an environment have what was in its files when these were validated, whatever they hold a moment later', () => {
+  const seen: string[] = [];
+  const readFile = (path: string): string => (path === '/proc/self/limits' ? noFile() : seen.push(path) === 1 ? TOKEN : '');
+  const { options } = loadEnvironmentOptions({ OPENAI_API_KEY: KEY, GATEWAY_METRICS_TOKEN_FILE: '/run/token' }, PROVIDER_ROWS, compatRow, readFile);
+  assert.equal(options?.['metricsToken'], TOKEN);
+  assert.deepEqual(seen, ['/run/token']);
+});
+
 test('options of an instance of a class count wherever they stand', () => {
   class Base {
     get maxRetries(): number {
