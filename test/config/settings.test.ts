@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict';
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import test from 'node:test';
 import { inspect } from 'node:util';
@@ -776,10 +776,13 @@ test('NODE_TLS_REJECT_UNAUTHORIZED as Node obeys it is a problem that names the 
   for (const text of ['1', '', undefined]) deepEqual(problemsWith({ NODE_TLS_REJECT_UNAUTHORIZED: text }), []);
 });
 
-test('the key of another certificate is a problem', () => {
-  deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': createCertificate().key }), [
-    'GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE',
-  ]);
+test('the key of another certificate is a problem, of the same kind or not', () => {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  for (const key of [createCertificate().key, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()]) {
+    deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': key }), [
+      'GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE',
+    ]);
+  }
 });
 
 test('a certificate without its key, or a key without its certificate, is a problem', () => {
