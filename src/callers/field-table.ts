@@ -9,7 +9,6 @@ import { renderPath } from '../base/fields.ts';
 import type { Fields, Path } from '../base/fields.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { JsonArray, JsonNumber, JsonObject } from '../base/json/value.ts';
-import { unreachable } from '../core/chat.ts';
 import { unsupported } from './body.ts';
 
 export type FieldRule =
@@ -79,23 +78,4 @@ export function isValue(expected: string | number | boolean): (value: JsonValue)
 /** For rules: true for a list or an object that holds nothing. */
 export function isEmpty(value: JsonValue): boolean {
   return value instanceof JsonArray ? value.items.length === 0 : value instanceof JsonObject && value.entries.size === 0;
-}
-
-/** The table as markdown, for the page about its dialect. */
-export function renderFieldTable(table: FieldTable): string {
-  const rows = Object.entries(table).map(([name, rule]) => `| \`${name}\` | ${outcomeOf(rule)} |`);
-  return ['| field | what becomes of it |', '|---|---|', ...rows, ''].join('\n');
-}
-
-function outcomeOf(rule: FieldRule): string {
-  switch (rule.is) {
-    case 'mapped':
-      return rule.as;
-    case 'tolerated':
-      return `left out: ${rule.as}`;
-    case 'refused':
-      return `refused${rule.unless === undefined ? '' : ' unless its value asks for nothing'}: ${rule.as}`;
-    default:
-      return unreachable(rule);
-  }
 }
