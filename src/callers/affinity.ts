@@ -23,7 +23,7 @@ export function headOfChat({ system, turns }: ChatRequest): ConversationHead {
   return { system: system ?? '', user: texts.at(-1)?.text ?? '' };
 }
 
-/** The provider whose state the calls carry that the last results answer. */
+/** Who made the state of the calls that the last results answer; undefined = no loop is open, or it carries none. */
 export function loopOwnerOfChat(turns: readonly Turn[]): LoopOwner | undefined {
   if (turns.at(-1)?.role !== 'tool') return undefined;
   const called = turns.findLast(({ role }) => role !== 'tool');
@@ -31,7 +31,7 @@ export function loopOwnerOfChat(turns: readonly Turn[]): LoopOwner | undefined {
   return ownerFrom(called.parts.flatMap(({ state }) => state ?? []));
 }
 
-/** The same of a body in another maker's format: Chat Completions, Responses or Messages. */
+/** How a conversation begins in Chat Completions, Responses or Messages. */
 export function headOf(source: JsonObject): ConversationHead {
   const items = conversationIn(source);
   if (typeof items === 'string') return { system: lastText(source.entries.get('instructions')), user: items };
@@ -44,7 +44,7 @@ export function headOf(source: JsonObject): ConversationHead {
   return { system, user: '' };
 }
 
-/** The same of a body in another maker's format. */
+/** Whose state an open loop carries in these formats. */
 export function loopOwnerOf(source: JsonObject): LoopOwner | undefined {
   const items = conversationIn(source);
   if (typeof items === 'string') return undefined;

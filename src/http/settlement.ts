@@ -73,7 +73,7 @@ export function settleLimits(exchange: Exchange, { limits, metrics }: ServerPart
   }
 }
 
-/** Whether it came to nothing otherwise than by its caller's leave: who hangs up has been worked for. */
+/** Whether it failed, but not by its caller's hanging up: then a provider has worked for it. */
 function hasFailed({ failure, scope }: Exchange): boolean {
   return failure !== undefined && scope.ended !== 'caller-gone';
 }

@@ -118,7 +118,7 @@ function isUsageChunk(data: string): boolean {
 export class CompletionChunks implements RelayedFrames {
   /** Every chunk up to its choices, so that a token is one concatenation. */
   readonly #head: string;
-  /** And from behind its choices. */
+  /** Every chunk from behind its choices on. */
   readonly #tail: string;
   readonly #includesUsage: boolean;
   #isBegun = false;
