@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A fake provider on the loopback: Anthropic Messages, OpenAI Chat Completions and Responses, Gemini generateContent, and a
  * compatible dialect of the second, as strict as the real ones and failing on demand.

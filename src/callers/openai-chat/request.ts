@@ -210,12 +210,23 @@ function readAssistantParts(message: Fields, ignored: Ignored, places: Places, b
   const text = readSpokenText(message, ignored);
   const states: CarriedState[] = [...readStates(message, ignored, budget)];
   const calls = message.list('tool_calls', (item, path) => places.put(readToolCall(item, path, states, ignored, budget), path)) ?? [];
-  const ofTexts = states.filter(({ owner }) => owner === 'text').map(({ state }) => state);
-  const texts: TextPart[] = text === '' ? [] : [{ type: 'text', text, state: ofTexts.shift() }];
-  // What belongs to texts that said nothing, or were one text with others.
-  for (const state of ofTexts) texts.push({ type: 'text', text: '', state });
-  for (const part of texts) places.put(part, message.path);
-  return [...texts, ...calls];
+  return [...textsOf(text, states).map((part) => places.put(part, message.path)), ...calls];
+}
+
+/** The text with the first state of a text, before what belongs to texts that said nothing, or were one text with others. */
+function textsOf(text: string, states: readonly CarriedState[]): readonly TextPart[] {
+  const texts: TextPart[] = [];
+  let unsaid = text;
+  const say = (state: string | undefined): void => {
+    texts.push({ type: 'text', text: unsaid, state });
+    unsaid = '';
+  };
+  if (text !== '' && !states.some(({ owner }) => owner === 'text')) say(undefined);
+  for (const { owner, state } of states) {
+    if (owner === 'text') say(state);
+    else if (owner === 'empty') texts.push({ type: 'text', text: '', state });
+  }
+  return texts;
 }
 
 function readSpokenText(message: Fields, ignored: Ignored): string {
@@ -229,7 +240,7 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
   const carried = readStates(call, ignored, budget);
-  states.push(...carried.filter(({ owner }) => owner === 'text'));
+  states.push(...carried.filter(({ owner }) => owner === 'text' || owner === 'empty'));
   const part: AssistantPart = {
     type: 'tool_call',
     id: call.requiredText('id'),

@@ -459,6 +459,17 @@ test('states are given to their calls and texts', () => {
   ]);
 });
 
+test('the state of a text that said nothing stays with it, and goes to no other', () => {
+  const silent = { type: 'text', text: '', state: 'a.b.BB' };
+  const rows: readonly (readonly [object, readonly object[]])[] = [
+    [{ content: 'A', ...signed('gateway:empty=a.b.BB') }, [{ type: 'text', text: 'A' }, silent]],
+    [{ content: 'A', ...signed('gateway:empty=a.b.BB,text=a.b.CC') }, [silent, { type: 'text', text: 'A', state: 'a.b.CC' }]],
+    [{ content: null, ...signed('gateway:empty=a.b.BB') }, [silent]],
+    [{ tool_calls: [{ ...CALL, ...signed('gateway:own=a.b.AA,empty=a.b.BB') }] }, [silent, { ...CALLED, state: 'a.b.AA' }]],
+  ];
+  for (const [message, parts] of rows) assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message }), [USER_TURN, { role: 'assistant', parts }]);
+});
+
 test('a signature of another maker is left out and named, a damaged one of the gateway is a bad_request', () => {
   const messages = (signature: string): readonly object[] => [USER, { role: 'assistant', tool_calls: [{ ...CALL, ...signed(signature) }] }];
   assert.deepEqual(turnsOf(...messages('CsMBAQ==')), [USER_TURN, { role: 'assistant', parts: [CALLED] }]);
