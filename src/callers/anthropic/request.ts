@@ -100,7 +100,7 @@ function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
     if (type !== 'custom') throw unsupported(tool.at('type'), "only custom tools and the maker's own are taken");
     const name = tool.requiredText('name');
     const shown = shownToolName(name);
-    if (shown !== name) ignored.addOnce(tool.at('name'));
+    if (shown !== name) ignored.addOnce(tool, ['name']);
     const taken: Tool = {
       name: shown,
       description: tool.string('description') || undefined,
