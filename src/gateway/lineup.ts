@@ -37,7 +37,8 @@ export class Lineup<C extends Candidate> {
   unsendable: Course<C> | undefined;
   /** Somebody could have been asked, but for the budget of its provider. */
   isBudgetSpent = false;
-  #round = 0;
+  /** Rounds that are over. */
+  round = 0;
 
   constructor(parts: AttemptParts, ask: Ask<C>) {
     this.#parts = parts;
@@ -45,11 +46,6 @@ export class Lineup<C extends Candidate> {
     const { order, isSticky } = plan(ask.candidates, ask.route, ask.conversation, ask.loopProvider);
     this.isSticky = isSticky;
     this.courses = order.map((candidate) => new Course(candidate, this.#healthOf(candidate)));
-  }
-
-  /** Rounds that are over. */
-  get round(): number {
-    return this.#round;
   }
 
   /** The first in order who may be asked at this moment, with all that it takes to ask. */
@@ -124,7 +120,7 @@ export class Lineup<C extends Candidate> {
         reason = 'out';
         continue;
       }
-      if ((course.failure?.retriesMax ?? Infinity) <= this.#round) {
+      if ((course.failure?.retriesMax ?? Infinity) <= this.round) {
         reason = 'exhausted';
         continue;
       }
@@ -137,7 +133,7 @@ export class Lineup<C extends Candidate> {
 
   /** Begins another round with `course`, which was waited for. */
   startRound(course: Course<C>): void {
-    this.#round += 1;
+    this.round += 1;
     for (const each of this.courses) each.startRound();
     course.readyAtMs = 0;
   }

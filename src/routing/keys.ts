@@ -112,7 +112,6 @@ export class Keys {
   succeeded(provider: string, key: KeyName, model: string): void {
     const state = this.#states.get(nameOf(provider, key));
     if (state === undefined) return;
-    state.rejected.times = 0;
     const rest = state.byModel.get(model);
     if (rest !== undefined && rest.untilMs <= this.#chance.now()) state.byModel.delete(model);
   }

@@ -43,8 +43,8 @@ export interface Transport {
   send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key?: ProviderKey): Promise<UpstreamResponse | Failure>;
   /** Closes idle sockets, and the others as soon as their responses have ended. */
   close(): void;
-  /** Sockets in use and idle, where the transport can tell. */
-  openSockets?(): number;
+  /** Sockets in use and idle; 0 where the transport cannot tell. */
+  openSockets(): number;
 }
 
 /**
