@@ -14,13 +14,13 @@ import type { PassedOver } from './call-record.ts';
 import { Course } from './course.ts';
 import type { Choice } from './course.ts';
 
-/** A timer may end this much early, by the other clock. */
+/** A timer may fire so much early by the clock of `performance.now()`. */
 const TIMER_SLACK_MS = 2;
 
 /** What a call beside another is paid for. */
 export const HEDGED = new Failure('unknown', 'the first event is long in coming');
 
-/** Who may be asked again, and in how long; or why nobody may. */
+/** Who may be asked again first, and in how long. */
 export type Soonest<C extends Candidate> = { readonly course: Course<C>; readonly waitMs: number };
 
 // hot: per request
@@ -213,7 +213,7 @@ export class Lineup<C extends Candidate> {
   }
 
   #isOut({ candidate, health }: Course<C>): boolean {
-    // Elsewhere health is kept for those who do choose.
+    // Without a route there is no other target to choose; its outcomes count for the routes that have it.
     if (candidate.target === undefined || health === undefined) return false;
     const { state } = health;
     return state === 'in' ? false : state !== 'due' || this.#parts.isDraining();
