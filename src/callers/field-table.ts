@@ -94,7 +94,7 @@ function outcomeOf(rule: FieldRule): string {
     case 'tolerated':
       return `left out: ${rule.as}`;
     case 'refused':
-      return `refused${rule.unless === undefined ? '' : ' unless its value asks for nothing'}: ${rule.as}`;
+      return `refused${rule.unless === undefined ? '' : ' unless it has its default value'}: ${rule.as}`;
     default:
       return unreachable(rule);
   }

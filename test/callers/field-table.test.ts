@@ -6,14 +6,14 @@ test('renderFieldTable prints a row for each field, in order', () => {
   equal(
     renderFieldTable({
       model: { is: 'mapped', as: '`model`' },
-      user: { is: 'tolerated', as: 'a hint' },
-      n: { is: 'refused', as: 'one answer a request', unless: isValue(1) },
-      audio: { is: 'refused', as: 'the answer is text' },
+      user: { is: 'tolerated', as: 'only a hint' },
+      n: { is: 'refused', as: 'only one answer can be asked for', unless: isValue(1) },
+      audio: { is: 'refused', as: 'the answer is text only' },
     }),
     '| field | what becomes of it |\n|---|---|\n' +
       '| `model` | `model` |\n' +
-      '| `user` | left out: a hint |\n' +
-      '| `n` | refused unless its value asks for nothing: one answer a request |\n' +
-      '| `audio` | refused: the answer is text |\n',
+      '| `user` | left out: only a hint |\n' +
+      '| `n` | refused unless it has its default value: only one answer can be asked for |\n' +
+      '| `audio` | refused: the answer is text only |\n',
   );
 });

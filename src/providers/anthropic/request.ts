@@ -46,7 +46,7 @@ export function encodeCountPayload(provider: string, host: MessagesHost, request
 
 function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
   const fetched = host.fetchesUrls ? undefined : fetchedPlace(request.turns);
-  if (fetched !== undefined) return new Failure('unsupported', `${fetched}.url: ${provider} fetches nothing (media_type and data)`);
+  if (fetched !== undefined) return new Failure('unsupported', `${fetched}.url: ${provider} fetches no URLs; send media_type and data`);
   const format = encodeFormat(request.output);
   if (format instanceof Failure) return format;
   const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
@@ -204,7 +204,7 @@ function isReasoning(block: JsonOut | undefined): boolean {
 /** Whether asked for by `strict` or not, what comes back matches the schema. */
 function encodeFormat(output: OutputFormat | undefined): JsonOutObject | undefined | Failure {
   if (output === undefined) return undefined;
-  if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic answers in JSON only by a schema');
+  if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic has no JSON mode; give a schema');
   return { type: 'json_schema', schema: output.schema };
 }
 

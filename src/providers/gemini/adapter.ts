@@ -168,5 +168,5 @@ function decodeCount(provider: string, body: string): number | Failure {
   const json = parseLenient(body);
   const error = field(json, 'error');
   if (isObject(error)) return embeddedFailure(provider, error);
-  return countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
+  return countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no token count');
 }
