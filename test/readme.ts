@@ -177,7 +177,7 @@ function clientsTable(): string {
     return client.lacks[name] !== undefined ? '' : reason === undefined ? 'yes' : `no: ${reason}`;
   };
   const rows = CLIENTS.map((client) => `| ${client.name} | ${back(client, 'state')} | ${back(client, 'state streamed')} | ${others(client)} |`);
-  return ['| client | brings the state back | from a stream | what else it cannot do |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| client | returns the state | from a stream | what else it cannot do |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 function failuresTable(): string {
