@@ -207,7 +207,7 @@ test('a request that is answered already, of HTTP/2, or none at all ends nothing
     'error: the handler was given a request that is answered already',
     'error: the handler was given a request that is not HTTP/1',
     'error: the handler was given a request that is not HTTP/1',
-    'error: the handler was given what is no request of node:http',
+    'error: the handler was given something other than a request of node:http',
   ]);
 });
 
