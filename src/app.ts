@@ -80,7 +80,7 @@ export type AppSurroundings = {
   readonly ticketKeys?: Buffer;
   /** The label of the caller that a request comes from, where no token says it; absent = tokens alone decide. */
   readonly authenticate?: ServerParts['authenticate'];
-  /** Keeps callers' limits, instead of this process: several share it. Closed with the app. */
+  /** Keeps callers' limits where no engine does, instead of this process: several share it. Closed with the app. */
   readonly limitStore?: LimitStore;
   /** The clock of callers' limits, in milliseconds: `performance.now` where absent. */
   readonly limitClock?: () => number;
@@ -299,10 +299,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
 /** Callers' limits, which every reload of one gateway goes on with. */
 function limitsFrom({ limitsEngine: address }: Config, { log, limitStore, limitClock = () => performance.now() }: AppSurroundings, metrics: Metrics, lookup: NameLookup['lookup']): Limits {
-  const own = limitStore ?? createMemoryStore(limitClock);
-  if (address === undefined) return new Limits(own, limitClock);
+  if (address === undefined) return new Limits(limitStore ?? createMemoryStore(limitClock), limitClock);
   const { answered, failed } = metrics.limitEngine(engineName(address), () => shared.isUp);
-  const shared = createEngineStore({ address, fallback: own, log, lookup, onAnswer: answered, onFailure: failed });
+  const shared = createEngineStore({ address, fallback: createMemoryStore(limitClock), log, lookup, onAnswer: answered, onFailure: failed });
   return new Limits(shared, limitClock);
 }
 

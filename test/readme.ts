@@ -105,7 +105,7 @@ function thousands(count: number): string {
 
 function sizeSentence(): string {
   const { code, comments } = sizeOfGateway();
-  return `${thousands(code)} lines of code and ${thousands(comments)} of comments are all that runs, and ${roundTests().code} lines of tests hold them to what these pages say.`;
+  return `${thousands(code)} lines of code and ${thousands(comments)} of comments are all that runs; ${roundTests().code} lines of tests check what these pages say.`;
 }
 
 /** To the nearest thousand: every test that is added would change the README otherwise. */

@@ -76,8 +76,6 @@ export type AnswerFacts = {
 export interface StreamFrames {
   /** The frames for one delta, blank lines included; empty when there is nothing to say yet. */
   render(delta: Delta): string;
-  /** What a caller is sent when there was nothing else to send for a while. */
-  keepAlive(): string;
 }
 
 /** A streamed answer of a provider that speaks the caller's dialect. What ends it otherwise than well goes on from what was passed on. */
@@ -169,6 +167,9 @@ export interface DialectModels {
   one(model: ListedModel): JsonOutObject;
 }
 
+/** A comment, which every reader of event streams skips. */
+export const KEEP_ALIVE = ': keep-alive\n\n';
+
 /** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
 export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
@@ -198,6 +199,8 @@ export interface CallerDialect {
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
   encodeReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): JsonOut;
   createFrames(facts: AnswerFacts): StreamFrames;
+  /** What goes to a caller whose streamed answer has begun, when there was nothing else to send for a while. */
+  readonly keepAlive: string;
   renderFailure(failure: Failure, requestId: string): FailureAnswer;
   readonly models: DialectModels;
   /**

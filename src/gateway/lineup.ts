@@ -143,10 +143,10 @@ export class Lineup<C extends Candidate> {
   }
 
   /** Another target, paid for as a retry; undefined where nobody may be asked. */
-  hedge(current: Course<C>): Choice<C> | undefined {
+  hedge(): Choice<C> | undefined {
     if (this.#parts.isDraining()) return undefined;
     for (const course of this.courses) {
-      if (course === current || course.isSpent || course.isAsked || !this.#isReady(course) || this.#obstacle(course) !== undefined) continue;
+      if (!this.#isNext(course) || !this.#isReady(course)) continue;
       course.call ??= course.candidate.call();
       if (course.call instanceof Failure || !this.#parts.budgets.of(course.candidate.provider.name).take(HEDGED)) continue;
       course.paidFor = HEDGED;
@@ -155,9 +155,13 @@ export class Lineup<C extends Candidate> {
     return undefined;
   }
 
-  /** Whether another target could be asked after this one. */
-  hasNext(current: Course<C>): boolean {
-    return this.courses.some((course) => course !== current && !course.isSpent && !course.isAsked && this.#obstacle(course) === undefined);
+  /** Whether another target could be asked after those that are. */
+  get hasNext(): boolean {
+    return this.courses.some((course) => this.#isNext(course));
+  }
+
+  #isNext(course: Course<C>): boolean {
+    return !course.isInFlight && !course.isSpent && !course.isAsked && this.#obstacle(course) === undefined;
   }
 
   /** How long the keys of those rest that failed, or were not asked, for their rate. */
@@ -172,6 +176,7 @@ export class Lineup<C extends Candidate> {
 
   /** Remembers that it is asked, and counts that it is so after another or in place of it. */
   remember(course: Course<C>): void {
+    course.isInFlight = true;
     if (this.courses.length > 1) {
       const last = this.asked.at(-1) ?? this.courses[0];
       const why = last?.failure?.kind ?? last?.passedOver;
@@ -282,6 +287,13 @@ export class Lineup<C extends Candidate> {
     return true;
   }
 
+  /** What was paid for its next call, if that was not made. */
+  refund(course: Course<C>): void {
+    const { candidate, paidFor } = course;
+    if (paidFor !== undefined) this.#parts.budgets.of(candidate.provider.name).refund(paidFor);
+    course.paidFor = undefined;
+  }
+
   #takePlaces({ provider, target }: C): readonly string[] {
     const { places } = this.#parts.routing;
     const names: string[] = [];
@@ -293,6 +305,7 @@ export class Lineup<C extends Candidate> {
 
   /** To be called once for each choice, on every path, after what its outcome says was told. */
   giveBack(choice: Choice<C>): void {
+    choice.course.isInFlight = false;
     this.endProbing(choice);
     for (const name of choice.places) this.#parts.routing.places.give(name);
   }

@@ -93,7 +93,7 @@ export async function pipeStream(
       return;
     }
     // What is relayed goes out as the provider wrote it.
-    if (takesEvents) return takeFrame(event, data, onDelta, parsed);
+    if (relay !== undefined) return takeFrame(event, data, onDelta, parsed);
     const deltas: Delta[] = [];
     takeFrame(event, data, (delta) => deltas.push(delta), parsed);
     for (const turn of turnsOf(deltas)) {

@@ -7,14 +7,12 @@
 
 import type { ChatReply } from '../core/chat.ts';
 import type { Delta } from '../core/delta.ts';
+import { KEEP_ALIVE } from '../core/dialect.ts';
 import type { RelayedFrames, StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Candidate } from '../gateway/ask.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
 import type { Exchange } from './exchange.ts';
-
-/** Before the first frame: a comment, which every reader of event streams skips. */
-const KEEP_ALIVE = ': keep-alive\n\n';
 
 /** What a stream is made of. */
 export type EventStreamSource<C extends Candidate> = {
@@ -137,8 +135,7 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   #keepAlive(): void {
     // A caller that is behind gets no comment on top of what waits for it.
     if (this.#isEnded || this.#exchange.isBehind) return;
-    const frames = this.#hasContent ? (this.#relayed ?? this.#frames) : undefined;
-    this.#write(frames?.keepAlive() ?? KEEP_ALIVE);
+    this.#write(this.#hasContent ? this.#exchange.dialect.keepAlive : KEEP_ALIVE);
   }
 
   #write(text: string): boolean {

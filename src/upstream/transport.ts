@@ -27,6 +27,8 @@ export type AttemptLimits = {
   readonly connectMs: number;
   /** From the attempt's start until the whole body or, once `startIdleLimit` was called, until that call. */
   readonly attemptMs: number;
+  /** When the attempt started, on the clock of `performance.now()`; absent = now. */
+  readonly startedAtMs?: number;
   /** The longest silence once `startIdleLimit` was called; undefined = none, as for whole replies. */
   readonly idleMs: number | undefined;
 };

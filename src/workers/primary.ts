@@ -10,7 +10,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { acceptWaiting } from '../base/accept-waiting.ts';
 import type { Log } from '../base/log.ts';
-import type { LimitStore } from '../limits/store.ts';
+import type { LocalStore } from '../limits/store.ts';
 import type { Metrics } from '../metrics.ts';
 import { Brake } from './brake.ts';
 import { Collector } from './collect.ts';
@@ -52,7 +52,7 @@ export type PrimarySurroundings = {
   /** Where each provider of that configuration is. */
   readonly places: Places;
   /** Where the limits of all workers are kept; undefined = they need nothing of this process. */
-  readonly limits: LimitStore | undefined;
+  readonly limits: LocalStore | undefined;
   /** Makes the server listen where the configuration says; resolves with where. */
   readonly listen: (server: Server) => Promise<string>;
 };
@@ -262,7 +262,8 @@ export class Primary {
         return;
       }
       case 'take':
-        return void this.#limits?.take(member, message.charge).then((decision) => member.send({ type: 'decision', id: message.id, decision }));
+        if (this.#limits !== undefined) member.send({ type: 'decision', id: message.id, decision: this.#limits.take(member, message.charge) });
+        return;
       case 'settle':
         return this.#limits?.settle(member, message.charge, message.tokensMore);
     }

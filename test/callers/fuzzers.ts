@@ -158,7 +158,7 @@ export function dialectRelays(random: Random): void {
   let text = '';
   for (let left = random.below(6); left > 0; left -= 1) {
     text += frames.relay(random.pick(names), random.below(4) === 0 ? mutateText(random, '{"type":"ping"}').replaceAll('\r', '') : JSON.stringify(randomJson(random)));
-    if (random.below(4) === 0) text += frames.keepAlive();
+    if (random.below(4) === 0) text += dialect.keepAlive;
   }
   assert.ok(text === '' || text.endsWith('\n\n'), text);
   const before = text.length;

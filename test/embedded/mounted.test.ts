@@ -105,7 +105,11 @@ test('an authenticate that throws, rejects or returns no label is a 500 that is 
   const broken = (): never => {
     throw new Error('canary');
   };
-  const answers: readonly unknown[] = [broken, async () => broken(), () => '', () => 'a b', () => true, () => 5, () => ({}), () => null];
+  // As some tools have stacks made, for the whole program.
+  const structured = (): never => {
+    throw Object.assign(new Error('canary'), { stack: [{ canary: true }] });
+  };
+  const answers: readonly unknown[] = [broken, async () => broken(), structured, () => '', () => 'a b', () => true, () => 5, () => ({}), () => null];
   for (const authenticate of answers) {
     const { gateway, lines, calls } = await answered(t, GOOD_REPLY, { authenticate: authenticate as () => string });
     const { status, text } = await post(`${await serve(t, gateway.handler)}/v1/chat`, {});

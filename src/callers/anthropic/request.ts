@@ -40,7 +40,7 @@ function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns, cache } = readConversation(fields, ignored, places);
-  const tools = readTools(fields, ignored);
+  const tools = readTools(fields, ignored, places);
   const toolChoice = readToolChoice(fields, tools, ignored);
   const config = readConfig(fields, ignored);
   const request: ChatRequest = {
@@ -61,7 +61,7 @@ function translate(fields: Fields, model: string): Translation {
     providerOptions: undefined,
   };
   applyTable(MESSAGES_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
 /** With 0 the maker reads the prompt into its cache and answers nothing; in a chat 0 would be no limit. */
@@ -87,7 +87,7 @@ type Tools = {
 /** The maker's own tools, whoever runs them: their types end in a date, which a search among tools may do without. */
 const MAKERS_OWN = /^(?:[a-z0-9_]{1,64}_20\d{6}|tool_search_tool_(?:bm25|regex))$/;
 
-function readTools(fields: Fields, ignored: Ignored): Tools {
+function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
   const tools: Tools = { taken: [], leftOut: new Set() };
   fields.list('tools', (item, path) => {
     const tool = Fields.from(item, path);
@@ -101,12 +101,13 @@ function readTools(fields: Fields, ignored: Ignored): Tools {
     const name = tool.requiredText('name');
     const shown = shownToolName(name);
     if (shown !== name) ignored.addOnce(tool.at('name'));
-    tools.taken.push({
+    const taken: Tool = {
       name: shown,
       description: tool.string('description') || undefined,
       parameters: tool.opaqueObject('input_schema')?.raw,
       strict: tool.boolean('strict'),
-    });
+    };
+    tools.taken.push(places.put(taken, path));
     ignored.addUnread(tool);
   });
   return tools;

@@ -21,7 +21,7 @@ import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock,
 import { withOwnToolNames } from './tool-name.ts';
 
 /** Its clients know it, and some of them know no comments. */
-const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
+export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 
 type SpokenType = 'thinking' | 'text';
 
@@ -39,10 +39,6 @@ export class MessageEvents implements RelayedFrames {
 
   constructor(facts: AnswerFacts) {
     this.#facts = facts;
-  }
-
-  keepAlive(): string {
-    return this.#isBegun ? PING : ': keep-alive\n\n';
   }
 
   // hot: per token

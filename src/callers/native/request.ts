@@ -16,7 +16,7 @@ import { CACHE_TTLS, EFFORTS } from '../../core/chat.ts';
 import type { CacheHint, ChatRequest, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import type { RequestBody } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
-import { parseBody } from '../body.ts';
+import { failureFrom, parseBody, problemOr } from '../body.ts';
 import { readModel } from '../model.ts';
 import { isSchemaName } from '../schema-name.ts';
 import { objectsAt, openTurns, readTurns } from './turns.ts';
@@ -51,23 +51,9 @@ export function decodeChatRequest(body: RequestBody): ChatRequest | Failure {
   const value = parseBody(body);
   if (value instanceof Failure) return value;
   const request = problemOr(() => readRequest(new Fields(value, undefined, REQUEST_FIELDS)));
-  return request instanceof FieldProblem ? failureFrom(request, value) : request;
-}
-
-/** What `read` returns, or the problem that it throws. */
-function problemOr<T>(read: () => T): T | FieldProblem {
-  try {
-    return read();
-  } catch (thrown) {
-    if (thrown instanceof FieldProblem) return thrown;
-    throw thrown;
-  }
-}
-
-/** A field that is missing may stand elsewhere under a name that nobody knows, and that is then what is said. */
-function failureFrom(problem: FieldProblem, body: JsonObject): Failure {
-  const { message, quote } = (problem.isMissing ? problemOr(() => openAll(body)) : undefined) ?? problem;
-  return new Failure('bad_request', message, { quotes: quote === undefined ? [] : [quote] });
+  if (!(request instanceof FieldProblem)) return request;
+  // A field that is missing may stand elsewhere under a name that nobody knows, and that is then what is said.
+  return failureFrom((request.isMissing ? problemOr(() => openAll(value)) : undefined) ?? request);
 }
 
 /** Opens every object of the vocabulary, which throws for the first unknown field. What has another shape is passed over. */

@@ -77,9 +77,12 @@ function callFrom(call: ToolCallPart, ofTexts: readonly CarriedState[]): JsonOut
   };
 }
 
+/** In the order of the parts: the texts are one here, and what belongs to one that said nothing is not that one's. */
 function textStates(reply: ChatReply): readonly CarriedState[] {
   const states: CarriedState[] = [];
-  for (const part of reply.parts) if (part.type === 'text' && part.state !== undefined) states.push({ owner: 'text', state: part.state });
+  for (const part of reply.parts) {
+    if (part.type === 'text' && part.state !== undefined) states.push({ owner: part.text === '' ? 'empty' : 'text', state: part.state });
+  }
   return states;
 }
 
@@ -128,10 +131,6 @@ export class CompletionChunks implements RelayedFrames {
     this.#head = `data: ${renderJson(headOf(facts, 'chat.completion.chunk')).slice(0, -1)},"choices":[`;
     this.#tail = facts.request.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n';
     this.#includesUsage = facts.request.wantsUsage;
-  }
-
-  keepAlive(): string {
-    return ': keep-alive\n\n';
   }
 
   // hot: per token

@@ -61,7 +61,7 @@ function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns } = readMessages(fields, ignored, places);
-  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
+  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored, places)) ?? [];
   const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
   const maxTokens = readMaxTokens(fields, 'max_tokens', ignored);
   if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
@@ -84,7 +84,7 @@ function translate(fields: Fields, model: string): Translation {
   };
   readStreamOptions(fields, ignored);
   applyTable(CHAT_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
 /** What fields of a chat that a provider may refuse are called here. */
@@ -92,7 +92,6 @@ const NAMES = {
   output: 'response_format',
   thinking: 'reasoning_effort',
   'tool_choice.parallel': 'parallel_tool_calls',
-  'tools.strict': 'tools[N].function.strict',
 };
 
 function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined {
@@ -211,12 +210,23 @@ function readAssistantParts(message: Fields, ignored: Ignored, places: Places, b
   const text = readSpokenText(message, ignored);
   const states: CarriedState[] = [...readStates(message, ignored, budget)];
   const calls = message.list('tool_calls', (item, path) => places.put(readToolCall(item, path, states, ignored, budget), path)) ?? [];
-  const ofTexts = states.filter(({ owner }) => owner === 'text').map(({ state }) => state);
-  const texts: TextPart[] = text === '' ? [] : [{ type: 'text', text, state: ofTexts.shift() }];
-  // What belongs to texts that said nothing, or were one text with others.
-  for (const state of ofTexts) texts.push({ type: 'text', text: '', state });
-  for (const part of texts) places.put(part, message.path);
-  return [...texts, ...calls];
+  return [...textsOf(text, states).map((part) => places.put(part, message.path)), ...calls];
+}
+
+/** The text with the first state of a text, before what belongs to texts that said nothing, or were one text with others. */
+function textsOf(text: string, states: readonly CarriedState[]): readonly TextPart[] {
+  const texts: TextPart[] = [];
+  let unsaid = text;
+  const say = (state: string | undefined): void => {
+    texts.push({ type: 'text', text: unsaid, state });
+    unsaid = '';
+  };
+  if (text !== '' && !states.some(({ owner }) => owner === 'text')) say(undefined);
+  for (const { owner, state } of states) {
+    if (owner === 'text') say(state);
+    else if (owner === 'empty') texts.push({ type: 'text', text: '', state });
+  }
+  return texts;
 }
 
 function readSpokenText(message: Fields, ignored: Ignored): string {
@@ -230,7 +240,7 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
   const carried = readStates(call, ignored, budget);
-  states.push(...carried.filter(({ owner }) => owner === 'text'));
+  states.push(...carried.filter(({ owner }) => owner === 'text' || owner === 'empty'));
   const part: AssistantPart = {
     type: 'tool_call',
     id: call.requiredText('id'),
@@ -261,7 +271,7 @@ function readStop(fields: Fields): readonly string[] {
   return typeof value === 'string' ? [textItem(value, fields.at('stop'))] : (fields.list('stop', textItem) ?? []);
 }
 
-function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
+function readTool(item: JsonValue, path: Path, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
   if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are taken');
   const named = tool.object('function');
@@ -275,7 +285,7 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
   };
   ignored.addUnreadOfItem(named);
   ignored.addUnreadOfItem(tool);
-  return decoded;
+  return places.put(decoded, named.path);
 }
 
 function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefined {

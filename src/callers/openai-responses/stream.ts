@@ -50,10 +50,6 @@ export class ResponseEvents implements RelayedFrames {
     this.#ids = new ResponseIds(facts.requestId);
   }
 
-  keepAlive(): string {
-    return ': keep-alive\n\n';
-  }
-
   // hot: per token
   relay(event: string, data: string, parsed?: ParsedText): string {
     if (!this.#isBegun) this.#takeOver(jsonOf(data, parsed));

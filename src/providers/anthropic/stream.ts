@@ -76,7 +76,7 @@ export class AnthropicStream implements StreamDecoder {
     if (this.#isOver || event === 'ping' || isFiller(data)) return;
     const json = parsed === undefined ? parseLenient(data) : parsed.json;
     const failure = isObject(json)
-      ? this.#read(stringField(json, 'type') ?? event, json, data, sink, parsed)
+      ? this.#read(event === 'error' ? event : (stringField(json, 'type') ?? event), json, data, sink, parsed)
       : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
     if (failure !== undefined) this.#fail(failure, sink);
   }
@@ -108,7 +108,7 @@ export class AnthropicStream implements StreamDecoder {
       case 'message_stop':
         return this.#release(sink) ?? this.#finish(sink);
       default:
-        return failureInside(this.#provider, json);
+        return failureInside(this.#provider, json, type === 'error');
     }
   }
 

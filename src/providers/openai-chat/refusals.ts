@@ -4,8 +4,8 @@ import { isKeptToOneCall } from '../../core/chat.ts';
 import type { ChatRequest, ContentPart, OutputFormat, Tool } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { plainModelName } from '../../core/model-name.ts';
-import { TEXT_BY_URL, refuseContent } from '../openai-common/refused-content.ts';
-import type { Objection } from '../openai-common/refused-content.ts';
+import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
+import type { Objection } from '../refused-content.ts';
 import type { HostProfile } from './profile.ts';
 
 /** The failure for the first part of a request that the host cannot be asked; undefined when it can be asked all of it. */

@@ -6,7 +6,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, UpstreamCall } from '../../core/adapter.ts';
 import type { ModelInfo } from '../../core/chat.ts';
 import { unreadableReply } from '../../core/failure.ts';
@@ -17,7 +17,7 @@ import type { MessagesHost } from '../anthropic/host.ts';
 import { isMessages } from '../anthropic/reply.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
 import { createGeminiAdapter } from '../gemini/adapter.ts';
-import { decodeGeminiFailure } from '../gemini/failure.ts';
+import { decodeGeminiFailure, failureInside } from '../gemini/failure.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { PLAIN_HOST } from '../openai-chat/profile.ts';
 import type { HostProfile } from '../openai-chat/profile.ts';
@@ -121,8 +121,8 @@ const PUBLISHER = 'publishers/google/models/';
 
 function decodeModels(provider: string, body: string, page = parseLenient(body)): ModelsPage | Failure {
   if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
-  const error = field(page, 'error');
-  if (isObject(error)) return decodeGeminiFailure(provider, 200, body);
+  const failure = failureInside(provider, page);
+  if (failure !== undefined) return failure;
   const models: ModelInfo[] = [];
   for (const entry of listField(page, 'publisherModels')) {
     const name = textField(entry, 'name');

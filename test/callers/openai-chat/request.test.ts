@@ -143,7 +143,8 @@ test('what is wrong with a chat is told by the places of this format', () => {
     { role: 'tool', tool_call_id: 'd', content: '2' },
     { role: 'user', content: 'On' },
   ];
-  const said = (sentence: string): string => told(OPENAI_CHAT, { model: 'm', messages }, sentence);
+  const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
+  const said = (sentence: string): string => told(OPENAI_CHAT, { model: 'm', messages, tools }, sentence);
   assert.equal(said('messages[0].content[1].url: no'), 'messages[1].content[1]: no');
   assert.equal(said('messages[1].content[0].provider_state: damaged'), 'messages[2]: damaged');
   assert.equal(said('messages[1].content[2]: tool_call "d" is not answered before messages[3]'), 'messages[2].tool_calls[1]: tool_call "d" is not answered before messages[5]');
@@ -154,7 +155,8 @@ test('what is wrong with a chat is told by the places of this format', () => {
   assert.equal(said('output: no'), 'response_format: no');
   assert.equal(said('output.schema: no'), 'response_format: no');
   assert.equal(said('thinking.effort: no'), 'reasoning_effort: no');
-  assert.equal(said('tools[12].strict: no'), 'tools[12].function.strict: no');
+  assert.equal(said('tools[1].strict: no'), 'tools[1].function.strict: no');
+  assert.equal(said('tools[12].strict: no'), 'tools[12].strict: no');
   assert.equal(said('temperature: no'), 'temperature: no');
 });
 
@@ -455,6 +457,17 @@ test('states are given to their calls and texts', () => {
     USER_TURN,
     { role: 'assistant', parts: [{ type: 'text', text: 'A', state: 'a.b.BB' }] },
   ]);
+});
+
+test('the state of a text that said nothing stays with it, and goes to no other', () => {
+  const silent = { type: 'text', text: '', state: 'a.b.BB' };
+  const rows: readonly (readonly [object, readonly object[]])[] = [
+    [{ content: 'A', ...signed('gateway:empty=a.b.BB') }, [{ type: 'text', text: 'A' }, silent]],
+    [{ content: 'A', ...signed('gateway:empty=a.b.BB,text=a.b.CC') }, [silent, { type: 'text', text: 'A', state: 'a.b.CC' }]],
+    [{ content: null, ...signed('gateway:empty=a.b.BB') }, [silent]],
+    [{ tool_calls: [{ ...CALL, ...signed('gateway:own=a.b.AA,empty=a.b.BB') }] }, [silent, { ...CALLED, state: 'a.b.AA' }]],
+  ];
+  for (const [message, parts] of rows) assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message }), [USER_TURN, { role: 'assistant', parts }]);
 });
 
 test('a signature of another maker is left out and named, a damaged one of the gateway is a bad_request', () => {

@@ -278,6 +278,15 @@ describe('a stream fails', () => {
     });
   }
 
+  for (const data of ['{"type":"overloaded_error","message":"words"}', '{"error":{"type":"overloaded_error","message":"words"}}', '{"error":"words"}', '{"message":"words"}']) {
+    test(`on an event that is called error, whatever its shape: ${data}`, () => {
+      const good = [START, TEXT_BLOCK, textPiece('a')].map((event) => `data: ${event}\n\n`).join('');
+      const rest = [stop(), ending('end_turn'), STOP].map((event) => `data: ${event}\n\n`).join('');
+      const failure = failureOf(endOf(decodeChunks(adapter, [Buffer.from(`${good}event: error\ndata: ${data}\n\n${rest}`)])));
+      assert.deepEqual([failure.kind, failure.detail], ['server', 'words']);
+    });
+  }
+
   const nonsense: [string, string[], string][] = [
     ['on a frame that is not JSON', [START, '{"type":'], 'an event of the stream is not a JSON object'],
     ['on a frame that is not an object', ['[]'], 'an event of the stream is not a JSON object'],

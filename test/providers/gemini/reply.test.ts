@@ -62,6 +62,19 @@ test('arguments keep their spelling, and missing or null ones are an empty objec
   ]);
 });
 
+for (const empty of [null, [], '', {}, false, 0]) {
+  test(`a call with whole arguments keeps them beside partialArgs ${JSON.stringify(empty)}`, () => {
+    const functionCall = { name: 'f', args: { a: 1 }, partialArgs: empty, willContinue: null };
+    assert.deepEqual(replyToolCalls(reply(body([{ text: null, functionCall }]))).map((call) => call.arguments.text), ['{"a":1}']);
+  });
+}
+
+for (const empty of [null, [], '', false, 0]) {
+  test(`a text is kept beside functionCall ${JSON.stringify(empty)}`, () => {
+    assert.deepEqual(reply(body([{ text: 'a', thought: null, functionCall: empty }])).parts, [{ type: 'text', text: 'a', state: undefined }]);
+  });
+}
+
 test('calls whose id is missing, empty or not their own get one from the gateway', () => {
   const functionCall = { name: 'f', args: {} };
   const ids = replyToolCalls(
