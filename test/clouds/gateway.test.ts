@@ -97,7 +97,7 @@ test('clouds of one source share what it gives, and it is asked once for all of 
   const down = await startGateway(t, (sandbox) => ({ ...both(sandbox), GATEWAY_MAX_RETRIES: '0' }));
   down.sandbox.clouds.isDown = true;
   assert.equal((await down.chat({ ...CHAT, provider: 'foundry' })).body.kind, 'unknown');
-  const told = down.logLines.filter(({ msg, message }) => (msg ?? message) === 'the credentials of a provider cannot be had');
+  const told = down.logLines.filter(({ msg, message }) => (msg ?? message) === 'no credentials for a provider can be obtained');
   assert.deepEqual(told.map(({ provider }) => provider), ['azure, foundry']);
 });
 
@@ -130,7 +130,7 @@ test('a token endpoint that refuses is auth, one that is down is tried again, an
   assert.deepEqual([status, body.kind], [502, 'auth']);
   assert.match(body.error ?? '', /^the credential endpoint 127\.0\.0\.1:\d+ refused the gateway's identity \(HTTP 401, code invalid_client\)$/);
   assert.equal(asked(refused, /oauth2/), 1);
-  const warned = refused.logLines.filter(({ msg, message }) => (msg ?? message) === 'the credentials of a provider cannot be had');
+  const warned = refused.logLines.filter(({ msg, message }) => (msg ?? message) === 'no credentials for a provider can be obtained');
   assert.equal(warned.length, 1);
   assert.doesNotMatch(JSON.stringify(refused.logLines), /canary|AADSTS/);
   const down = await startGateway(t, (sandbox) => ({ ...AZURE(sandbox), GATEWAY_MAX_RETRIES: '0' }));
@@ -289,6 +289,7 @@ test('a token endpoint on this machine is asked directly, and has as long as one
       return Promise.resolve(new Failure('unknown', 'nobody'));
     },
     close: () => undefined,
+    openSockets: () => 0,
   });
   const endpoints = createEndpoints(refusing('by proxy'), refusing('directly'));
   for (const [url, isMetadata] of [['http://127.0.0.1:1/', false], ['http://127.0.0.1:1/', true], ['http://169.254.169.254/', false], ['https://sts.example.com/', false]] as const) {
