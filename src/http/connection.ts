@@ -33,6 +33,8 @@ export class Connection {
   exchange: HttpExchange | undefined;
   readonly #socket: Duplex;
   readonly #waiting: Turn[] = [];
+  /** The request that came last. */
+  #last: IncomingMessage | undefined;
   #isServing = false;
   #isBroken = false;
   #isHeld = false;
@@ -45,6 +47,7 @@ export class Connection {
   /** Serves a request at once, or when everything before it is over. It is dropped when the connection ends first. */
   // hot: per request
   take(request: IncomingMessage, serve: () => Promise<void>): void {
+    this.#last = request;
     // The parser goes on after the end, to the end of what was read. An answer to something behind a request that was
     // dropped would be one out of order, by which node:http ends the process.
     if (this.#socket.writable) this.#add({ request, serve });
@@ -57,6 +60,11 @@ export class Connection {
   break(refuse: () => void): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
+    // The rest of a request that was answered without it: who was refused need not send it.
+    if (!this.#isServing && this.#last?.complete === false) {
+      this.#socket.destroy();
+      return;
+    }
     if (this.#waiting.at(-1)?.request?.complete === false) this.#waiting.pop();
     if (this.#isServing) this.#watchHangUp();
     this.#add({ request: undefined, serve: async () => refuse() });
