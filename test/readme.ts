@@ -175,7 +175,7 @@ function outcomeOf(rule: FieldRule): string {
     case 'tolerated':
       return `left out: ${rule.as}`;
     case 'refused':
-      return `refused${rule.unless === undefined ? '' : ' unless its value asks for nothing'}: ${rule.as}`;
+      return `refused${rule.unless === undefined ? '' : ' unless it has its default value'}: ${rule.as}`;
   }
 }
 
@@ -194,7 +194,7 @@ function clientsTable(): string {
     return client.lacks[name] !== undefined ? '' : reason === undefined ? 'yes' : `no: ${reason}`;
   };
   const rows = CLIENTS.map((client) => `| ${client.name} | ${back(client, 'state')} | ${back(client, 'state streamed')} | ${others(client)} |`);
-  return ['| client | brings the state back | from a stream | what else it cannot do |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| client | returns the state | from a stream | what else it cannot do |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 function failuresTable(): string {

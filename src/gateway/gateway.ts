@@ -82,7 +82,7 @@ export type RoutingSurroundings = {
 
 export function createGateway(
   settings: GatewaySettings,
-  transport: Transport,
+  transport: Pick<Transport, 'send'>,
   metrics: Metrics,
   logAttempt: AttemptLog,
   surroundings: RoutingSurroundings = {},

@@ -28,7 +28,7 @@ export interface StreamSink {
 /** From so many characters on a frame is read in turns of its own: what is shorter takes some milliseconds, whatever it holds. */
 const LARGE_FRAME = 128 * 1024;
 
-/** What a piece of an answer says to whoever does not read it. */
+/** Stands for the first event of an answer that the decoder has no delta for, and that is passed on as the provider wrote it. */
 const NOTHING_YET: Delta = { type: 'text', text: '' };
 
 /** Reads one response's frames to their end. Undefined = the stream was complete and `done` was pushed. */
@@ -42,7 +42,7 @@ export async function pipeStream(
   const takesEvents = sink.relay !== undefined;
   const state: { end: 'done' | Failure | undefined } = { end: undefined };
   let isFirstFrame = true;
-  /** Until then the sink holds what is relayed, since another attempt may be made. */
+  /** Whether the answer has. Until then the sink holds what is relayed, since another attempt may be made. */
   let hasBegun = false;
   let heldChars = 0;
   /** A large frame, which is read in turns of its own, and what came behind it in the same chunk. */

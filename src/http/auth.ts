@@ -71,5 +71,5 @@ export async function askHost(exchange: HttpExchange, { authenticate: ask, log, 
     clearTimeout(timer);
     scope.onEnd(undefined);
   }
-  return new Failure('unknown', 'who is calling cannot be told', { status: 500, isOwn: true });
+  return new Failure('unknown', 'the caller could not be identified', { status: 500, isOwn: true });
 }

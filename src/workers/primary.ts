@@ -61,7 +61,7 @@ export class Primary {
   readonly #settings: PrimarySettings;
   readonly #surroundings: PrimarySurroundings;
   readonly #log: Log;
-  /** Those whose processes are there, and the brake on what takes their place; undefined once something will. */
+  /** The workers whose processes are there, each with the brake on its replacement; undefined once that has been arranged. */
   readonly #members = new Map<Member, Brake | undefined>();
   readonly #dispatch = new Dispatch<Socket>();
   readonly #collector: Collector;
@@ -121,7 +121,7 @@ export class Primary {
     const reload: { left: Set<Member>; changes: Changes | undefined } = { left, changes: undefined };
     this.#reloads.set(id, reload);
     for (const member of left) member.send({ type: 'reload', id, files });
-    if (!(await until(() => left.size === 0, RELOAD_MS_MAX))) this.#log.warn('SIGHUP: some workers have not taken over what was read', { workers: left.size });
+    if (!(await until(() => left.size === 0, RELOAD_MS_MAX))) this.#log.warn('SIGHUP: some workers have not applied what was read', { workers: left.size });
     this.#reloads.delete(id);
     return reload.changes ?? { swapped: [], needsRestart: [] };
   }

@@ -103,7 +103,7 @@ test('a tool that a provider refuses is named where its caller put it, behind to
     const said = path === '/v1/responses' ? { input: 'Hi', store: false } : { messages: [{ role: 'user', content: 'Hi' }] };
     const answer = await gateway.post(path, { model: 'gemini/fake-chat', ...said, ...body });
     assert.equal(answer.status, 400);
-    assert.ok((await answer.text()).includes(`"${place}: Gemini holds either all calls to their parameters or none"`), place);
+    assert.ok((await answer.text()).includes(`"${place}: Gemini enforces parameters for all tools or for none; set it on all or none"`), place);
   }
 });
 

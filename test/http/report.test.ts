@@ -173,7 +173,7 @@ test('a token that a caller writes into its body does not reach the log', async 
   for (const body of [{ ...HELLO, provider: TOKEN }, { ...HELLO, [TOKEN]: 1 }, { messages: [{ role: 'user', [`${TOKEN} x`]: 1 }] }]) await gateway.chat(body);
   while (gateway.logLines.filter((line) => line['route'] === 'chat').length < 3) await new Promise((resolve) => setImmediate(resolve));
   const errors = gateway.logLines.filter((line) => line['route'] === 'chat').map((line) => line['error']);
-  assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
+  assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway; GET /v1/providers lists those that are', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
 });
 
 test('nor does one that it sends for a model, which nobody serves', async (t) => {

@@ -67,7 +67,7 @@ function translate(fields: Fields, model: string): Translation {
 /** With 0 the maker reads the prompt into its cache and answers nothing; in a chat 0 would be no limit. */
 function readMaxTokens(fields: Fields): number | undefined {
   const maxTokens = fields.count('max_tokens');
-  if (maxTokens === 0) throw unsupported(fields.at('max_tokens'), 'an answer of no tokens cannot be asked for');
+  if (maxTokens === 0) throw unsupported(fields.at('max_tokens'), 'an answer of 0 tokens cannot be asked for');
   return maxTokens;
 }
 
@@ -97,7 +97,7 @@ function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
       ignored.add(path);
       return;
     }
-    if (type !== 'custom') throw unsupported(tool.at('type'), "only custom tools and the maker's own are taken");
+    if (type !== 'custom') throw unsupported(tool.at('type'), "only custom tools and Anthropic's own are supported");
     const name = tool.requiredText('name');
     const shown = shownToolName(name);
     if (shown !== name) ignored.addOnce(tool, ['name']);
@@ -126,11 +126,11 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
   ignored.addUnread(choice);
   if (name !== undefined) {
     const isTaken = taken.some((tool) => tool.name === name);
-    if (!isTaken && leftOut.has(name)) throw unsupported(choice.at('name'), "it is a tool of the maker's own");
+    if (!isTaken && leftOut.has(name)) throw unsupported(choice.at('name'), 'only its vendor runs this tool');
     return { mode: 'tool', name, parallel };
   }
   if (type !== 'any') return { mode: type === 'none' ? 'none' : 'auto', parallel };
-  if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), "all tools are the maker's own");
+  if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), "only their vendor runs these tools");
   return { mode: 'required', parallel };
 }
 
@@ -173,7 +173,7 @@ function readConfig(fields: Fields, ignored: Ignored): OutputConfig {
 function readFormat(owner: Fields, name: string, ignored: Ignored): OutputFormat | undefined {
   const format = owner.object(name);
   if (format === undefined) return undefined;
-  if (format.requiredString('type') !== 'json_schema') throw unsupported(format.at('type'), 'only json_schema is taken');
+  if (format.requiredString('type') !== 'json_schema') throw unsupported(format.at('type'), 'only json_schema is supported');
   const schema = format.opaqueObject('schema')?.raw;
   if (schema === undefined) throw format.missing('schema');
   ignored.addUnread(format);

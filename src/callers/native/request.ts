@@ -125,7 +125,7 @@ function readToolChoice(fields: Fields): ToolChoice | undefined {
     if (name === undefined) throw choice.missing('name', 'required with mode tool');
     return { mode, name, parallel };
   }
-  if (name !== undefined) throw choice.problem('name', `only mode tool takes a name, not ${mode}`);
+  if (name !== undefined) throw choice.problem('name', `allowed with mode tool only, not with ${mode}`);
   return { mode, parallel };
 }
 
@@ -145,8 +145,8 @@ function readOutput(fields: Fields): OutputFormat | undefined {
   const schema = output.opaqueObject('schema')?.raw;
   const name = output.string('name');
   const strict = output.boolean('strict');
-  if (schema === undefined && name !== undefined) throw output.problem('name', 'only a schema takes a name');
-  if (schema === undefined && strict !== undefined) throw output.problem('strict', 'only a schema can be strict');
+  if (schema === undefined && name !== undefined) throw output.problem('name', 'allowed with a schema only');
+  if (schema === undefined && strict !== undefined) throw output.problem('strict', 'allowed with a schema only');
   if (name !== undefined && !isSchemaName(name)) throw output.problem('name', 'must be 1 to 64 letters, digits, _ or -');
   return { schema, name: name ?? 'output', strict: strict ?? true };
 }
@@ -160,5 +160,5 @@ function readCache(fields: Fields): CacheHint | undefined {
 function readProviderOptions(fields: Fields): JsonObject | undefined {
   const options = fields.opaqueObject('provider_options');
   if (options?.entries.has('stream') !== true) return options;
-  throw new FieldProblem({ parent: fields.at('provider_options'), key: 'stream' }, 'not allowed, the path decides it');
+  throw new FieldProblem({ parent: fields.at('provider_options'), key: 'stream' }, 'not allowed: the path /v1/chat or /v1/chat/stream decides it');
 }

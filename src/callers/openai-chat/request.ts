@@ -135,7 +135,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
   if (messages === undefined) throw fields.problem('messages', fields.has('input') ? 'required; a body with `input` is for /v1/responses' : 'required');
   const instructions = joinTexts(system, PARAGRAPH);
   if (turns.length > 0) return { system: instructions || undefined, turns };
-  if (instructions === '') throw fields.problem('messages', 'must hold at least one message of a user');
+  if (instructions === '') throw fields.problem('messages', 'must have at least one user message');
   return { system: undefined, turns: [{ role: 'user', parts: [plainText(instructions)] }] };
 }
 
@@ -183,7 +183,7 @@ function readContent(part: Fields, type: string, ignored: Ignored): ContentPart 
   if (type === 'text') return plainText(part.requiredString('text'));
   if (type === 'image_url') return readImage(part, ignored);
   if (type === 'file') return readFile(part, ignored);
-  throw unsupported(part.at('type'), 'only text, image_url and file are taken');
+  throw unsupported(part.at('type'), 'only text, image_url and file are supported');
 }
 
 function readFile(part: Fields, ignored: Ignored): DocumentPart {
@@ -236,7 +236,7 @@ function readSpokenText(message: Fields, ignored: Ignored): string {
 
 function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored, budget: JsonBudget): AssistantPart {
   const call = Fields.from(item, path);
-  if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of functions are taken');
+  if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of type function are supported');
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
   const carried = readStates(call, ignored, budget);
@@ -273,7 +273,7 @@ function readStop(fields: Fields): readonly string[] {
 
 function readTool(item: JsonValue, path: Path, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
-  if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are taken');
+  if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are supported');
   const named = tool.object('function');
   if (named === undefined) throw tool.problem('function', 'required');
   const name = named.requiredText('name');

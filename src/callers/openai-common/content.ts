@@ -27,7 +27,7 @@ export function readText(owner: Fields, name: string, separator: string, members
   const texts = value.items.map((item, index) => {
     const part = Fields.from(item, { parent: owner.at(name), key: index });
     const member = members.get(part.requiredString('type'));
-    if (member === undefined) throw unsupported(part.at('type'), 'only text is taken here');
+    if (member === undefined) throw unsupported(part.at('type'), 'only text is supported here');
     const text = part.requiredString(member);
     ignored.addUnreadOfItem(part);
     return text;

@@ -96,7 +96,7 @@ function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined 
 function checkInclude(fields: Fields, ignored: Ignored): void {
   fields.list('include', (item, path) => {
     const name = textItem(item, path);
-    if (name === 'message.output_text.logprobs') throw unsupported(path, 'probabilities are not in the answer');
+    if (name === 'message.output_text.logprobs') throw unsupported(path, 'the answer has no log probabilities');
     if (name !== 'reasoning.encrypted_content') ignored.add(path);
   });
 }

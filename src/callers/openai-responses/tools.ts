@@ -58,7 +58,7 @@ function readNamespace(fields: Fields, path: Path, draft: Draft): void {
 function addTool(fields: Fields, path: Path, shown: (name: string) => string, { tools, ignored, places }: Draft): void {
   const type = fields.requiredString('type');
   if (type !== 'function') {
-    if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function are taken');
+    if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function are supported');
     ignored.add(path);
     return;
   }
@@ -80,7 +80,7 @@ function readToolChoice(fields: Fields, names: FunctionNames, listedCount: numbe
   const mode = fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']);
   if (takenCount > 0) return { mode, parallel: undefined };
   if (mode === 'required' && listedCount > 0) {
-    throw unsupported(fields.at('tool_choice'), 'none of the tools can be called, since only their maker runs them');
+    throw unsupported(fields.at('tool_choice'), 'none of the tools can be called, since only their vendor runs them');
   }
   if (mode === 'required') return { mode, parallel: undefined };
   // Providers refuse a choice where there is nothing to choose from; clients send one all the same.
