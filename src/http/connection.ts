@@ -33,8 +33,8 @@ export class Connection {
   exchange: HttpExchange | undefined;
   readonly #socket: Duplex;
   readonly #waiting: Turn[] = [];
-  /** The request that came last. */
-  #last: IncomingMessage | undefined;
+  /** The request that was served last, where it was answered before all of it had come. */
+  #halfRead: IncomingMessage | undefined;
   #isServing = false;
   #isBroken = false;
   #isHeld = false;
@@ -47,7 +47,6 @@ export class Connection {
   /** Serves a request at once, or when everything before it is over. It is dropped when the connection ends first. */
   // hot: per request
   take(request: IncomingMessage, serve: () => Promise<void>): void {
-    this.#last = request;
     // The parser goes on after the end, to the end of what was read. An answer to something behind a request that was
     // dropped would be one out of order, by which node:http ends the process.
     if (this.#socket.writable) this.#add({ request, serve });
@@ -61,7 +60,7 @@ export class Connection {
     if (this.#isBroken) return;
     this.#isBroken = true;
     // The rest of a request that was answered without it: who was refused need not send it.
-    if (!this.#isServing && this.#last?.complete === false) {
+    if (!this.#isServing && this.#halfRead?.complete === false) {
       this.#socket.destroy();
       return;
     }
@@ -94,7 +93,10 @@ export class Connection {
 
   async #serveAll(first: Turn): Promise<void> {
     this.#isServing = true;
-    for (let turn: Turn | undefined = first; turn !== undefined; turn = this.#next()) await turn.serve();
+    for (let turn: Turn | undefined = first; turn !== undefined; turn = this.#next()) {
+      await turn.serve();
+      this.#halfRead = turn.request?.complete === false ? turn.request : undefined;
+    }
     this.#isServing = false;
   }
 
