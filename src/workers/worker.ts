@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../base/log.ts';
 import type { Snapshot } from '../base/prometheus.ts';
-import type { LimitStore } from '../limits/store.ts';
+import type { LimitStore, LocalStore } from '../limits/store.ts';
 import type { Transition } from '../routing/transition.ts';
 import { decodeToWorker } from './messages.ts';
 import type { Changes, Files, ToPrimary, ToWorker } from './messages.ts';
@@ -104,7 +104,7 @@ export class PrimaryChannel {
   }
 
   /** Limits that hold for all workers; `own` are those of this process, for when the primary does not answer. */
-  limitStore(own: LimitStore, log: Log): LimitStore {
+  limitStore(own: LocalStore, log: Log): LimitStore {
     this.#limits = new PrimaryStore((message) => this.#send(message), own, log);
     return this.#limits;
   }

@@ -79,7 +79,7 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
 
 function urlObjection(provider: string, part: ContentPart): Objection | undefined {
   const isUrl = part.type !== 'text' && part.source.type === 'url';
-  return isUrl ? { field: '.url', why: `${provider} fetches nothing (media_type and data)` } : undefined;
+  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send media_type and data` } : undefined;
 }
 
 /** Marks the last block that can be marked: one of reasoning, which is carried as text, cannot. */
@@ -192,7 +192,7 @@ function isReasoning(block: JsonOut | undefined): boolean {
 /** Whether asked for by `strict` or not, what comes back matches the schema. */
 function encodeFormat(output: OutputFormat | undefined): JsonOutObject | undefined | Failure {
   if (output === undefined) return undefined;
-  if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic answers in JSON only by a schema');
+  if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic has no JSON mode; give a schema');
   return { type: 'json_schema', schema: output.schema };
 }
 

@@ -166,5 +166,5 @@ function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Fai
 
 function decodeCount(provider: string, body: string): number | Failure {
   const json = parseLenient(body);
-  return failureInside(provider, json) ?? countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
+  return failureInside(provider, json) ?? countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no token count');
 }
