@@ -130,7 +130,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     internet: plainTransport,
     readFile: surroundings.readFile,
     clock: surroundings.clock ?? { now: () => performance.now(), wall: Date.now },
-    onFailure: (names, failure) => log.warn('the credentials of a provider cannot be had', { provider: names.join(', '), kind: failure.kind, error: parts.sentence(failure) }),
+    onFailure: (names, failure) => log.warn('no credentials for a provider can be obtained', { provider: names.join(', '), kind: failure.kind, error: parts.sentence(failure) }),
   });
   authorizations.replace(config.providers);
   const redactLive = createLiveRedactor(authorizations.secrets);

@@ -12,6 +12,7 @@ import { isKeptFromNetwork } from './base/network-permission.ts';
 import { loadConfig } from './config/config.ts';
 import type { Config, LoadedConfig } from './config/config.ts';
 import type { EffectiveValue } from './config/environment.ts';
+import { readOnce } from './config/read-once.ts';
 import { placesOf, problemFields } from './config/reload.ts';
 import { renderRouting } from './config/routing-table.ts';
 import { renderHelp } from './config/settings-page.ts';
@@ -86,9 +87,9 @@ async function run(words: readonly string[]): Promise<void> {
 type Loaded = LoadedConfig & { readonly files: Files };
 
 function load(): Loaded {
-  const files: Record<string, string> = {};
-  const loaded = loadConfig(process.env, PROVIDER_ROWS, compatRow, (path) => (files[path] = readText(path)));
-  return { ...loaded, files };
+  const files = new Map<string, string>();
+  const loaded = loadConfig(process.env, PROVIDER_ROWS, compatRow, readOnce(readText, files));
+  return { ...loaded, files: Object.fromEntries(files) };
 }
 
 /** The same from what a primary has read: files may have changed since, for the worse too. */
@@ -246,7 +247,7 @@ function reloadOnSignal(serving: Serving, log: Log): void {
   process.on('SIGHUP', () => {
     const { config, problems, warnings, files } = load();
     if (config === undefined) {
-      log.error('SIGHUP: the old secrets, certificates and routing stay', problemFields(problems));
+      log.error('SIGHUP: nothing was changed, since what was read is not valid', problemFields(problems));
       return;
     }
     for (const warning of warnings) log.warn(warning);

@@ -4,7 +4,9 @@
 export function describeError(thrown: unknown): { error: string; at: string } {
   if (!(thrown instanceof Error)) return { error: typeof thrown, at: '' };
   const code = 'code' in thrown && typeof thrown.code === 'string' ? ` ${thrown.code}` : '';
-  const { message, stack = '' } = thrown;
+  // A program around this one may have stacks made that are no text.
+  const { message } = thrown;
+  const stack = typeof thrown.stack === 'string' ? thrown.stack : '';
   // A line of the message may look like a frame.
   const messageAt = stack.indexOf(message);
   const frames = stack.slice(messageAt === -1 ? 0 : messageAt + message.length).split('\n').filter((line) => /^\s+at /.test(line));

@@ -1,5 +1,6 @@
-/** The certificate that the gateway serves HTTPS with: two files that OpenSSL takes, and takes for a pair. */
+/** The certificate that the gateway serves HTTPS with, and its key: two files that OpenSSL takes, and that are a pair. */
 
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { SecureContextOptions } from 'node:tls';
 import { Secret } from '../base/secret.ts';
@@ -18,7 +19,8 @@ export function certificateFrom(source: Source, certFile: string | undefined, ke
   const cert = readPem(source, certName, certFile, 'a certificate', (pem) => ({ cert: pem }));
   const key = readPem(source, keyName, keyFile, 'a private key without a passphrase', (pem) => ({ key: pem }));
   if (cert === undefined || key === undefined) return undefined;
-  if (!isSecureContext({ cert, key })) problems.push(`${keyName}: is not the key of the certificate in ${certName}`);
+  // A secure context takes a key of another kind than its certificate's, with which no handshake would succeed.
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) problems.push(`${keyName}: is not the key of the certificate in ${certName}`);
   return { cert, key: new Secret(key) };
 }
 

@@ -7,6 +7,7 @@ import { Environment } from './environment.ts';
 import { described, isRecord, notTexts, optionRows } from './option-source.ts';
 import type { Options } from './option-source.ts';
 import { COMPAT, STRUCTURED_OUTPUT } from './providers.ts';
+import { readOnce } from './read-once.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { placeOf } from './settings.ts';
 
@@ -15,12 +16,14 @@ export function loadEnvironmentOptions(
   variables: Readonly<Record<string, string | undefined>>,
   rows: readonly ProviderRow[],
   compatRow: (name: string) => ProviderRow,
-  readFile: (path: string) => string,
+  readText: (path: string) => string,
 ): { readonly options: Options | undefined; readonly problems: readonly string[] } {
   if (!isRecord(variables)) return { options: undefined, problems: [`environment: expected an object of variables, got ${described(variables)}`] };
   const mistyped = notTexts(variables);
   if (mistyped.length > 0) return { options: undefined, problems: mistyped };
-  const { config, problems, routingFile } = loadConfig(variables, rows, compatRow, readFile, { isEmbedded: true });
+  // What was good when it was validated is what is handed on: a token that was empty at a second look would be none.
+  const readFile = readOnce(readText);
+  const { config, problems, routingFile, origins } = loadConfig(variables, rows, compatRow, readFile, { isEmbedded: true });
   if (config === undefined) return { options: undefined, problems };
   const environment = new Environment(variables, readFile);
   const options: Record<string, unknown> = {};
@@ -34,17 +37,19 @@ export function loadEnvironmentOptions(
   options['callers'] = veiled(Object.fromEntries(config.callers.map(({ label, token }) => [label, token.reveal()])), () => true);
   options['providers'] = Object.fromEntries(config.providers.map(({ name, keys, baseUrl }) => {
     const entry = routingFile?.providers.get(name);
-    const like = entry?.like;
-    const row = rows.find((candidate) => candidate.name === (like ?? name));
+    const compat = compatRow(name);
+    // The compatible host that the variables register may have the name of a known provider.
+    const known = origins.get(name)?.baseUrlPlace === compat.baseUrlVariable ? undefined : rows.find((row) => row.name === (entry?.like ?? name));
+    const like = entry?.like ?? (known === undefined ? COMPAT : undefined);
     // Of the compatible hosts only the one that has a variable for it says what it holds answers to.
-    const variable = like === COMPAT ? undefined : (row ?? compatRow(name)).structuredOutputVariable;
+    const variable = entry?.like === COMPAT ? undefined : (known ?? compat).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
-    const cloud = row?.cloud && { ...environmentOf(variables, row.cloud), ...overridesOf(row, keys.length === 0, entry?.workspace) };
+    const cloud = known?.cloud && { ...environmentOf(variables, known.cloud), ...overridesOf(known, keys.length === 0, entry?.workspace) };
     const secrets = keys.map(({ secret }) => secret.reveal());
     const given = {
       ...(secrets.length > 1 ? { keys: secrets } : { key: secrets[0] }),
       baseUrl: cloud === undefined ? baseUrl.href : entry?.baseUrl?.href,
-      like: like ?? (row === undefined ? COMPAT : undefined),
+      like,
       structuredOutput: held,
       environment: cloud,
     };

@@ -12,12 +12,15 @@ export const maskKeys = createRedactor([]);
 /** Enough of a secret to know it by. What is shorter may be a word of any sentence. */
 const TELLING_CHARS = 16;
 
+/** What a secret goes on with: up to a space, a quote that ends it or the end, and what the sentence has before these. */
+const REST = '(?:\\\\[\\\\"]|[^\\s"])*?(?=[:;,)]*(?:[\\s"]|$))';
+
 /** Masks these secrets where they stand in a sentence, whole or cut, in case one was written in the place of a name. */
 export function createMask(secrets: readonly Secret[]): (text: string) => string {
   // Regions of a cloud have the same.
   const heads = new Set(secrets.map((secret) => secret.reveal()).filter((value) => value.length >= TELLING_CHARS).map((value) => value.slice(0, TELLING_CHARS)));
   if (heads.size === 0) return (text) => text;
-  const pattern = new RegExp(`(?:${[...heads].map((head) => head.replace(/[^\w]/g, '\\$&')).join('|')})[\\w.…-]*`, 'g');
+  const pattern = new RegExp(`(?:${[...heads].map((head) => head.replace(/[^\w]/g, '\\\\?\\$&')).join('|')})${REST}`, 'g');
   return (text) => text.replace(pattern, '[key]');
 }
 

@@ -126,6 +126,7 @@ function cloudOf(source: OptionSource, entry: Entry, readFile: (path: string) =>
   const cloud = readCloud(row.cloud, { environment, row, hasKey, root: root && { root, place }, rootPlace: undefined, readFile });
   const settings = settingsOf(source, entry);
   for (const problem of environment.problems) source.problems.push(problem.startsWith(place) ? problem : `${path}.environment.${problem}`);
+  source.secrets.push(...environment.secrets);
   for (const warning of environment.warnings) source.warnings.push(`${path}.environment.${warning}`);
   if (cloud === undefined || source.problems.length > problemsBefore) return undefined;
   return cloudFrom(source, row, { ...cloud, place: root === undefined ? `${path}.environment.${cloud.place}` : place }, keys, settings);

@@ -3,7 +3,7 @@
 import { codeOf } from '../base/describe-error.ts';
 import { hintOf, nearest } from '../base/nearest.ts';
 import { Secret } from '../base/secret.ts';
-import { quoted } from './masking.ts';
+import { maskKeys, quoted } from './masking.ts';
 import type { SettingType } from './setting-types.ts';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
@@ -43,6 +43,8 @@ export function optionRows(): ReadonlyMap<string, Setting> {
 export class OptionSource implements Source {
   readonly problems: string[] = [];
   readonly warnings: string[] = [];
+  /** Every one that was read, whatever came of what it is for. */
+  readonly secrets: Secret[] = [];
   readonly #options: Options;
   readonly #readFile: (path: string) => string;
 
@@ -67,6 +69,7 @@ export class OptionSource implements Source {
   parse<T>(path: string, value: unknown, type: SettingType<T>): T | undefined {
     const text = textOf(value, type)?.trim();
     const parsed = text === undefined || text === '' ? undefined : type.parse(text);
+    if (parsed instanceof Secret) this.secrets.push(parsed);
     if (parsed !== undefined) return parsed;
     const given = text === undefined ? `, got ${described(value)}` : type.shown === 'always' ? `, got ${quoted(text)}` : '';
     this.problems.push(`${path}: expected ${type.expects}${type.takes === 'milliseconds' ? ', or milliseconds' : ''}${given}`);
@@ -115,7 +118,7 @@ export function refuseUnknown(source: Source, before: string, object: Options, k
 
 /** A name that somebody made up, as a path shows it. */
 export function shownName(name: string): string {
-  return /^[\w.-]{1,64}$/.test(name) ? name : quoted(name);
+  return /^[\w.-]{1,64}$/.test(name) ? maskKeys(name) : quoted(name);
 }
 
 /** The members of an object that have a value; none where it is absent or something else, which is then a problem. */

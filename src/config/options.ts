@@ -10,6 +10,7 @@ import type { ProviderRow } from '../core/adapter.ts';
 import { CALLER_LABEL, isCallerLabel } from '../core/caller.ts';
 import { configFrom, warnIfShort } from './config.ts';
 import type { Config } from './config.ts';
+import { createMask } from './masking.ts';
 import { providersFrom } from './option-providers.ts';
 import { described, entriesOf, isRecord, OF_A_PROCESS, optionOf, optionRows, OptionSource, refuseUnknown } from './option-source.ts';
 import type { Options } from './option-source.ts';
@@ -52,7 +53,10 @@ export function loadOptions(
   const routingFileName = routing === undefined ? undefined : 'routing';
   // Who calls is for `authenticate` to say, and for each call.
   const config = configFrom(source, settings, { callers, labels: undefined, providers, providerNames, routingFileName, routingFile }, readFile);
-  return { config: source.problems.length === 0 ? config : undefined, problems: source.problems, warnings: source.warnings };
+  const { problems, warnings } = source;
+  // A token in the place of a name is not shown either.
+  const masked = createMask(source.secrets);
+  return { config: problems.length === 0 ? config : undefined, problems: problems.map(masked), warnings: warnings.map(masked) };
 }
 
 function checkNames(source: Source, options: Options): void {

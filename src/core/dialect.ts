@@ -76,14 +76,11 @@ export type AnswerFacts = {
 export interface StreamFrames {
   /** The frames for one delta, blank lines included; empty when there is nothing to say yet. */
   render(delta: Delta): string;
-  /** What a caller is sent when there was nothing else to send for a while. */
-  keepAlive(): string;
-}
-
-/** A streamed answer of a provider that speaks the caller's dialect. What ends it otherwise than well goes on from what was passed on. */
-export interface RelayedFrames extends StreamFrames {
-  /** The text for one event of the provider's: name (empty when there is none) and data; parsed where that is large. */
-  relay(event: string, data: string, parsed?: ParsedText): string;
+  /**
+   * In a dialect that is relayed, the text for one event of a provider that speaks it: name (empty when there is none) and data;
+   * parsed where that is large. What ends such a stream otherwise than well goes on from what was passed on.
+   */
+  relay?(event: string, data: string, parsed?: ParsedText): string;
 }
 
 /**
@@ -99,7 +96,6 @@ export interface DialectRelay {
   encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
   /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
-  createFrames(facts: AnswerFacts): RelayedFrames;
   /**
    * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
    * does, since until then another attempt may be made and nothing is passed on.
@@ -169,6 +165,9 @@ export interface DialectModels {
   one(model: ListedModel): JsonOutObject;
 }
 
+/** A comment, which every reader of event streams skips. */
+export const KEEP_ALIVE = ': keep-alive\n\n';
+
 /** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
 export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
@@ -198,6 +197,8 @@ export interface CallerDialect {
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
   encodeReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): JsonOut;
   createFrames(facts: AnswerFacts): StreamFrames;
+  /** What goes to a caller whose streamed answer has begun, when there was nothing else to send for a while. */
+  readonly keepAlive: string;
   renderFailure(failure: Failure, requestId: string): FailureAnswer;
   readonly models: DialectModels;
   /**

@@ -16,12 +16,12 @@ import type { Candidate } from './ask.ts';
 import { parseLargeText, turnsOf } from './large-text.ts';
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
-export interface StreamSink<C extends Candidate = Candidate> {
+export interface StreamSink {
   push(delta: Delta): void;
   /** Takes an event as the provider wrote it, and parsed where it is large, behind its deltas; never one that says that the stream failed. */
   readonly relay?: ((event: string, data: string, parsed?: ParsedText) => void) | undefined;
   /** An attempt's first event comes next, from this candidate: what an earlier attempt left is to be forgotten. */
-  begin?(candidate: C): void;
+  begin?(candidate: Candidate): void;
   flush(): void | Promise<void>;
 }
 

@@ -94,5 +94,5 @@ function providerOfUnnamed(dialect: CallerDialect, providers: ReadonlyMap<string
 /** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */
 export function unknownProvider(name: string): Failure {
   const quote = JSON.stringify(name.slice(0, 64));
-  return new Failure('not_found', `provider: ${quote} is not registered on this gateway`, { quotes: [quote] });
+  return new Failure('not_found', `provider: ${quote} is not registered on this gateway; GET /v1/providers lists those that are`, { quotes: [quote] });
 }

@@ -77,12 +77,12 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
   const renewTimer = setInterval(renewAndPay, timings?.renewMs ?? RENEW_MS).unref();
 
   function onReady(wasOut: boolean): void {
-    if (wasOut) log.warn('the engine of limits is back', { engine });
+    if (wasOut) log.warn('the engine of GATEWAY_LIMITS_URL answers again', { engine });
     renewAndPay();
   }
 
   function onOut({ cause, code }: EngineFailure): void {
-    log.warn('the engine of limits does not answer; until it does, each process keeps its own', { engine, cause, error: code });
+    log.warn('the engine of GATEWAY_LIMITS_URL does not answer; until it does, each process counts limits alone', { engine, cause, error: code });
   }
 
   // hot: per request

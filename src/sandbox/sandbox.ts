@@ -6,6 +6,7 @@
  * lists the well-behaved, `FAULTS` the others; a test writes its own by `reply`. Of earlier requests it remembers what the
  * providers do, prompts that were cached and responses that were stored, and it knows nothing of the gateway.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

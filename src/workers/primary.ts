@@ -121,7 +121,7 @@ export class Primary {
     const reload: { left: Set<Member>; changes: Changes | undefined } = { left, changes: undefined };
     this.#reloads.set(id, reload);
     for (const member of left) member.send({ type: 'reload', id, files });
-    if (!(await until(() => left.size === 0, RELOAD_MS_MAX))) this.#log.warn('SIGHUP: some workers have not taken over what was read', { workers: left.size });
+    if (!(await until(() => left.size === 0, RELOAD_MS_MAX))) this.#log.warn('SIGHUP: some workers have not applied what was read', { workers: left.size });
     this.#reloads.delete(id);
     return reload.changes ?? { swapped: [], needsRestart: [] };
   }

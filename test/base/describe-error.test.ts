@@ -11,6 +11,10 @@ test('describeError tells name, code and frames, and nothing of a message, also 
   assert.doesNotMatch(at, /prompt|secret/);
 });
 
+test('describeError tells no frames of a stack that is no text', () => {
+  for (const stack of [[], [{}], null, undefined, 5]) assert.deepEqual(describeError(Object.assign(new RangeError('x'), { stack })), { error: 'RangeError', at: '' });
+});
+
 test('describeError tells of what is no error nothing but its type', () => {
   assert.deepEqual(describeError('a prompt'), { error: 'string', at: '' });
 });

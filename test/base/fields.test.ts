@@ -201,6 +201,7 @@ test('FieldProblem tells what is missing from what is wrong, and a key of the ca
   assert.deepEqual(facts(() => whole.requiredOneOf('absent', ['b'])), [true, undefined]);
   assert.deepEqual(facts(() => whole.requiredText('empty')), [false, undefined]);
   assert.deepEqual(facts(() => fieldsOf('{"a":1,"a":2}')), [false, undefined]);
+  assert.deepEqual(facts(() => Fields.from(value('{"a":1,"a":2}'), undefined)), [false, 'a']);
   assert.deepEqual(facts(() => fieldsOf('{"colour":1}')), [false, 'colour']);
   assert.deepEqual(facts(() => fieldsOf('{"a b":1}')), [false, '["a b"]']);
 });

@@ -96,7 +96,7 @@ test('clouds of one source share what it gives, and it is asked once for all of 
   const down = await startGateway(t, (sandbox) => ({ ...both(sandbox), GATEWAY_MAX_RETRIES: '0' }));
   down.sandbox.clouds.isDown = true;
   assert.equal((await down.chat({ ...CHAT, provider: 'foundry' })).body.kind, 'unknown');
-  const told = down.logLines.filter(({ msg, message }) => (msg ?? message) === 'the credentials of a provider cannot be had');
+  const told = down.logLines.filter(({ msg, message }) => (msg ?? message) === 'no credentials for a provider can be obtained');
   assert.deepEqual(told.map(({ provider }) => provider), ['azure, foundry']);
 });
 
@@ -129,7 +129,7 @@ test('a token endpoint that refuses is auth, one that is down is tried again, an
   assert.deepEqual([status, body.kind], [502, 'auth']);
   assert.match(body.error ?? '', /^the credential endpoint 127\.0\.0\.1:\d+ refused the gateway's identity \(HTTP 401, code invalid_client\)$/);
   assert.equal(asked(refused, /oauth2/), 1);
-  const warned = refused.logLines.filter(({ msg, message }) => (msg ?? message) === 'the credentials of a provider cannot be had');
+  const warned = refused.logLines.filter(({ msg, message }) => (msg ?? message) === 'no credentials for a provider can be obtained');
   assert.equal(warned.length, 1);
   assert.doesNotMatch(JSON.stringify(refused.logLines), /canary|AADSTS/);
   const down = await startGateway(t, (sandbox) => ({ ...AZURE(sandbox), GATEWAY_MAX_RETRIES: '0' }));

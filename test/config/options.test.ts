@@ -240,6 +240,14 @@ test('the options of an environment come to the configuration of that environmen
   for (const secret of [KEY, TOKEN, 'another-token-of-callers', 'password']) assert.ok(!printed.includes(secret), secret);
 });
 
+test('the options of an environment have what was in its files when these were validated, whatever they hold a moment later', () => {
+  const seen: string[] = [];
+  const readFile = (path: string): string => (path === '/proc/self/limits' ? noFile() : seen.push(path) === 1 ? TOKEN : '');
+  const { options } = loadEnvironmentOptions({ OPENAI_API_KEY: KEY, GATEWAY_METRICS_TOKEN_FILE: '/run/token' }, PROVIDER_ROWS, compatRow, readFile);
+  assert.equal(options?.['metricsToken'], TOKEN);
+  assert.deepEqual(seen, ['/run/token']);
+});
+
 test('options of an instance of a class count wherever they stand', () => {
   class Base {
     get maxRetries(): number {
@@ -263,6 +271,28 @@ test('a gateway that speaks HTTP takes over no certificate, and one that speaks 
   assert.deepEqual(changesBetween(plain, withReloaded(plain, secure)), []);
   assert.deepEqual(fixedDifferences(fixedOptions({}, plain), fixedOptions(tls, secure)), ['tlsCertFile']);
   assert.deepEqual(fixedDifferences(fixedOptions(tls, secure), fixedOptions({ ...tls, tlsCertFile: '/other' }, secure)), []);
+});
+
+test('a compatible host that has the name of a known provider, or of a cloud, is one as an option too', () => {
+  for (const name of ['anthropic', 'openai', 'groq', 'bedrock']) {
+    const variables = { GATEWAY_COMPAT_BASE_URL: 'http://localhost:1/v1', GATEWAY_COMPAT_NAME: name, GATEWAY_COMPAT_STRUCTURED_OUTPUT: 'none' };
+    const { options } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, noFile);
+    const [provider] = load(options).config?.providers ?? [];
+    assert.deepEqual([provider?.name, provider?.adapter.dialect, provider?.baseUrl.href, provider?.settings?.structuredOutput], [name, 'openai-chat', 'http://localhost:1/v1', 'none']);
+  }
+});
+
+test('a token or a key in the place of another value, or of a name, is masked', () => {
+  const key = 'sk-proj-Canary0123456789';
+  const secretAccessKey = 'secret/access+key/of/canary';
+  const bedrock = { environment: { AWS_REGION: 'eu-west-1', AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_ACCESS_KEY_ID: 'id' } };
+  const { problems } = load({ [key]: 1, providers: { [key]: {}, bedrock }, callers: { default: TOKEN }, maxRetries: TOKEN, logLevel: secretAccessKey });
+  assert.deepEqual(problems, [
+    '[key]: there is no such option',
+    'maxRetries: expected a whole number from 0 to 100, got "[key]"',
+    'logLevel: expected one of debug, info, warn, error, got "[key]"',
+    'providers.[key]: expected a name of up to 64 small letters, digits, "-" or "_"',
+  ]);
 });
 
 test('an environment that cannot work has no options, and every problem by its variable', () => {

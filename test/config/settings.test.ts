@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict';
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import test from 'node:test';
 import { inspect } from 'node:util';
@@ -334,6 +334,19 @@ test('a key pasted into the wrong variable is masked', () => {
   deepEqual(problemsWith({ GATEWAY_MAX_RETRIES: 'sk-ant-api03-0123456789abcdef' }), [
     'GATEWAY_MAX_RETRIES: expected a whole number from 0 to 100, got "[key]"',
   ]);
+});
+
+test('a token in the place of another value is masked to its end, whatever it is made of', () => {
+  const plain = 'abcdefghijklmnop/qrst+uvwxyz0123=';
+  for (const token of [plain, 'ab"cdefghi\\jklmnop"qr\\st!u:v;w,x(y)z~', 'abcdefghijklmnop\\']) {
+    for (const value of [token, `${token}-and-more`, token.slice(0, 20)]) {
+      deepEqual(load({ GATEWAY_AUTH_TOKEN: token, ALPHA_API_KEY: KEY, GATEWAY_MAX_RETRIES: value }).problems, [
+        'GATEWAY_MAX_RETRIES: expected a whole number from 0 to 100, got "[key]"',
+      ]);
+    }
+  }
+  const { effective } = load({ GATEWAY_AUTH_TOKEN: plain, ALPHA_API_KEY: KEY, GATEWAY_ROUTES: `smart=alpha/${plain}` });
+  equal(effective.find(({ variable }) => variable === 'GATEWAY_ROUTES')?.value, 'smart=alpha/[key]');
 });
 
 test('every problem is told at once', () => {
@@ -763,10 +776,13 @@ test('NODE_TLS_REJECT_UNAUTHORIZED as Node obeys it is a problem that names the 
   for (const text of ['1', '', undefined]) deepEqual(problemsWith({ NODE_TLS_REJECT_UNAUTHORIZED: text }), []);
 });
 
-test('the key of another certificate is a problem', () => {
-  deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': createCertificate().key }), [
-    'GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE',
-  ]);
+test('the key of another certificate is a problem, of the same kind or not', () => {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  for (const key of [createCertificate().key, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()]) {
+    deepEqual(problemsWith(TLS_VARIABLES, { '/cert.pem': CERTIFICATE.cert, '/key.pem': key }), [
+      'GATEWAY_TLS_KEY_FILE: is not the key of the certificate in GATEWAY_TLS_CERT_FILE',
+    ]);
+  }
 });
 
 test('a certificate without its key, or a key without its certificate, is a problem', () => {
@@ -955,7 +971,7 @@ test('renderSettingsTable has a row of four cells for every setting and every pr
 test('renderSettingsTable writes settings and providers as Markdown', () => {
   const table = renderSettingsTable(PROVIDERS);
   ok(table.includes('| `GATEWAY_MAX_RETRIES` | count | `3` | Retries after the first attempt. |\n'));
-  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats, counts of tokens and model lists in flight'));
+  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats, token counts and model lists in flight'));
   ok(table.includes('| alpha | `ALPHA_API_KEY` or `OTHER_API_KEY` | `ALPHA_BASE_URL` | https://alpha.example |\n'));
   ok(table.includes('| own | `OWN_API_KEY` (optional) | `OWN_BASE_URL` | http://localhost:11434/v1 |\n'));
   ok(table.includes('| placeless | `PLACELESS_API_KEY` | `PLACELESS_BASE_URL` | required |\n'));

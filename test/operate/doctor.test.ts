@@ -137,7 +137,7 @@ describe('a name that', () => {
     assert.deepEqual(set, { check: 'name', detail: 'openai has a host name that does not exist (ENOTFOUND)', remedy: 'OPENAI_BASE_URL: check the name of the host.' });
     const usual = await failedOf(OPENAI, { world: fails('EAI_AGAIN') });
     assert.equal(usual.check, 'name');
-    assert.match(usual.remedy, /^HTTPS_PROXY: set it .* has to know api\.openai\.com\.$/);
+    assert.match(usual.remedy, /^HTTPS_PROXY: set it .* resolve api\.openai\.com\.$/);
     const proxied = await failedOf({ ...OPENAI, https_proxy: 'http://nowhere.test:3128' }, { world: fails('ENOTFOUND') });
     assert.deepEqual(proxied, {
       check: 'name', detail: 'the proxy to openai has a host name that does not exist (ENOTFOUND)', remedy: 'https_proxy: check the name of the proxy.',
@@ -238,7 +238,7 @@ describe('a proxy', () => {
 
   for (const [what, status, remedy] of [
     ['wants other credentials', 407, /^HTTPS_PROXY_FILE: give a user name and a password/],
-    ['does not let the host through', 403, /^HTTPS_PROXY_FILE: have the proxy let provider\.test through/],
+    ['does not let the host through', 403, /^HTTPS_PROXY_FILE: make the proxy allow provider\.test/],
   ] as const) {
     test(`that ${what} fails, and the remedy names its variable`, async (t) => {
       const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`) });
@@ -358,7 +358,7 @@ describe('a key', () => {
   for (const [what, response, remedy] of [
     ['no list at this path', failure(404), /^OPENAI_BASE_URL: check its path\. .*--chat=openai\/MODEL/],
     ['a page', okResponse('<html>'), /^OPENAI_BASE_URL: check that it is the address of the API/],
-    ['trouble', failure(503), /^OPENAI_BASE_URL: .* openai itself is in trouble/],
+    ['trouble', failure(503), /^OPENAI_BASE_URL: .* the fault is at openai itself/],
     ['too many requests', failure(429), /^OPENAI_API_KEY: raise the limits/],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', /^OPENAI_BASE_URL: check that it is the address/],
   ] as const) {

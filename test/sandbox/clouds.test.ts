@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { sign } from 'node:crypto';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { shortTermKey } from '../../src/base/aws/short-term-key.ts';
 import { signatureHeaders } from '../../src/base/aws/signature.ts';
 import { Secret } from '../../src/base/secret.ts';
+import { shortTermKey } from '../../src/sandbox/clouds/short-term-key.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 
@@ -80,7 +80,7 @@ test('a key of the sandbox, and a short-term key while it lives, enter where key
   const credentials = { accessKeyId: clouds.accessKeyId, secretAccessKey: new Secret(clouds.secretAccessKey), sessionToken: undefined };
   const send = (path: string, headers: Record<string, string>): Promise<number> =>
     statusOf(sandbox, 'POST', path, { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01', ...headers }, path.startsWith('/bedrock') ? BODY.replace('fake', 'anthropic.fake') : BODY);
-  const bearer = (key: Secret): Record<string, string> => ({ authorization: `Bearer ${key.reveal()}` });
+  const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
   assert.equal(await send('/claude-aws/v1/messages', { 'x-api-key': 'the-key' }), 200);
   assert.equal(await send('/claude-aws/v1/messages', { 'x-api-key': 'other' }), 403);
   assert.equal(await send('/foundry/anthropic/v1/messages', { 'x-api-key': 'the-key' }), 200);

@@ -308,7 +308,7 @@ test('SIGHUP reaches every worker; a bad file changes nothing, not even for a wo
 
   write('with a space\n and a break');
   running.child.kill('SIGHUP');
-  await running.printed(/the old secrets, certificates and routing stay/);
+  await running.printed(/nothing was changed, since what was read is not valid/);
   const killed = gateway.oldest;
   process.kill(killed, 'SIGKILL');
   await until(() => gateway.linesOf(ENDED).length === 1);
@@ -318,6 +318,15 @@ test('SIGHUP reaches every worker; a bad file changes nothing, not even for a wo
   });
   const asked = await ask('the-second-token-of-callers');
   for (const [status, body] of asked) assert.deepEqual([status, body.includes('removed-later'), body.includes('known-between')], [200, true, true]);
+});
+
+test('workers have the files that their primary read, whatever these are called', async (t) => {
+  const folder = makeFolder(t);
+  writeFileSync(join(folder, '__proto__'), TOKEN);
+  const environment = { GATEWAY_ADDR: '127.0.0.1:0', OPENAI_API_KEY: PROVIDER_KEY, GATEWAY_AUTH_TOKEN_FILE: '__proto__', GATEWAY_WORKERS: '2' };
+  const address = await new RunningProcess(t, [process.execPath, MAIN], environment, folder).address();
+  const { status } = await fetch(`${address}/v1/providers`, { headers: { authorization: `Bearer ${TOKEN}` } });
+  assert.equal(status, 200);
 });
 
 test('TLS sessions are resumed at another worker, also with a certificate that was read again', async (t) => {

@@ -61,7 +61,7 @@ function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns } = readMessages(fields, ignored, places);
-  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
+  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored, places)) ?? [];
   const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
   const maxTokens = readMaxTokens(fields, 'max_tokens', ignored);
   if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
@@ -84,7 +84,7 @@ function translate(fields: Fields, model: string): Translation {
   };
   readStreamOptions(fields, ignored);
   applyTable(CHAT_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
 /** What fields of a chat that a provider may refuse are called here. */
@@ -92,7 +92,6 @@ const NAMES = {
   output: 'response_format',
   thinking: 'reasoning_effort',
   'tool_choice.parallel': 'parallel_tool_calls',
-  'tools.strict': 'tools[N].function.strict',
 };
 
 function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined {
@@ -136,7 +135,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
   if (messages === undefined) throw fields.problem('messages', fields.has('input') ? 'required; a body with `input` is for /v1/responses' : 'required');
   const instructions = joinTexts(system, PARAGRAPH);
   if (turns.length > 0) return { system: instructions || undefined, turns };
-  if (instructions === '') throw fields.problem('messages', 'must hold at least one message of a user');
+  if (instructions === '') throw fields.problem('messages', 'must have at least one user message');
   return { system: undefined, turns: [{ role: 'user', parts: [plainText(instructions)] }] };
 }
 
@@ -184,7 +183,7 @@ function readContent(part: Fields, type: string, ignored: Ignored): ContentPart 
   if (type === 'text') return plainText(part.requiredString('text'));
   if (type === 'image_url') return readImage(part, ignored);
   if (type === 'file') return readFile(part, ignored);
-  throw unsupported(part.at('type'), 'only text, image_url and file are taken');
+  throw unsupported(part.at('type'), 'only text, image_url and file are supported');
 }
 
 function readFile(part: Fields, ignored: Ignored): DocumentPart {
@@ -211,12 +210,23 @@ function readAssistantParts(message: Fields, ignored: Ignored, places: Places, b
   const text = readSpokenText(message, ignored);
   const states: CarriedState[] = [...readStates(message, ignored, budget)];
   const calls = message.list('tool_calls', (item, path) => places.put(readToolCall(item, path, states, ignored, budget), path)) ?? [];
-  const ofTexts = states.filter(({ owner }) => owner === 'text').map(({ state }) => state);
-  const texts: TextPart[] = text === '' ? [] : [{ type: 'text', text, state: ofTexts.shift() }];
-  // What belongs to texts that said nothing, or were one text with others.
-  for (const state of ofTexts) texts.push({ type: 'text', text: '', state });
-  for (const part of texts) places.put(part, message.path);
-  return [...texts, ...calls];
+  return [...textsOf(text, states).map((part) => places.put(part, message.path)), ...calls];
+}
+
+/** The text with the first state of a text, before what belongs to texts that said nothing, or were one text with others. */
+function textsOf(text: string, states: readonly CarriedState[]): readonly TextPart[] {
+  const texts: TextPart[] = [];
+  let unsaid = text;
+  const say = (state: string | undefined): void => {
+    texts.push({ type: 'text', text: unsaid, state });
+    unsaid = '';
+  };
+  if (text !== '' && !states.some(({ owner }) => owner === 'text')) say(undefined);
+  for (const { owner, state } of states) {
+    if (owner === 'text') say(state);
+    else if (owner === 'empty') texts.push({ type: 'text', text: '', state });
+  }
+  return texts;
 }
 
 function readSpokenText(message: Fields, ignored: Ignored): string {
@@ -226,11 +236,11 @@ function readSpokenText(message: Fields, ignored: Ignored): string {
 
 function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored, budget: JsonBudget): AssistantPart {
   const call = Fields.from(item, path);
-  if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of functions are taken');
+  if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of type function are supported');
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
   const carried = readStates(call, ignored, budget);
-  states.push(...carried.filter(({ owner }) => owner === 'text'));
+  states.push(...carried.filter(({ owner }) => owner === 'text' || owner === 'empty'));
   const part: AssistantPart = {
     type: 'tool_call',
     id: call.requiredText('id'),
@@ -251,7 +261,7 @@ function readStates(owner: Fields, ignored: Ignored, budget: JsonBudget): readon
   const signature = extra?.object('google')?.string('thought_signature');
   const states = signature === undefined ? undefined : carriedStates(signature, budget);
   if (states === DAMAGED) throw owner.problem('extra_content', 'damaged, or not made by this gateway');
-  if (extra !== undefined && states === undefined) ignored.addOnce(owner.at('extra_content'));
+  if (extra !== undefined && states === undefined) ignored.addOnce(owner, ['extra_content']);
   return states ?? [];
 }
 
@@ -261,9 +271,9 @@ function readStop(fields: Fields): readonly string[] {
   return typeof value === 'string' ? [textItem(value, fields.at('stop'))] : (fields.list('stop', textItem) ?? []);
 }
 
-function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
+function readTool(item: JsonValue, path: Path, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
-  if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are taken');
+  if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are supported');
   const named = tool.object('function');
   if (named === undefined) throw tool.problem('function', 'required');
   const name = named.requiredText('name');
@@ -275,7 +285,7 @@ function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
   };
   ignored.addUnreadOfItem(named);
   ignored.addUnreadOfItem(tool);
-  return decoded;
+  return places.put(decoded, named.path);
 }
 
 function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefined {

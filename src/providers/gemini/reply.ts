@@ -20,7 +20,7 @@ import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/c
 import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
-import { embeddedFailure } from './failure.ts';
+import { failureInside } from './failure.ts';
 import { blockReasonFrom, finishReasonFrom, stopReasonFrom } from './finish.ts';
 import { encodePartState, isCarriedPart } from './state.ts';
 
@@ -54,9 +54,12 @@ export class GeminiStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(_event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#isOver || isFiller(data)) return;
-    const failure = this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
+    // Gemini names no events; a proxy on the way may.
+    const failure = event === 'error'
+      ? failureInside(this.#provider, parseLenient(data), true)
+      : this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
     if (failure === undefined) return;
     this.#isOver = true;
     sink({ type: 'failed', failure });
@@ -126,8 +129,8 @@ class ReplyAssembly {
   }
 
   #absorbReply(reply: unknown, source: string, sink: DeltaSink, exact: JsonValue | JsonProblem | undefined): Failure | undefined {
-    const error = field(reply, 'error');
-    if (error !== undefined && error !== null) return embeddedFailure(this.#provider, error);
+    const failure = failureInside(this.#provider, reply);
+    if (failure !== undefined) return failure;
     this.#id = textField(reply, 'responseId') ?? this.#id;
     this.model = textField(reply, 'modelVersion') ?? this.model;
     this.#usage = usageFrom(field(reply, 'usageMetadata')) ?? this.#usage;
@@ -207,11 +210,12 @@ class ReplyAssembly {
     const name = textEntry(call.entries, 'name');
     const id = textEntry(call.entries, 'id');
     const isWhole = call.entries.get('willContinue') !== true;
-    const pieces = call.entries.get('partialArgs');
+    const partial = call.entries.get('partialArgs');
+    const pieces = partial instanceof JsonArray ? partial.items : [];
     if (name !== undefined) {
       if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
       if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
-      if (isWhole && pieces === undefined) {
+      if (isWhole && pieces.length === 0) {
         const args = call.entries.get('args') ?? null;
         if (args !== null && !(args instanceof JsonObject)) {
           return this.#malformed('the arguments of a function call are no object');
@@ -223,7 +227,7 @@ class ReplyAssembly {
     }
     const open = this.#openCall;
     if (open === undefined) return this.#malformed('a function call has no name');
-    for (const piece of pieces instanceof JsonArray ? pieces.items : []) {
+    for (const piece of pieces) {
       if (!open.args.add(piece)) return this.#misfit(open.args.limit);
     }
     if (!isWhole) return undefined;
@@ -307,10 +311,10 @@ class ReplyAssembly {
 
 /** True for text, a signature alone, and a thought that need not go back because nothing signed hangs on it. */
 function isPlain(part: unknown): boolean {
-  if (field(part, 'functionCall') !== undefined) return false;
+  if (isObject(field(part, 'functionCall'))) return false;
   if (field(part, 'thought') === true) return field(part, 'thoughtSignature') === undefined;
   if (stringField(part, 'text') !== undefined) return true;
-  return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature');
+  return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature' || part[key] === null);
 }
 
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */

@@ -45,6 +45,15 @@ test('tool calls come whole, after the text and before the end', () => {
   );
 });
 
+test('a stream without any delta is no answer, though it says why it ended, but for one that a filter withheld', () => {
+  const whole = { choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }] };
+  for (const chunks of [[whole], [{ choices: [{ index: 0, finish_reason: 'stop' }] }], [{ choices: [{ index: 0, delta: null, finish_reason: 'length' }] }]]) {
+    const failure = failureOf(chunks);
+    assert.deepEqual([failure.kind, failure.message], ['server', 'openai answered 200, but the reply holds no message']);
+  }
+  assert.equal(failureOf([{ choices: [{ index: 0, finish_reason: 'content_filter' }] }]).kind, 'refusal');
+});
+
 test('a stream decodes alike wherever it is split', () => {
   for (const name of ['text.sse', 'tools.sse', 'reasoning.sse']) {
     const bytes = fixture(name);
