@@ -9,7 +9,6 @@ import { EXTENSION_BYTES_MAX } from '../base/http-response.ts';
 import type { UpstreamHeaders } from '../core/adapter.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
-import { ProxyError } from './proxy.ts';
 
 /** Variables whose limits a transport enforces. */
 export type LimitName = 'GATEWAY_CONNECT_TIMEOUT' | 'GATEWAY_ATTEMPT_TIMEOUT' | 'GATEWAY_STREAM_IDLE_TIMEOUT';
@@ -71,6 +70,17 @@ const PHRASES: Readonly<Record<string, string>> = {
 const SHORTAGE_CODES: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE']);
 /** Descriptors come back with the end of any connection. */
 const SHORTAGE_RETRY_AFTER_MS = 1000;
+
+/** A tunnel that did not come to be: the proxy answered with `status`, or could not be reached because of `cause`. */
+export class ProxyError extends Error {
+  readonly status: number | undefined;
+
+  constructor(status: number | undefined, cause?: Error) {
+    super('no tunnel through the proxy', { cause });
+    this.name = 'ProxyError';
+    this.status = status;
+  }
+}
 
 /** No response, because of `error`. Of kind rate_limit where the gateway itself is at its limit. */
 export function connectionFailure(provider: string, error: unknown): Failure {

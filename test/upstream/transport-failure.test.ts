@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ProxyError } from '../../src/upstream/proxy.ts';
-import { codeFrom, connectionFailure, cutFailure, encodingFailure } from '../../src/upstream/transport-failure.ts';
+import { codeFrom, connectionFailure, cutFailure, encodingFailure, ProxyError } from '../../src/upstream/transport-failure.ts';
 
 function errorWith(code: unknown, message = 'connect to 10.0.0.1:443 with sk-secret'): Error {
   return Object.assign(new Error(message), { code });
