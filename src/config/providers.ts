@@ -1,4 +1,4 @@
-/** Who the providers are: what the variables of each and the routing file say of its keys and its place. */
+/** The providers, with their keys and addresses, by the variables of each and by the routing file. */
 
 import { isLoopback } from '../base/loopback.ts';
 import { sha256 } from '../base/secret.ts';
