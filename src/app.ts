@@ -138,7 +138,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const metrics = createMetrics({
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
-    upstreamSockets: () => transport.openSockets?.() ?? 0,
+    upstreamSockets: () => transport.openSockets(),
     limitsUsed: () => limits.used((caller) => rulesOf(parts.config.routing, caller)?.limits),
     pageMs: surroundings.metricsPageMs,
   });

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MESSAGES_FIELDS } from '../src/callers/anthropic/fields.ts';
 import { failureBody } from '../src/callers/anthropic/failure.ts';
-import { renderFieldTable } from '../src/callers/field-table.ts';
+import type { FieldRule, FieldTable } from '../src/callers/field-table.ts';
 import { DIALECTS } from '../src/callers/index.ts';
 import { CHAT_FIELDS } from '../src/callers/openai-chat/fields.ts';
 import { errorObject } from '../src/callers/openai-common/failure.ts';
@@ -38,9 +38,9 @@ const TABLES = {
   failures: failuresTable,
   'dialect-failures': dialectFailuresTable,
   clients: clientsTable,
-  'chat-fields': () => renderFieldTable(CHAT_FIELDS),
-  'responses-fields': () => renderFieldTable(RESPONSES_FIELDS),
-  'messages-fields': () => renderFieldTable(MESSAGES_FIELDS),
+  'chat-fields': () => fieldsTable(CHAT_FIELDS),
+  'responses-fields': () => fieldsTable(RESPONSES_FIELDS),
+  'messages-fields': () => fieldsTable(MESSAGES_FIELDS),
   models: () => namesTable(MODELS),
   faults: () => namesTable(FAULTS),
   matrix: matrixTable,
@@ -160,6 +160,23 @@ function dialectFailuresTable(): string {
   });
   const head = '| kind | status | Chat Completions and Responses: `error.type` | `error.code` | Messages: `error.type` |';
   return [head, '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+/** What becomes of each field of a dialect. */
+function fieldsTable(table: FieldTable): string {
+  const rows = Object.entries(table).map(([name, rule]) => `| \`${name}\` | ${outcomeOf(rule)} |`);
+  return ['| field | what becomes of it |', '|---|---|', ...rows, ''].join('\n');
+}
+
+function outcomeOf(rule: FieldRule): string {
+  switch (rule.is) {
+    case 'mapped':
+      return rule.as;
+    case 'tolerated':
+      return `left out: ${rule.as}`;
+    case 'refused':
+      return `refused${rule.unless === undefined ? '' : ' unless it has its default value'}: ${rule.as}`;
+  }
 }
 
 /** What each client does not do of itself; cases with one reason together. */

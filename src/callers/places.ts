@@ -25,7 +25,7 @@ export class Places {
     return part;
   }
 
-  /** Remembers of a part that takes another's place. */
+  /** Remembers that a part stands where the one did that it replaces. */
   move<T extends Part>(from: Part, to: T): T {
     return this.put(to, this.#paths.get(from));
   }

@@ -76,12 +76,11 @@ export type AnswerFacts = {
 export interface StreamFrames {
   /** The frames for one delta, blank lines included; empty when there is nothing to say yet. */
   render(delta: Delta): string;
-}
-
-/** A streamed answer of a provider that speaks the caller's dialect. What ends it otherwise than well goes on from what was passed on. */
-export interface RelayedFrames extends StreamFrames {
-  /** The text for one event of the provider's: name (empty when there is none) and data; parsed where that is large. */
-  relay(event: string, data: string, parsed?: ParsedText): string;
+  /**
+   * In a dialect that is relayed, the text for one event of a provider that speaks it: name (empty when there is none) and data;
+   * parsed where that is large. What ends such a stream otherwise than well goes on from what was passed on.
+   */
+  relay?(event: string, data: string, parsed?: ParsedText): string;
 }
 
 /**
@@ -97,7 +96,6 @@ export interface DialectRelay {
   encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
   /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
-  createFrames(facts: AnswerFacts): RelayedFrames;
   /**
    * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
    * does, since until then another attempt may be made and nothing is passed on.

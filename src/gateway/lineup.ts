@@ -14,13 +14,13 @@ import type { PassedOver } from './call-record.ts';
 import { Course } from './course.ts';
 import type { Choice } from './course.ts';
 
-/** A timer may end this much early, by the other clock. */
+/** A timer may fire so much early by the clock of `performance.now()`. */
 const TIMER_SLACK_MS = 2;
 
 /** What a call beside another is paid for. */
 export const HEDGED = new Failure('unknown', 'the first event is long in coming');
 
-/** Who may be asked again, and in how long; or why nobody may. */
+/** Who may be asked again first, and in how long. */
 export type Soonest<C extends Candidate> = { readonly course: Course<C>; readonly waitMs: number };
 
 // hot: per request
@@ -37,7 +37,8 @@ export class Lineup<C extends Candidate> {
   unsendable: Course<C> | undefined;
   /** Somebody could have been asked, but for the budget of its provider. */
   isBudgetSpent = false;
-  #round = 0;
+  /** Rounds that are over. */
+  round = 0;
 
   constructor(parts: AttemptParts, ask: Ask<C>) {
     this.#parts = parts;
@@ -45,11 +46,6 @@ export class Lineup<C extends Candidate> {
     const { order, isSticky } = plan(ask.candidates, ask.route, ask.conversation, ask.loopProvider);
     this.isSticky = isSticky;
     this.courses = order.map((candidate) => new Course(candidate, this.#healthOf(candidate)));
-  }
-
-  /** Rounds that are over. */
-  get round(): number {
-    return this.#round;
   }
 
   /** The first in order who may be asked at this moment, with all that it takes to ask. */
@@ -124,7 +120,7 @@ export class Lineup<C extends Candidate> {
         reason = 'out';
         continue;
       }
-      if ((course.failure?.retriesMax ?? Infinity) <= this.#round) {
+      if ((course.failure?.retriesMax ?? Infinity) <= this.round) {
         reason = 'exhausted';
         continue;
       }
@@ -137,7 +133,7 @@ export class Lineup<C extends Candidate> {
 
   /** Begins another round with `course`, which was waited for. */
   startRound(course: Course<C>): void {
-    this.#round += 1;
+    this.round += 1;
     for (const each of this.courses) each.startRound();
     course.readyAtMs = 0;
   }
@@ -217,7 +213,7 @@ export class Lineup<C extends Candidate> {
   }
 
   #isOut({ candidate, health }: Course<C>): boolean {
-    // Elsewhere health is kept for those who do choose.
+    // Without a route there is no other target to choose; its outcomes count for the routes that have it.
     if (candidate.target === undefined || health === undefined) return false;
     const { state } = health;
     return state === 'in' ? false : state !== 'due' || this.#parts.isDraining();

@@ -73,9 +73,8 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
 async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
   const { dialect } = exchange;
   const { ask } = asked;
-  const source: EventStreamSource<CallerCandidate> = {
+  const source: EventStreamSource = {
     createFrames: () => dialect.createFrames(factsOf(exchange, asked)),
-    relayedFrom: ({ relay }) => relay && (() => relay.createFrames(factsOf(exchange, asked))),
     onOpen() {
       showAsked(exchange, ask);
       parts.metrics.openStreams.add(1);

@@ -1,8 +1,8 @@
 /**
  * What callers may use, as they meet it: refusals and headers.
  *
- * Nobody who is over has a body read. What a request takes is taken once it is known what it asks, and settled when its exchange
- * ends (settlement.ts).
+ * Of a caller that is over a limit no body is read. What a request costs is taken once it is known what it asks, and settled when
+ * its exchange ends (settlement.ts).
  */
 
 import { renderDuration } from '../base/duration.ts';

@@ -276,10 +276,12 @@ function nameCheck(provider: Provider, proxy: ProxyAddress | undefined, { config
 }
 
 function connectCheck(provider: Provider, sight: Readonly<Sight>, proxy: ProxyAddress | undefined, startedAtMs: number, { lookout }: Practice): Check {
-  if (sight.connectedAtMs === undefined) return { check: 'connect', ok: true };
-  // A name that another provider had looked up before took no time here.
-  const fromMs = Math.max(startedAtMs, lookout.lookupOf(askedHost(provider, proxy))?.endedAtMs ?? startedAtMs);
-  return { check: 'connect', ok: true, ms: Math.round(sight.connectedAtMs - fromMs), ...(sight.address === undefined ? {} : { detail: sight.address }) };
+  const { connectedAtMs, address } = sight;
+  if (connectedAtMs === undefined) return { check: 'connect', ok: true };
+  const lookedUpAtMs = lookout.lookupOf(askedHost(provider, proxy))?.endedAtMs ?? startedAtMs;
+  // A name that another provider had looked up before, or that a later call looked up again, took no time here.
+  const fromMs = lookedUpAtMs > connectedAtMs ? startedAtMs : Math.max(startedAtMs, lookedUpAtMs);
+  return { check: 'connect', ok: true, ms: Math.round(connectedAtMs - fromMs), ...(address === undefined ? {} : { detail: address }) };
 }
 
 function tlsDetail({ baseUrl }: Provider, { certificate }: Readonly<Sight>, redact: (text: string) => string): string {

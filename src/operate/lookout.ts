@@ -44,7 +44,7 @@ export type Sight = {
 };
 
 export type Lookout = {
-  readonly transport: Transport;
+  readonly transport: Pick<Transport, 'send' | 'close'>;
   seenOf(provider: string): Readonly<Sight>;
   /** The last lookup of a name; undefined = there was none. */
   lookupOf(hostname: string): Readonly<Lookup> | undefined;

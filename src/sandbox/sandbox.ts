@@ -26,7 +26,7 @@ import type { Fault } from './faults.ts';
 import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
 import { RESPONSES } from './openai-responses/protocol.ts';
-import { Complaint, digest, jsonReply } from './protocol.ts';
+import { Complaint, decodedPath, digest, jsonReply } from './protocol.ts';
 import type { Ask, Incoming, Memory, Protocol, Reply } from './protocol.ts';
 import { Replies } from './replies.ts';
 import type { Order } from './replies.ts';
@@ -266,14 +266,6 @@ function faultOf(ask: Ask, order: Order | undefined): ReturnType<typeof matchNam
 function urlOf(path: string): URL {
   const text = path.startsWith('/') ? `http://sandbox${path}` : path;
   return new URL(URL.canParse(text) ? text : 'http://sandbox');
-}
-
-function decodedPath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 /** A protocol that has no words for a missing key needs none. */

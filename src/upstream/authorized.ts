@@ -21,7 +21,7 @@ export function createAuthorizedTransport(inner: Transport, authorizationOf: (pr
       return sendAuthorized(inner, authorization, provider, call, scope, limits);
     },
     close: () => inner.close(),
-    ...(inner.openSockets === undefined ? {} : { openSockets: () => inner.openSockets?.() ?? 0 }),
+    openSockets: () => inner.openSockets(),
   };
 }
 

@@ -74,6 +74,10 @@ class FetchTransport implements Transport {
 
   /** The sockets are those of `fetch`. */
   close(): void {}
+
+  openSockets(): number {
+    return 0;
+  }
 }
 
 /** What a failed lookup is called, also one that failed for want of descriptors. */

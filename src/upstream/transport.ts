@@ -14,7 +14,7 @@ export type Destination = Pick<Provider, 'name' | 'baseUrl' | 'keys' | 'keyHeade
 
 /**
  * What goes there. Its body is text, because node:http sends a head and a text in one write, where bytes would cost a second; a
- * large one is bytes. Of those who are called, only metadata servers are called by PUT.
+ * large one is bytes. PUT is for metadata servers alone.
  */
 export type OutboundCall = Omit<UpstreamCall, 'method' | 'body'> & {
   readonly method: UpstreamCall['method'] | 'PUT';
@@ -43,8 +43,8 @@ export interface Transport {
   send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key?: ProviderKey): Promise<UpstreamResponse | Failure>;
   /** Closes idle sockets, and the others as soon as their responses have ended. */
   close(): void;
-  /** Sockets in use and idle, where the transport can tell. */
-  openSockets?(): number;
+  /** Sockets in use and idle; 0 where the transport cannot tell. */
+  openSockets(): number;
 }
 
 /**

@@ -61,7 +61,7 @@ export class Primary {
   readonly #settings: PrimarySettings;
   readonly #surroundings: PrimarySurroundings;
   readonly #log: Log;
-  /** Those whose processes are there, and the brake on what takes their place; undefined once something will. */
+  /** The workers whose processes are there, each with the brake on its replacement; undefined once that has been arranged. */
   readonly #members = new Map<Member, Brake | undefined>();
   readonly #dispatch = new Dispatch<Socket>();
   readonly #collector: Collector;

@@ -161,6 +161,25 @@ describe('a name that', () => {
   });
 });
 
+test('how long connecting took is told from the lookup before it, also where the name was looked up again since', async (t) => {
+  const now = performance.now.bind(performance);
+  let passedMs = 0;
+  t.mock.method(performance, 'now', () => now() + passedMs);
+  const server = await startServer(t, (line) => {
+    // Longer than the answer to a lookup is used.
+    passedMs += 10_000;
+    return okResponse(line.startsWith('GET') ? MODELS : CHAT).replace('\r\n', '\r\nconnection: close\r\n');
+  });
+  const lookups: string[] = [];
+  const world: World = {
+    nameSource: { query: (hostname, onAnswer) => void (lookups.push(hostname), setImmediate(onAnswer, null, [{ address: '127.0.0.1', family: 4 }])), probe: () => undefined },
+  };
+  const checks = await checksOf({ ...OPENAI, OPENAI_API: 'chat', OPENAI_BASE_URL: `http://provider.test:${server.baseUrl.port}` }, { chat: ASK_MODELS, world });
+  const { ms = NaN } = checks.find(({ check }) => check === 'connect') ?? {};
+  assert.ok(ms >= 0 && ms < 10_000, `${ms} ms`);
+  assert.ok(lookups.length > 1);
+});
+
 test('a host that refuses connections fails, and the remedy names its base URL', async () => {
   const failed = await failedOf({ ...OPENAI, OPENAI_BASE_URL: `${(await closedBaseUrl()).origin}/v1` });
   assert.deepEqual(failed, { check: 'connect', detail: 'openai refused the connection (ECONNREFUSED)', remedy: 'OPENAI_BASE_URL: check host and port.' });

@@ -59,7 +59,7 @@ function createSink(flush: StreamSink['flush'] = () => undefined) {
 function createSubject(send: Transport['send'], routing?: RoutingState) {
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   metrics.stop();
-  return createGateway(SETTINGS, { send, close: () => undefined }, metrics, () => undefined, routing && { routing });
+  return createGateway(SETTINGS, { send }, metrics, () => undefined, routing && { routing });
 }
 
 const PIECES = [frame('b', { content: 'one' }), frame('b', { content: ' two' }), frame('b', {}, 'stop'), 'data: [DONE]\n\n'];

@@ -226,6 +226,7 @@ function held(): { readonly transport: Transport; readonly sent: OutboundCall[];
       return Promise.resolve(answer);
     },
     close: () => undefined,
+    openSockets: () => 0,
   };
   const authorization: Authorization = {
     grant: () => granted,
@@ -285,6 +286,7 @@ test('a provider without credentials of that kind is sent its key as ever', asyn
       return Promise.resolve(new Failure('unknown', 'seen'));
     },
     close: () => undefined,
+    openSockets: () => 0,
   };
   const provider = providerAt(new URL('http://127.0.0.1:9'));
   await createAuthorizedTransport(inner, () => undefined).send(provider, CHAT, new Scope(), LIMITS, provider.keys[0]);

@@ -122,7 +122,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       assert.deepEqual(proxy.hosts, [`provider.test:${server.baseUrl.port}`]);
       assert.deepEqual(proxy.authorizations, [undefined]);
       assert.match(server.requests[0]?.head ?? '', /^POST \/chat HTTP\/1\.1\r\n/);
-      assert.equal(transport.openSockets?.(), 1);
+      assert.equal(transport.openSockets(), 1);
       transport.close();
       await proxy.unused();
     });
@@ -185,7 +185,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       assert.deepEqual(proxy.requests, [`POST http://${host}/v1/chat`, `POST http://${host}/v1/chat`]);
       assert.deepEqual(proxy.hosts, [host, host]);
       assert.match(server.requests[0]?.head ?? '', /^POST \/v1\/chat HTTP\/1\.1\r\n/);
-      assert.equal(transport.openSockets?.(), 1);
+      assert.equal(transport.openSockets(), 1);
     });
   });
 

@@ -59,7 +59,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
   return { system: system.join(PARAGRAPH) || undefined, turns, cache };
 }
 
-/** Adds what the system says; one that only changes the effort says nothing. The message's blocks. */
+/** Adds what the system says; one that only changes the effort says nothing. Returns the message's blocks. */
 function readSystemMessage(message: Fields, turns: Turn[], system: string[]): readonly Fields[] {
   if (!message.has('content') && message.has('output_config')) return [];
   const { text, blocks } = readTexts(message, 'content', PARAGRAPH);
@@ -99,7 +99,7 @@ function readBlocks(fields: Fields, name: string, value: JsonValue | undefined):
   });
 }
 
-/** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. Its blocks. */
+/** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. Returns its blocks. */
 function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored, places: Places): readonly Fields[] {
   const value = message.any('content');
   if (typeof value === 'string') {

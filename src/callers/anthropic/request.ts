@@ -100,7 +100,7 @@ function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
     if (type !== 'custom') throw unsupported(tool.at('type'), "only custom tools and Anthropic's own are supported");
     const name = tool.requiredText('name');
     const shown = shownToolName(name);
-    if (shown !== name) ignored.addOnce(tool.at('name'));
+    if (shown !== name) ignored.addOnce(tool, ['name']);
     const taken: Tool = {
       name: shown,
       description: tool.string('description') || undefined,
@@ -119,7 +119,7 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
   const type = choice.requiredOneOf('type', ['auto', 'any', 'tool', 'none']);
   const name = type === 'tool' ? shownToolName(choice.requiredText('name')) : undefined;
   const isOneAtMost = choice.boolean('disable_parallel_tool_use') === true;
-  // Of no call there is at most one.
+  // Where no tool can be called it asks for nothing.
   const isIdle = isOneAtMost && (type === 'none' || (type === 'auto' && taken.length === 0));
   if (isIdle) ignored.add(choice.at('disable_parallel_tool_use'));
   const parallel = isOneAtMost && !isIdle ? false : undefined;

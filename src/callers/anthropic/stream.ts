@@ -12,7 +12,7 @@ import type { JsonOutObject } from '../../base/json/value.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { ChatReply, ToolCallPart } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
-import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { nameOf, renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
@@ -25,7 +25,7 @@ export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 
 type SpokenType = 'thinking' | 'text';
 
-export class MessageEvents implements RelayedFrames {
+export class MessageEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
   #isBegun = false;
   /** Whether a relayed event has said how the message ends, and only its last one is missing. */

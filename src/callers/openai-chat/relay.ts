@@ -17,7 +17,6 @@ import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
 import { commonChanges, sourceOf, withMembers } from '../relay.ts';
 import type { Changes } from '../relay.ts';
-import { CompletionChunks } from './reply.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
@@ -32,7 +31,6 @@ export const CHAT_RELAY: DialectRelay = {
   headers: { 'openai-beta': undefined },
   encode,
   encodeReply: (raw) => new RawJson(raw),
-  createFrames: (facts) => new CompletionChunks(facts),
   bringsAnswer: (_event, data) => PIECE.test(data),
   sealsForAccount: false,
   relaysDeclined: false,

@@ -9,7 +9,7 @@ import type { JsonOutObject } from '../../base/json/value.ts';
 import { replyText, replyToolCalls } from '../../core/chat.ts';
 import type { ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
-import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
@@ -118,10 +118,10 @@ function isUsageChunk(data: string): boolean {
 }
 
 /** One stream of chunks. Calls are sent when all of the turn is known, because the first carries what belongs to the texts. */
-export class CompletionChunks implements RelayedFrames {
+export class CompletionChunks implements StreamFrames {
   /** Every chunk up to its choices, so that a token is one concatenation. */
   readonly #head: string;
-  /** And from behind its choices. */
+  /** Every chunk from behind its choices on. */
   readonly #tail: string;
   readonly #includesUsage: boolean;
   #isBegun = false;

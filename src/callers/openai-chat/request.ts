@@ -261,7 +261,7 @@ function readStates(owner: Fields, ignored: Ignored, budget: JsonBudget): readon
   const signature = extra?.object('google')?.string('thought_signature');
   const states = signature === undefined ? undefined : carriedStates(signature, budget);
   if (states === DAMAGED) throw owner.problem('extra_content', 'damaged, or not made by this gateway');
-  if (extra !== undefined && states === undefined) ignored.addOnce(owner.at('extra_content'));
+  if (extra !== undefined && states === undefined) ignored.addOnce(owner, ['extra_content']);
   return states ?? [];
 }
 

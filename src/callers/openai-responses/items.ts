@@ -130,7 +130,7 @@ function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
   return value.items.flatMap((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
 }
 
-/** What may be read of reasoning goes back in the states, if at all. */
+/** The readable text of reasoning is not sent on: what a provider wants back of it is in its states. */
 function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   item.any('summary');
   item.any('content');
@@ -186,7 +186,7 @@ class ConversationDraft {
     this.#results.push(this.places.put(result, path));
   }
 
-  /** Takes a text without its state, or a call. An empty text counts for the state that waits for it. */
+  /** Takes a text or a call and gives it the state that waits. An empty text is taken for its state alone. */
   takePart(part: AssistantPart, path: Path | undefined): void {
     const spoken = this.#open();
     const state = this.#waiting;

@@ -6,8 +6,7 @@
  */
 
 import type { Fields } from '../../base/fields.ts';
-import { memberOf } from '../../base/json/member.ts';
-import { JsonArray } from '../../base/json/value.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import type { JsonObject, JsonValue } from '../../base/json/value.ts';
 import { cutName, fittingName } from '../tool-name.ts';
 
@@ -77,8 +76,4 @@ function identityOf({ namespace, name }: NamespacedFunction): string {
 function nameOfType(tool: JsonValue, type: string): string | undefined {
   const name = memberOf(tool, 'type') === type ? memberOf(tool, 'name') : undefined;
   return typeof name === 'string' ? name : undefined;
-}
-
-function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return value instanceof JsonArray ? value.items : [];
 }

@@ -15,7 +15,6 @@ import { OPAQUE, storedItem } from '../../core/stored.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
 import { commonChanges, nameOf, sourceOf, withMembers } from '../relay.ts';
-import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
@@ -32,7 +31,6 @@ export const RESPONSES_RELAY: DialectRelay = {
   headers: { 'openai-beta': undefined },
   encode,
   encodeReply: (raw) => new RawJson(raw),
-  createFrames: (facts) => new ResponseEvents(facts),
   bringsAnswer: (event, data, parsed) => PIECE.test(nameOf(event, data, parsed)),
   sealsForAccount: true,
   relaysDeclined: false,

@@ -48,7 +48,7 @@ export function readTools(fields: Fields, names: FunctionNames, ignored: Ignored
 function readNamespace(fields: Fields, path: Path, draft: Draft): void {
   const { names, ignored } = draft;
   const namespace = fields.requiredText('name');
-  if (fields.string('description')) ignored.addOnce(fields.at('description'));
+  if (fields.string('description')) ignored.addOnce(fields, ['description']);
   const inner = fields.list('tools', (item, innerPath) => addTool(Fields.from(item, innerPath), innerPath, (name) => names.nameOf({ namespace, name }), draft));
   if (inner === undefined || inner.length === 0) ignored.add(path);
   else ignored.addUnreadOfItem(fields);

@@ -314,7 +314,7 @@ function isPlain(part: unknown): boolean {
   if (isObject(field(part, 'functionCall'))) return false;
   if (field(part, 'thought') === true) return field(part, 'thoughtSignature') === undefined;
   if (stringField(part, 'text') !== undefined) return true;
-  return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature');
+  return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature' || part[key] === null);
 }
 
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */

@@ -39,7 +39,7 @@ const OPENAI_LAYER: HostProfile = { ...PLAIN_HOST, output: 'schema', returnsThou
 
 function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter {
   const { project } = settings ?? {};
-  if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...modelList(name) };
+  if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...googleLayer(name) };
   const place = `projects/${project.id}/locations/${project.location}`;
   const joint = createAdapterByModel([
     { adapter: createAnthropicAdapter(name, claudeHost(`/v1/${place}`)), serves: isClaude, isIts: isMessages },
@@ -47,7 +47,7 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
     { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
     { adapter: geminiBelow(name, `/v1beta1/${place}/publishers/google`), serves: () => true, isIts: isGenerated },
   ]);
-  return { ...joint, ...modelList(name) };
+  return { ...joint, ...googleLayer(name) };
 }
 
 /** Its requests are the same, but nothing is counted by the same request. */
@@ -98,8 +98,8 @@ function isGenerated(json: object): boolean {
   return GENERATED.some((name) => name in json);
 }
 
-/** Failures are those of Google's own layer, whichever model was asked; Claude's own have a type in them and are read there. */
-function modelList(name: string): Pick<Adapter, 'encodeModels' | 'decodeModels' | 'decodeFailure'> {
+/** The list of models, and failures, are those of Google's own layer, whichever model was asked; Claude's own failures have a type in them and are read there. */
+function googleLayer(name: string): Pick<Adapter, 'encodeModels' | 'decodeModels' | 'decodeFailure'> {
   const claude = createAnthropicAdapter(name);
   return {
     encodeModels,

@@ -88,10 +88,12 @@ describe('a stream', () => {
     assert.equal(made.call.arguments.text, '{"a":1.0}');
   });
 
-  test('takes null for no arguments, as in a whole message', () => {
-    const [made] = decode(START, CALL_BLOCK, inputPiece('nu'), inputPiece('ll'), stop(), ending('tool_use'), STOP);
-    assert.ok(made?.type === 'tool_call');
-    assert.equal(made.call.arguments.text, '{}');
+  test('takes null for no arguments, as in a whole message, and blank pieces', () => {
+    for (const pieces of [[inputPiece('nu'), inputPiece('ll')], [inputPiece(' '), inputPiece('\n')], [piece('{"type":"input_json_delta","partial_json":null}')]]) {
+      const [made] = decode(START, CALL_BLOCK, ...pieces, stop(), ending('tool_use'), STOP);
+      assert.ok(made?.type === 'tool_call');
+      assert.equal(made.call.arguments.text, '{}');
+    }
   });
 
   test('reads the event name where the data has no type, and skips pings unread', () => {
@@ -298,6 +300,7 @@ describe('a stream fails', () => {
     ['on reasoning in a text', [TEXT_BLOCK, piece('{"type":"thinking_delta","thinking":"a"}')], 'a piece in its stream belongs to no open content block'],
     ['on arguments that are not JSON', [CALL_BLOCK, inputPiece('{"a"'), stop(), ending('tool_use')], 'the arguments of a tool call are not a JSON object'],
     ['on arguments that are not an object', [CALL_BLOCK, inputPiece('[1]'), stop(), ending('tool_use')], 'the arguments of a tool call are not a JSON object'],
+    ['on arguments that are an object where a text is due', [CALL_BLOCK, piece('{"type":"input_json_delta","partial_json":{"a":1}}'), stop(), ending('tool_use')], 'the arguments of a tool call are not a JSON object'],
     ['on a call without a name', [start('{"type":"tool_use","id":"t"}'), stop(), ending('tool_use')], 'a tool call has no name'],
     ['on an unfinished call before another block', [CALL_BLOCK, inputPiece('{'), stop(), start('{"type":"text"}', 1)], 'the arguments of a tool call are not a JSON object'],
   ];

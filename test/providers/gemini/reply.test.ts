@@ -40,6 +40,12 @@ test('parts without a place in a chat travel in the state of the next part, trai
   ]);
 });
 
+test('a signature that stands alone is kept, also beside fields that are null', () => {
+  for (const part of [{ thoughtSignature: 'sig' }, { text: null, thought: null, functionCall: null, thoughtSignature: 'sig' }]) {
+    assert.deepEqual(reply(body([part])).parts, [{ type: 'text', text: '', state: encodeState('gemini', 'gemini', { signature: 'sig' }) }]);
+  }
+});
+
 test('a signed thought is disclosed and carried', () => {
   const thought = { text: 'hm', thought: true, thoughtSignature: 'sig' };
   const decoded = reply(body([thought, { text: 'b' }]));
