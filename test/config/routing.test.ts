@@ -151,7 +151,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   ['', ['is not JSON: unexpected end of the text (line 1, column 1)']],
   ['{\n  "routes": {},\n}', ['is not JSON: unexpected character (line 3, column 1)']],
   ['[]', ['expected an object, got an array']],
-  ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: this key comes twice', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
+  ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: duplicate key', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
   ['{"__proto__": {"routes": {}}, "constructor": 1}', ['__proto__: unknown field', 'constructor: unknown field']],
   [{ route: {}, model_prefixes: 'yes' }, ['route: unknown field; did you mean routes?', 'model_prefixes: expected a boolean, got a string']],
   [{ providers: [], routes: 'smart', callers: 1 }, ['providers: expected an object, got an array', 'routes: expected an object, got a string', 'callers: expected an object, got a number']],
