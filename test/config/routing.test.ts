@@ -449,14 +449,14 @@ test('GATEWAY_CALLER_LIMITS that cannot work is named by its entries, which are 
 test('--check prints the routing as it was understood', () => {
   assert.equal(renderRouting(configOf(loadFile(EXAMPLE, EXAMPLE_KEYS))), `
 Routes
-  smart: in this order; after 4s without a first event another one beside it
+  smart: in this order; after 4s without a first event another is asked too
     1   anthropic/claude-opus-5   1 key         first event in 30s   answer in half of the time left
     2   openai/gpt-5.6-sol        keys 1 to 2   first event in 30s   answer in half of the time left
-          thinking {"enabled":true,"effort":"high"} where a request has none
+          thinking {"enabled":true,"effort":"high"} if the request has none
           never temperature, top_p
     3   openai-eu/gpt-5.6-sol     1 key         first event in 10m   answer in 10m
           never temperature, top_p
-  bulk: by weight, a conversation stays where it is
+  bulk: by weight, each conversation stays at one target
     3 of 4   gemini/gemini-3.5-flash   1 key         first event in 30s   answer in half of the time left
     1 of 4   openai/gpt-5.6-mini       keys 1 to 2   first event in 30s   answer in half of the time left
           at most 50 at once
