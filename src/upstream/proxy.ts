@@ -1,5 +1,5 @@
 /**
- * The way out through an HTTP proxy: which provider takes it, and the tunnel through it.
+ * Calls through an HTTP proxy: which providers use it, and the tunnel through it.
  *
  * https goes through a tunnel (CONNECT, RFC 9110 section 9.3.6), so the proxy sees a host name and nothing else. http is handed
  * to the proxy request by request in absolute form (RFC 9112 section 3.2.2): proxies commonly allow CONNECT to port 443 only.

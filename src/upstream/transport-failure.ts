@@ -96,7 +96,7 @@ export function connectionFailure(provider: string, error: unknown): Failure {
   if (limit !== undefined) return new Failure('server', `${provider} answered, but ${limit}, which is the gateway's limit (${code})`, { isOwn: true, code });
   if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`, { code });
   if (code === CERTIFICATE_WANTED_CODE) {
-    return new Failure('unknown', `${provider} wants a TLS certificate of the gateway, which has none (${code})`, { isRetried: false, code });
+    return new Failure('unknown', `${provider} requires a TLS client certificate, which the gateway does not have (${code})`, { isRetried: false, code });
   }
   if (CERTIFICATE_CODE.test(code)) {
     return new Failure('unknown', `the TLS certificate of ${provider} was rejected (${code})`, { isRetried: false, code });

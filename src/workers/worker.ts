@@ -1,5 +1,5 @@
 /**
- * A worker's side of the channel: it serves what its primary hands it, does what it says, and ends when it is gone.
+ * A worker's side of the channel: it serves what its primary hands it, obeys it, and ends when the primary is gone.
  *
  * Signals mean nothing here: a terminal and some supervisors send them to every process of a group, and the primary passes
  * them on.

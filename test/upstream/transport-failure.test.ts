@@ -38,7 +38,7 @@ describe('connectionFailure', () => {
     ['CERT_HAS_EXPIRED', 'unknown', false, 'the TLS certificate of acme was rejected (CERT_HAS_EXPIRED)'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'unknown', false, 'the TLS certificate of acme was rejected (ERR_TLS_CERT_ALTNAME_INVALID)'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unknown', false, 'the TLS certificate of acme was rejected (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'],
-    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'unknown', false, 'acme wants a TLS certificate of the gateway, which has none (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)'],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'unknown', false, 'acme requires a TLS client certificate, which the gateway does not have (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)'],
     ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', 'unknown', true, 'acme could not be reached (ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE)'],
     ['INVALID_CA', 'unknown', false, 'the TLS certificate of acme was rejected (INVALID_CA)'],
     ['HPE_HEADER_OVERFLOW', 'server', false, "acme answered, but its headers or trailers have more than 65536 bytes, which is the gateway's limit (HPE_HEADER_OVERFLOW)"],
