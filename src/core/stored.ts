@@ -57,7 +57,7 @@ export function storedProblem(value: JsonValue, path: Path | undefined, fields: 
     if (duplicateKey !== undefined) return problemAt('bad_request', { parent: path, key: duplicateKey }, 'this key comes twice');
     for (const [key, member] of entries) {
       const place = { parent: path, key };
-      // A skill of the maker's own is everybody's.
+      // A skill of the vendor's own is everybody's.
       if (key === 'skill_id' && entries.get('type') === 'anthropic') continue;
       if (fields.stored.has(key) && (typeof member === 'string' || member instanceof JsonArray)) return storedAt(place);
       if (PLACED.has(key) && typeof member === 'string' && STORED_PLACE.test(member)) return storedAt(place);

@@ -163,7 +163,7 @@ function encodeRelayed(
   { relay, path }: { readonly relay: DialectRelay; readonly path: string },
   left: LeftOut,
 ): UpstreamCall | Failure {
-  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isMaker: provider.name === exchange.dialect.vendor };
+  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isVendor: provider.name === exchange.dialect.vendor };
   const relayed = relay.encode(decoded, model, rules);
   if (relayed instanceof Failure) return relayed;
   left.ignored = relayed.ignored;

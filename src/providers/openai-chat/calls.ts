@@ -2,8 +2,9 @@
  * Tool calls while they are being put together (OpenAI, Chat Completions, `tool_calls`).
  *
  * OpenAI keys the pieces of a streamed call by `index`. Hosts leave it out, make it constant or use it
- * twice, repeat the name on every piece, send a call whole, or its arguments as an object. A call is
- * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
+ * twice, change the id from piece to piece (Poolside, LMDeploy), repeat the name on every piece, send a call
+ * whole, or its arguments as an object. A call is whole only when the answer ends: arguments that parse may
+ * still be the beginning of longer ones.
  */
 
 import { createReplyBudget } from '../../base/json/limits.ts';
@@ -94,7 +95,9 @@ export class CallDrafts {
     const index = field(entry, 'index');
     let call: CallDraft | undefined;
     if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : (this.#byId.get(id) ?? this.#calls.at(-1));
-    if (call === undefined || isAnother(call, id, name, touched.has(call))) call = this.#start();
+    // Under one index there may be several calls, each by its id, or one whose id changes.
+    if (call !== undefined && name === '' && id !== call.id) call = this.#byId.get(id) ?? call;
+    if (call === undefined || isAnother(call, id, name, typeof index === 'number', touched.has(call))) call = this.#start();
     if (typeof index === 'number') this.#byIndex.set(index, call);
     if (id !== '' && call.id === '') {
       call.id = id;
@@ -154,8 +157,8 @@ export class CallDrafts {
 }
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
-function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean): boolean {
-  if (id !== '' && call.id !== '') return id !== call.id;
+function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, isTouched: boolean): boolean {
+  if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
   return name !== '' && (isTouched || (call.name !== '' && name !== call.name && call.arguments !== ''));
 }
 

@@ -116,6 +116,14 @@ test('a new id on a used index begins another call', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }), piece({ index: 0, function: { arguments: '1}' } }), piece({ index: 0, id: 'b', function: { name: 'f', arguments: '{}' } })]), [['a', 'f', '{"x":1}'], ['b', 'f', '{}']]);
 });
 
+test('another id without a name goes on with the call of its index, or with the call that it names', () => {
+  const [a, b] = [piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }), piece({ index: 1, id: 'b', function: { name: 'g', arguments: '' } })];
+  const rest = (index: number, id: string, text: string): object => piece({ index, id, function: { name: null, arguments: text } });
+  assert.deepEqual(callsOf([a, rest(0, 'p', '1'), rest(0, 'q', '}'), b, rest(1, 'q', '{}')]), [['a', 'f', '{"x":1}'], ['b', 'g', '{}']]);
+  const second = piece({ index: 0, id: 'b', function: { name: 'g', arguments: '{"y":' } });
+  assert.deepEqual(callsOf([a, second, rest(0, 'a', '1}'), rest(0, 'b', '2}')]), [['a', 'f', '{"x":1}'], ['b', 'g', '{"y":2}']]);
+});
+
 test('a name that comes late or again, and an id that comes again, begin nothing', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
