@@ -7,7 +7,7 @@
 import { Secret } from '../secret.ts';
 import type { AwsCredentials } from './signature.ts';
 
-/** Nobody's is a tenth as long; a file that is, is another one. */
+/** Real ones are not a tenth as long. */
 export const SHARED_FILE_CHARS_MAX = 1024 * 1024;
 
 /** What a profile would have to be followed to, which is not done here, by the key that says so. */

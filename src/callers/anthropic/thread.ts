@@ -15,5 +15,5 @@ export function continuesThread(source: JsonObject): boolean {
 
 /** The failure at which the vendor's SDK, by its code, sends the whole conversation instead. */
 export function lostThread(): Failure {
-  return new Failure('not_found', 'thread: what it continues is not stored here: send the whole conversation', { errorCode: 'thread_not_found' });
+  return new Failure('not_found', 'thread: no threads are stored here: send the whole conversation', { errorCode: 'thread_not_found' });
 }
