@@ -179,6 +179,9 @@ function partOf(max: number | undefined, workers: number): number | undefined {
 /** Callers in the order they were given. Places are named by number: a label could be a token in the wrong place. */
 function callersFrom(environment: Environment, token: Secret | undefined, entries: readonly string[], { isRequired }: { readonly isRequired: boolean }): Config['callers'] {
   const callers = token === undefined ? [] : [{ label: DEFAULT_CALLER, token, place: 'GATEWAY_AUTH_TOKEN' }];
+  // Looked up by name: a file may have thousands.
+  const placeOfLabel = new Map(callers.map(({ label, place }) => [label, place]));
+  const placeOfToken = new Map(callers.map((caller) => [caller.token.reveal(), caller.place]));
   for (const [index, entry] of entries.entries()) {
     const place = `GATEWAY_AUTH_TOKENS, entry ${index + 1}`;
     const [, label = '', text = ''] = /^([^\s:]+)\s*:\s*(.+)$/.exec(entry) ?? [];
@@ -189,10 +192,11 @@ function callersFrom(environment: Environment, token: Secret | undefined, entrie
       );
       continue;
     }
-    const sameLabel = callers.find((caller) => caller.label === label);
-    if (sameLabel !== undefined) environment.problems.push(`${place}: has the same label as ${sameLabel.place}`);
-    const sameToken = callers.find((caller) => caller.token.reveal() === text);
-    if (sameToken !== undefined) environment.problems.push(`${place}: has the same token as ${sameToken.place}`);
+    const [sameLabel, sameToken] = [placeOfLabel.get(label), placeOfToken.get(text)];
+    if (sameLabel === undefined) placeOfLabel.set(label, place);
+    else environment.problems.push(`${place}: has the same label as ${sameLabel}`);
+    if (sameToken === undefined) placeOfToken.set(text, place);
+    else environment.problems.push(`${place}: has the same token as ${sameToken}`);
     callers.push({ label, token: entryToken, place });
   }
   for (const caller of callers) warnIfShort(environment, caller.place, caller.token);
