@@ -36,7 +36,8 @@ function routeLines(route: Route, { attemptTimeoutMs, providers }: Pick<Config, 
   const hedge = hedgeAfterMs === undefined ? '' : `; after ${renderDuration(hedgeAfterMs)} without a first event another one beside it`;
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   const heads = aligned(targets.map((target, index) => {
-    const isLast = index === targets.length - 1 && !isSpread;
+    // Of several that are spread each may be asked before another.
+    const isLast = index === targets.length - 1 && (!isSpread || index === 0);
     const provider = providers.find(({ name: one }) => one === target.provider);
     return [isSpread ? `${target.weight} of ${weights}` : String(index + 1), targetName(target), accessText(provider), ...timesText(target, isLast, attemptTimeoutMs)];
   }));
