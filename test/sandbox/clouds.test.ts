@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { shortTermKey } from '../../src/base/aws/short-term-key.ts';
+import { shortTermKey } from '../../src/sandbox/clouds/short-term-key.ts';
 import { signatureHeaders } from '../../src/base/aws/signature.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';

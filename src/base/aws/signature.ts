@@ -43,7 +43,7 @@ export function signatureHeaders(request: SignableRequest, credentials: AwsCrede
   return { ...added, authorization: `${ALGORITHM} Credential=${place}, SignedHeaders=${signedNames(headers)}, Signature=${signature}` };
 }
 
-/** The query of a URL that is good for `expiresS` seconds without a header: `request` without the parameters of the signature. */
+/** For the sandbox. The query of a URL that is good for `expiresS` seconds without a header: `request` without the parameters of the signature. */
 export function presignedQuery(request: SignableRequest, credentials: AwsCredentials, scope: SigningScope, atMs: number, expiresS: number): string {
   const date = amzDate(atMs);
   const [path = '', query = ''] = cut(request.path, '?');

@@ -6,8 +6,8 @@
 import { stringField } from '../../base/loose.ts';
 import { jsonReply } from '../protocol.ts';
 import type { Complaint, Reply } from '../protocol.ts';
-import { SHORT_TERM_PREFIX } from '../../base/aws/short-term-key.ts';
 import type { Audience, Ledger } from './ledger.ts';
+import { SHORT_TERM_PREFIX } from './short-term-key.ts';
 import { shortTermComplaint, signatureComplaint } from './signature.ts';
 import type { Signed } from './signature.ts';
 

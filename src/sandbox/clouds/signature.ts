@@ -8,12 +8,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { amzDate, presignedQuery, signatureHeaders } from '../../base/aws/signature.ts';
 import type { SigningScope } from '../../base/aws/signature.ts';
-import { SHORT_TERM_HOST, SHORT_TERM_PATH, SHORT_TERM_PREFIX, SHORT_TERM_SECONDS_MAX } from '../../base/aws/short-term-key.ts';
 import { stringField } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';
 import { Complaint } from '../protocol.ts';
 import type { Incoming } from '../protocol.ts';
 import type { KnownKeys, Ledger } from './ledger.ts';
+import { SHORT_TERM_HOST, SHORT_TERM_PATH, SHORT_TERM_PREFIX, SHORT_TERM_SECONDS_MAX } from './short-term-key.ts';
 
 /** A request with its path as it went over the wire. */
 export type Signed = Pick<Incoming, 'method' | 'headers' | 'body'> & { readonly url: string };

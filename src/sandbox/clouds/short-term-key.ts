@@ -4,9 +4,9 @@
  * Source: AWS, "Generate an Amazon Bedrock API key"; equal to AWS's own generator.
  */
 
-import { Secret } from '../secret.ts';
-import { presignedQuery } from './signature.ts';
-import type { AwsCredentials } from './signature.ts';
+import { Secret } from '../../base/secret.ts';
+import { presignedQuery } from '../../base/aws/signature.ts';
+import type { AwsCredentials } from '../../base/aws/signature.ts';
 
 export const SHORT_TERM_PREFIX = 'bedrock-api-key-';
 export const SHORT_TERM_HOST = 'bedrock.amazonaws.com';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { shortTermKey } from '../../../src/base/aws/short-term-key.ts';
-import { Secret } from '../../../src/base/secret.ts';
-import { readVectors, vectorsAbsent } from '../../vectors.ts';
+import { shortTermKey } from '../../src/sandbox/clouds/short-term-key.ts';
+import { Secret } from '../../src/base/secret.ts';
+import { readVectors, vectorsAbsent } from '../vectors.ts';
 
 const AT_MS = Date.UTC(2026, 10, 21, 10, 30);
 
