@@ -63,10 +63,6 @@ export class Health {
     return this.#untilMs !== undefined;
   }
 
-  get score(): number {
-    return this.#score;
-  }
-
   /** How long it is still out; 0 when it is in, or its time is over. */
   get leftMs(): number {
     return this.#untilMs === undefined ? 0 : Math.max(0, this.#untilMs - this.#chance.now());

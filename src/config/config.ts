@@ -21,7 +21,7 @@ import type { Registered } from './providers.ts';
 import { readRoutingFile } from './routing-file.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { routingFrom } from './routing.ts';
-import { SECRET } from './setting-types.ts';
+import { BOOLEAN, SECRET } from './setting-types.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import type { Source } from './source.ts';
@@ -105,7 +105,7 @@ export function loadConfig(
   const labels = isEmbedded ? undefined : callers.map(({ label }) => label);
   const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
   const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
-  checkVerification(environment, variables);
+  checkVerification(environment);
   const { problems, warnings } = environment;
   // A token in the place of a label, or a key in that of a name, is not shown either.
   const masked = createMask([...callers.map(({ token }) => token), ...environment.secrets]);
@@ -253,8 +253,8 @@ function checkTogether(source: Source, config: Config): void {
 }
 
 /** Node's own variable, which it obeys wherever nothing else is said; `fetch` has no way of saying it. */
-function checkVerification(environment: Environment, variables: Readonly<Record<string, string | undefined>>): void {
-  if (variables['NODE_TLS_REJECT_UNAUTHORIZED']?.trim() !== '0') return;
+function checkVerification(environment: Environment): void {
+  if (environment.find('NODE_TLS_REJECT_UNAUTHORIZED', BOOLEAN)?.text !== '0') return;
   environment.problems.push(
     'NODE_TLS_REJECT_UNAUTHORIZED: 0 would hand keys to whoever answers; remove it, and name the authority of a private certificate in NODE_EXTRA_CA_CERTS',
   );
