@@ -110,7 +110,7 @@ export class Health {
     return true;
   }
 
-  /** To be called once after each `ask`, on every path, and after what is said of its outcome: gives the probe's place back. */
+  /** To be called once after each `ask`, on every path and last: gives the probe's place back. */
   done(asked: AskedAs): void {
     if (asked === 'probe') this.#isProbed = false;
   }

@@ -80,7 +80,7 @@ export interface StreamFrames {
   keepAlive(): string;
 }
 
-/** A streamed answer of a provider that speaks the caller's dialect. What ends it otherwise than well goes on from what was passed on. */
+/** A streamed answer of a provider that speaks the caller's dialect. A failure is rendered so that it follows what was passed on. */
 export interface RelayedFrames extends StreamFrames {
   /** The text for one event of the provider's: name (empty when there is none) and data; parsed where that is large. */
   relay(event: string, data: string, parsed?: ParsedText): string;
@@ -101,13 +101,13 @@ export interface DialectRelay {
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
   createFrames(facts: AnswerFacts): RelayedFrames;
   /**
-   * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
-   * does, since until then another attempt may be made and nothing is passed on.
+   * Whether an event brings a piece of the answer, be it of one that is a delta only once it is whole, such as a call. Asked until
+   * one does, since until then another attempt may be made and nothing is passed on.
    */
   bringsAnswer(event: string, data: string, parsed?: ParsedText): boolean;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;
-  /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */
+  /** Whether a whole answer in which the provider declined without a word is passed on; else it is answered as any refusal. */
   readonly relaysDeclined: boolean;
 }
 
