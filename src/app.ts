@@ -80,7 +80,7 @@ export type AppSurroundings = {
   readonly ticketKeys?: Buffer;
   /** The label of the caller that a request comes from, where no token says it; absent = tokens alone decide. */
   readonly authenticate?: ServerParts['authenticate'];
-  /** Keeps callers' limits, instead of this process: several share it. Closed with the app. */
+  /** Keeps callers' limits where no engine does, instead of this process: several share it. Closed with the app. */
   readonly limitStore?: LimitStore;
   /** The clock of callers' limits, in milliseconds: `performance.now` where absent. */
   readonly limitClock?: () => number;
@@ -130,7 +130,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
     internet: plainTransport,
     readFile: surroundings.readFile,
     clock: surroundings.clock ?? { now: () => performance.now(), wall: Date.now },
-    onFailure: (names, failure) => log.warn('the credentials of a provider cannot be had', { provider: names.join(', '), kind: failure.kind, error: parts.sentence(failure) }),
+    onFailure: (names, failure) => log.warn('no credentials for a provider can be obtained', { provider: names.join(', '), kind: failure.kind, error: parts.sentence(failure) }),
   });
   authorizations.replace(config.providers);
   const redactLive = createLiveRedactor(authorizations.secrets);
@@ -138,7 +138,7 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
   const metrics = createMetrics({
     version: surroundings.version,
     logLinesDropped: surroundings.logLinesDropped,
-    upstreamSockets: () => transport.openSockets?.() ?? 0,
+    upstreamSockets: () => transport.openSockets(),
     limitsUsed: () => limits.used((caller) => rulesOf(parts.config.routing, caller)?.limits),
     pageMs: surroundings.metricsPageMs,
   });
@@ -299,10 +299,9 @@ export function createApp(config: Config, surroundings: AppSurroundings): App {
 
 /** Callers' limits, which every reload of one gateway goes on with. */
 function limitsFrom({ limitsEngine: address }: Config, { log, limitStore, limitClock = () => performance.now() }: AppSurroundings, metrics: Metrics, lookup: NameLookup['lookup']): Limits {
-  const own = limitStore ?? createMemoryStore(limitClock);
-  if (address === undefined) return new Limits(own, limitClock);
+  if (address === undefined) return new Limits(limitStore ?? createMemoryStore(limitClock), limitClock);
   const { answered, failed } = metrics.limitEngine(engineName(address), () => shared.isUp);
-  const shared = createEngineStore({ address, fallback: own, log, lookup, onAnswer: answered, onFailure: failed });
+  const shared = createEngineStore({ address, fallback: createMemoryStore(limitClock), log, lookup, onAnswer: answered, onFailure: failed });
   return new Limits(shared, limitClock);
 }
 

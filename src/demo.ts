@@ -287,7 +287,7 @@ async function showCutStream(client: Client, providerUrl: string): Promise<void>
     body: JSON.stringify(chat),
   });
   const pieces = [...(await response.text()).matchAll(/"content":"([^"]*)"/g)].map(([, piece]) => piece);
-  say('  Asked directly, read to the end of the body as plain clients do:');
+  say('  Asked directly, and read to the end of the body as simple clients do:');
   sayBelow('  ← ', `"${pieces.join('')}"`);
   say('    No error. Half an answer has been taken for a whole one.');
   say('  Through the gateway:');
@@ -309,8 +309,8 @@ async function showRoute(client: Client, sandbox: Sandbox): Promise<void> {
   say(`  GATEWAY_ROUTES=${ROUTES}`);
   sayJson('→ ', ROUTED);
   for (let request = 1; request <= 9; request += 1) say(`← ${request}: ${await askRoute(client)}`);
-  say('  It failed eight times in a row and is out: nobody waits for it any more.');
-  say('  From here on it works. Once its seconds are over, one request is its probe:');
+  say('  It failed eight times in a row, so it is out: no request waits for it now.');
+  say('  Now it works again. After a few seconds one request is sent to it as a probe:');
   isDown = false;
   for (let probes = 0; probes < PROBES_MAX; probes += 1) {
     const served = await askRoute(client);
@@ -355,6 +355,8 @@ function sayWhatNext(client: Client): void {
   curl('/v1/chat/stream', 'gemini');
   say('  curl $GATEWAY/v1/models -H "Authorization: Bearer $TOKEN"');
   say('  curl $GATEWAY/metrics\n');
+  say('  SDKs: OPENAI_BASE_URL=$GATEWAY/v1 OPENAI_API_KEY=$TOKEN, or');
+  say('        ANTHROPIC_BASE_URL=$GATEWAY ANTHROPIC_AUTH_TOKEN=$TOKEN\n');
   say('  Other models misbehave: fake-truncate, fake-status-503, fake-stall-mid …');
   say('  src/sandbox/README.md lists them.');
 }

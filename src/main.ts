@@ -247,7 +247,7 @@ function reloadOnSignal(serving: Serving, log: Log): void {
   process.on('SIGHUP', () => {
     const { config, problems, warnings, files } = load();
     if (config === undefined) {
-      log.error('SIGHUP: the old secrets, certificates and routing stay', problemFields(problems));
+      log.error('SIGHUP: nothing was changed, since what was read is not valid', problemFields(problems));
       return;
     }
     for (const warning of warnings) log.warn(warning);

@@ -117,65 +117,65 @@ export type MetricsSources = {
 export function createMetrics(sources: MetricsSources) {
   const registry = new Registry();
   const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status']);
-  const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once: beyond `GATEWAY_MAX_CONNECTIONS`.', []).labels();
-  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats, counts of tokens and model lists being served, until their answer was taken.', [], 'sum').labels();
+  const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once, because there were `GATEWAY_MAX_CONNECTIONS` already.', []).labels();
+  const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats, token counts and model lists being served, until the caller has taken the answer.', [], 'sum').labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', [], 'sum').labels();
-  const refused = registry.counter('gateway_requests_refused_total', 'Chats, counts of tokens and model lists refused for want of room: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too far behind), `memory` (nearly used up), `target_concurrency` (all who could serve are at their `concurrent`).', ['reason']);
-  const ignoredFields = registry.counter('gateway_request_fields_ignored_total', 'Fields of requests in formats of other makers that were left out; `field` is one of its table, or `other`.', ['dialect', 'field']);
+  const refused = registry.counter('gateway_requests_refused_total', 'Chats, token counts and model lists refused for lack of capacity: `concurrency` (`GATEWAY_MAX_CONCURRENT`), `event_loop` (too late), `memory` (nearly used up), `target_concurrency` (every possible target is at its `concurrent`).', ['reason']);
+  const ignoredFields = registry.counter('gateway_request_fields_ignored_total', 'Request fields in other vendors\' formats that were left out; `field` is one of the format\'s table, or `other`.', ['dialect', 'field']);
   const disconnects = registry.counter('gateway_caller_disconnects_total', 'Callers that hung up before their answer was complete.', ['route']);
   const receivedBytes = registry.counter('gateway_received_bytes_total', 'Bytes of chat requests read.', []).labels();
   const sentBytes = registry.counter('gateway_sent_bytes_total', 'Bytes of response bodies written.', []).labels();
   const chats = registry.counter(
     'gateway_chats_total',
-    'Chats ended. `provider` is empty where none was asked, `error_type` where nothing failed; `limited` = the caller had used one of its limits.',
+    'Chats that ended. `provider` is empty if none was asked, `error_type` if nothing failed; `limited` = the caller had used up one of its limits.',
     ['caller', 'provider', 'error_type'],
     { bytesMax: CHATS_BYTES },
   );
   const tokens = registry.counter(
     'gateway_tokens_total',
-    'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`; of one chat 100,000,000 at most.',
+    'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`; at most 100,000,000 counted of one chat.',
     ['caller', 'provider', 'model', 'type'],
     { bytesMax: TOKENS_BYTES, open: ['model'] },
   );
   const overhead = registry.histogram(
     'gateway_overhead_seconds',
-    'Time that a chat took in the gateway itself: neither reading the request, nor attempts (a whole stream is one), nor waits between them.',
+    'Time that a chat took in the gateway itself, without reading the request, attempts (a whole stream is one) and the waits between them.',
     ['route'],
     OVERHEAD_BOUNDS_S,
     { bytesMax: OVERHEAD_BYTES },
   );
   const attempts = registry.counter(
     'gateway_upstream_attempts_total',
-    'Attempts made on providers: `success`, the kind of failure, `gateway` for a failure of its own, or how the exchange ended meanwhile.',
+    'Calls made to providers: `success`, the kind of failure, `gateway` for a failure of the gateway itself, or how the request ended early.',
     ['provider', 'outcome'],
     { bytesMax: ATTEMPTS_BYTES },
   );
-  const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of failure before.', ['provider', 'kind']);
+  const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of the failure before.', ['provider', 'kind']);
   const retryRefusals = registry.counter(
     'gateway_upstream_retry_refusals_total',
-    'Retries not made: `exhausted` (all used), `budget`, `deadline`, `retry_after_too_long`, `out` (nobody left who is not out).',
+    'Retries not made, by reason: `exhausted` (all used), `budget`, `deadline`, `retry_after_too_long`, `out` (every other target is out).',
     ['provider', 'reason'],
   );
-  const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, hang-ups apart.', ['provider', 'kind']);
-  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; a route has `first_event_timeout`, `attempt_timeout` and `half of the time left`, and `a list of models` has one of its own.', ['limit']);
-  const engineUp = registry.gauge('gateway_limit_store_up', "Whether the engine that `GATEWAY_LIMITS_URL` names would be asked now; while it would not, the process keeps callers' limits alone. Of several workers, the one that is worst off.", ['engine'], 'min');
+  const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, without those whose caller hung up.', ['provider', 'kind']);
+  const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; those of routes are `first_event_timeout`, `attempt_timeout` and `half of the time left`, that of model lists is `a list of models`.', ['limit']);
+  const engineUp = registry.gauge('gateway_limit_store_up', "1 while the engine of `GATEWAY_LIMITS_URL` is in use; 0 while it is not, and the process counts callers' limits alone. Of several workers, the lowest.", ['engine'], 'min');
   const engineFailures = registry.counter(
     'gateway_limit_store_errors_total',
-    'What went wrong with that engine: `auth`, `connection`, `database` (it has none of that number), `full` (too many questions at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',
+    'Errors of that engine: `auth`, `connection`, `database` (it has none of that number), `full` (too many commands at once), `loading`, `moved`, `other`, `out_of_memory`, `protocol`, `read_only`, `timeout`.',
     ['cause'],
     { bytesMax: ENGINE_CAUSES_BYTES },
   );
-  const engineAnswers = registry.histogram('gateway_limit_store_seconds', 'Time that the engine took to decide on a request.', ['engine'], ENGINE_BOUNDS_S, { bytesMax: ENGINE_ANSWERS_BYTES });
+  const engineAnswers = registry.histogram('gateway_limit_store_seconds', 'Time that the engine took to answer for a request.', ['engine'], ENGINE_BOUNDS_S, { bytesMax: ENGINE_ANSWERS_BYTES });
   const limitRefusals = registry.counter(
     'gateway_limit_refusals_total',
-    'Requests refused because their caller has used one of its limits, by its name.',
+    'Requests refused because their caller had used up one of its limits, by limit.',
     ['caller', 'limit'],
     { bytesMax: LIMITS_BYTES },
   );
   declareLimitsUsed(registry, sources);
   const limitTokensEstimated = registry.counter(
     'gateway_limit_tokens_estimated_total',
-    'Tokens charged to callers by estimate, since no provider reported them: who hung up, or was cut off.',
+    'Tokens charged to callers by estimate, since no provider reported them: the caller hung up, or was cut off.',
     ['caller'],
   );
   const staleSockets = registry.counter(
@@ -183,28 +183,28 @@ export function createMetrics(sources: MetricsSources) {
     'Requests sent again because the provider had closed the idle connection.',
     ['provider'],
   );
-  const targetOut = registry.gauge('gateway_target_out', 'Whether a target of a route is out: asked only where nobody else is left, or as a probe.', ['provider', 'model'], 'max');
-  const ejections = registry.counter('gateway_target_ejections_total', 'Times a target went out: `failures` (too many), `probe` (it failed), `not_found` (no such model).', ['provider', 'model', 'cause']);
-  const probes = registry.counter('gateway_probes_total', 'Requests let through to a target that was out: `success`, `failure`, `neutral` (it says nothing).', ['provider', 'model', 'outcome']);
+  const targetOut = registry.gauge('gateway_target_out', '1 while a target of a route is out: asked only as a probe, or if no other target is left.', ['provider', 'model'], 'max');
+  const ejections = registry.counter('gateway_target_ejections_total', 'Times a target went out: after too many `failures`, a failed `probe`, or `not_found` (no such model).', ['provider', 'model', 'cause']);
+  const probes = registry.counter('gateway_probes_total', 'Requests sent as a probe to a target that was out: `success`, `failure`, `neutral` (says nothing about the target).', ['provider', 'model', 'outcome']);
   const fallbacks = registry.counter(
     'gateway_fallbacks_total',
-    'Calls to a target after another, or in place of another: the kind of its failure, or `out`, `cooling`, `full`, `unsupported`.',
+    'Calls to a target after or instead of another, by the kind of that one\'s failure, or `out`, `cooling`, `full`, `unsupported`.',
     ['route', 'from', 'to', 'kind'],
     { bytesMax: FALLBACKS_BYTES },
   );
-  const keysCooling = registry.gauge('gateway_keys_cooling', 'Whether a key, by its number, is not used for a while, for one model or all.', ['provider', 'key'], 'max');
-  const keyCooldowns = registry.counter('gateway_key_cooldowns_total', 'Times a key began to rest: `rate_limit`, `quota` (used up), `rejected`.', ['provider', 'key', 'cause']);
-  const hedges = registry.counter('gateway_hedges_total', 'Second targets asked beside a slow first: `won`, `lost`, `refused` (no budget, or nobody to ask).', ['route', 'outcome']);
+  const keysCooling = registry.gauge('gateway_keys_cooling', '1 while a key, by its number, is not used, for one model or for all.', ['provider', 'key'], 'max');
+  const keyCooldowns = registry.counter('gateway_key_cooldowns_total', 'Times a key began to cool: `rate_limit`, `quota` (used up), `rejected`.', ['provider', 'key', 'cause']);
+  const hedges = registry.counter('gateway_hedges_total', 'Second targets asked beside a slow first (`hedge_after`): `won`, `lost`, `refused` (no budget, or no other target).', ['route', 'outcome']);
   const duration = registry.histogram(
     'gen_ai_client_operation_duration_seconds',
-    'Duration of a chat from having read the request to having handed over the answer, attempts and waits included.',
+    'Duration of a chat, from having read the request to having handed over the answer, attempts and waits included.',
     [...CHAT_LABELS, REQUEST_MODEL, RESPONSE_MODEL, 'error_type'],
     DURATION_BOUNDS_S,
     { bytesMax: DURATION_BYTES, open: [REQUEST_MODEL, RESPONSE_MODEL] },
   );
   const tokenUsage = registry.histogram(
     'gen_ai_client_token_usage',
-    'Tokens of a chat, 100,000,000 at most.',
+    'Tokens of a chat, counted up to 100,000,000.',
     [...CHAT_LABELS, RESPONSE_MODEL, 'gen_ai_token_type'],
     TOKEN_BOUNDS,
     { bytesMax: TOKEN_USAGE_BYTES, open: [RESPONSE_MODEL] },
@@ -218,14 +218,14 @@ export function createMetrics(sources: MetricsSources) {
   );
   const perToken = registry.histogram(
     'gen_ai_server_time_per_output_token_seconds',
-    'Time per output token after the first event of a stream that succeeded; unknown with reasoning tokens, which may not be streamed.',
+    'Time per output token after the first event of a stream that succeeded; not measured with reasoning tokens, which may not be streamed.',
     [...CHAT_LABELS, RESPONSE_MODEL],
     PER_TOKEN_BOUNDS_S,
     { bytesMax: PER_TOKEN_BYTES, open: [RESPONSE_MODEL] },
   );
   const workers = registry.gauge('gateway_workers', 'Processes that serve (`GATEWAY_WORKERS`).', [], 'first').labels();
   workers.set(1);
-  const workersSilent = registry.gauge('gateway_workers_silent', 'Workers that had no answer for the last scrape within a second; they count as they last did.', [], 'first').labels();
+  const workersSilent = registry.gauge('gateway_workers_silent', 'Workers that did not answer the last scrape within a second; the page has their last counts.', [], 'first').labels();
   const workerRestarts = registry.counter('gateway_worker_restarts_total', 'Workers started in place of one that ended.', []).labels();
   const stop = declareProcessMetrics(registry, sources);
   const models = createModelLabels();
@@ -361,7 +361,7 @@ function flatCopy(text: string): string {
 function declareLimitsUsed(registry: Registry, { limitsUsed }: MetricsSources): void {
   const used = registry.gauge(
     'gateway_limit_used_ratio',
-    'How much of a limit is used: 1 = all of it, more = a debt, to be paid before the next request. Callers beyond some forty are one, `other`.',
+    'How much of a limit is used: 1 = all of it, more = a debt, to be paid before the next request. Callers beyond about forty are shown as one, `other`.',
     ['caller', 'limit'],
     'max',
     undefined,
@@ -385,7 +385,7 @@ function declareLimitsUsed(registry: Registry, { limitsUsed }: MetricsSources): 
 /** Returns how to stop what measures without being asked. */
 function declareProcessMetrics(registry: Registry, sources: MetricsSources): () => void {
   const { lateness, stop } = createLoopLateness();
-  const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, percentiles of the last one to two minutes.', ['percentile'], 'max');
+  const delays = registry.gauge('gateway_event_loop_delay_seconds', 'How late the event loop was, as percentiles of the last one to two minutes.', ['percentile'], 'max');
   const gauge = (name: string, help: string, merge: GaugeMerge, read: () => number): void => void registry.gauge(name, help, [], merge, read);
   registry.onScrape(() => {
     for (const [percentile, seconds] of lateness()) delays.labels(String(percentile)).set(seconds);
@@ -403,7 +403,7 @@ function declareProcessMetrics(registry: Registry, sources: MetricsSources): () 
   const startedAtSeconds = Math.round(Date.now() / 1000 - process.uptime());
   gauge('process_start_time_seconds', 'Start of the process, in seconds since 1970.', 'first', () => startedAtSeconds);
   gauge('gateway_upstream_sockets', 'Open connections to providers.', 'sum', sources.upstreamSockets);
-  const dropped = registry.counter('gateway_log_lines_dropped_total', 'Log lines lost because nobody read them, or they could not be written.', []).labels();
+  const dropped = registry.counter('gateway_log_lines_dropped_total', 'Log lines lost because nobody read stdout, or it could not be written.', []).labels();
   let droppedSeen = 0;
   registry.onScrape(() => {
     dropped.add(sources.logLinesDropped() - droppedSeen);

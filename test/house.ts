@@ -58,13 +58,13 @@ export type Room = {
 /** A room: a folder of src, or a file directly in it. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   base: { is: 'tools that know nothing of chats: JSON, SSE, metrics text, log lines, secrets', values: [], touches: ['files', 'sockets', 'secrets'] },
-  core: { is: 'the vocabulary: requests, replies, failures, the seams to providers and callers', values: ['base'], touches: [] },
+  core: { is: 'the vocabulary: requests, replies, failures, the interfaces to providers and callers', values: ['base'], touches: [] },
   config: { is: 'the table of settings, and how the environment is read', values: ['base', 'core'], touches: ['secrets'] },
   'metrics.ts': { is: 'every metric, declared once', values: ['base', 'core'], touches: [] },
   callers: { is: 'pure codecs, one for each format that callers speak', values: ['base', 'core'], touches: [] },
   providers: { is: 'pure codecs, one for each format that providers speak; the hosts', values: ['base', 'core'], touches: [] },
-  limits: { is: 'who may ask how much', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
-  routing: { is: 'whom to ask: targets in order, how they and their keys do', values: ['base', 'core'], touches: [] },
+  limits: { is: 'what each caller may use', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
+  routing: { is: 'which target to ask next, and the health of targets and keys', values: ['base', 'core'], touches: [] },
   upstream: { is: 'outbound HTTP: connections, time limits, proxies, retry policy', values: ['base', 'core'], touches: ['sockets', 'secrets'] },
   gateway: { is: 'the one attempt loop: complete, stream, count, models', values: ['base', 'core', 'metrics.ts', 'routing', 'upstream'], touches: [] },
   http: {
@@ -80,14 +80,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     touches: [],
   },
   operate: {
-    is: 'commands beside serving: doctor, probe, dashboard, alerts; loaded when asked for',
+    is: 'commands besides serving: doctor, probe, dashboard, alerts; loaded when asked for',
     values: ['base', 'core', 'callers', 'providers', 'metrics.ts', 'upstream', 'gateway'],
     types: ['config'],
     touches: ['sockets'],
     isBeside: true,
   },
   workers: {
-    is: 'several processes: who accepts, starts, adds up; loaded for more than one',
+    is: 'several processes: accepting, starting, adding up metrics; loaded for more than one',
     values: ['base', 'core'],
     types: ['limits', 'metrics.ts', 'routing'],
     touches: ['sockets', 'processes', 'exit'],

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MESSAGES_FIELDS } from '../src/callers/anthropic/fields.ts';
 import { failureBody } from '../src/callers/anthropic/failure.ts';
-import { renderFieldTable } from '../src/callers/field-table.ts';
+import type { FieldRule, FieldTable } from '../src/callers/field-table.ts';
 import { DIALECTS } from '../src/callers/index.ts';
 import { CHAT_FIELDS } from '../src/callers/openai-chat/fields.ts';
 import { errorObject } from '../src/callers/openai-common/failure.ts';
@@ -38,9 +38,9 @@ const TABLES = {
   failures: failuresTable,
   'dialect-failures': dialectFailuresTable,
   clients: clientsTable,
-  'chat-fields': () => renderFieldTable(CHAT_FIELDS),
-  'responses-fields': () => renderFieldTable(RESPONSES_FIELDS),
-  'messages-fields': () => renderFieldTable(MESSAGES_FIELDS),
+  'chat-fields': () => fieldsTable(CHAT_FIELDS),
+  'responses-fields': () => fieldsTable(RESPONSES_FIELDS),
+  'messages-fields': () => fieldsTable(MESSAGES_FIELDS),
   models: () => namesTable(MODELS),
   faults: () => namesTable(FAULTS),
   matrix: matrixTable,
@@ -105,7 +105,7 @@ function thousands(count: number): string {
 
 function sizeSentence(): string {
   const { code, comments } = sizeOfGateway();
-  return `${thousands(code)} lines of code and ${thousands(comments)} of comments are all that runs, and ${roundTests().code} lines of tests hold them to what these pages say.`;
+  return `${thousands(code)} lines of code and ${thousands(comments)} of comments are all that runs; ${roundTests().code} lines of tests check what these pages say.`;
 }
 
 /** To the nearest thousand: every test that is added would change the README otherwise. */
@@ -162,6 +162,23 @@ function dialectFailuresTable(): string {
   return [head, '|---|---|---|---|---|', ...rows].join('\n');
 }
 
+/** What becomes of each field of a dialect. */
+function fieldsTable(table: FieldTable): string {
+  const rows = Object.entries(table).map(([name, rule]) => `| \`${name}\` | ${outcomeOf(rule)} |`);
+  return ['| field | what becomes of it |', '|---|---|', ...rows, ''].join('\n');
+}
+
+function outcomeOf(rule: FieldRule): string {
+  switch (rule.is) {
+    case 'mapped':
+      return rule.as;
+    case 'tolerated':
+      return `left out: ${rule.as}`;
+    case 'refused':
+      return `refused${rule.unless === undefined ? '' : ' unless it has its default value'}: ${rule.as}`;
+  }
+}
+
 /** What each client does not do of itself; cases with one reason together. */
 function clientsTable(): string {
   const others = (client: Client): string => {
@@ -177,7 +194,7 @@ function clientsTable(): string {
     return client.lacks[name] !== undefined ? '' : reason === undefined ? 'yes' : `no: ${reason}`;
   };
   const rows = CLIENTS.map((client) => `| ${client.name} | ${back(client, 'state')} | ${back(client, 'state streamed')} | ${others(client)} |`);
-  return ['| client | brings the state back | from a stream | what else it cannot do |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| client | returns the state | from a stream | what else it cannot do |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 function failuresTable(): string {

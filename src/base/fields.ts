@@ -80,7 +80,8 @@ export class Fields {
   constructor(object: JsonObject, path: Path | undefined, known?: readonly string[]) {
     if (object.duplicateKey !== undefined) {
       const key = object.duplicateKey;
-      throw known?.includes(key) === false ? unknownField(path, key, known) : new FieldProblem({ parent: path, key }, 'this key comes twice');
+      if (known?.includes(key) === false) throw unknownField(path, key, known);
+      throw new FieldProblem({ parent: path, key }, 'duplicate key', known === undefined ? { quote: renderKey(key) } : {});
     }
     this.#object = object;
     this.#read = known === undefined ? [] : undefined;

@@ -6,8 +6,7 @@
  */
 
 import { createJsonBudget } from '../base/json/limits.ts';
-import { memberOf } from '../base/json/member.ts';
-import { JsonArray } from '../base/json/value.ts';
+import { itemsOf, memberOf } from '../base/json/member.ts';
 import type { JsonObject, JsonValue } from '../base/json/value.ts';
 import type { ChatRequest, Turn } from '../core/chat.ts';
 import type { ConversationHead, LoopOwner } from '../core/dialect.ts';
@@ -24,7 +23,7 @@ export function headOfChat({ system, turns }: ChatRequest): ConversationHead {
   return { system: system ?? '', user: texts.at(-1)?.text ?? '' };
 }
 
-/** The provider whose state the calls carry that the last results answer. */
+/** Who made the state of the calls that the last results answer; undefined = no loop is open, or it carries none. */
 export function loopOwnerOfChat(turns: readonly Turn[]): LoopOwner | undefined {
   if (turns.at(-1)?.role !== 'tool') return undefined;
   const called = turns.findLast(({ role }) => role !== 'tool');
@@ -32,7 +31,7 @@ export function loopOwnerOfChat(turns: readonly Turn[]): LoopOwner | undefined {
   return ownerFrom(called.parts.flatMap(({ state }) => state ?? []));
 }
 
-/** The same of a body in another maker's format: Chat Completions, Responses or Messages. */
+/** How a conversation begins in Chat Completions, Responses or Messages. */
 export function headOf(source: JsonObject): ConversationHead {
   const items = conversationIn(source);
   if (typeof items === 'string') return { system: lastText(source.entries.get('instructions')), user: items };
@@ -45,7 +44,7 @@ export function headOf(source: JsonObject): ConversationHead {
   return { system, user: '' };
 }
 
-/** The same of a body in another maker's format. */
+/** Whose state an open loop carries in these formats. */
 export function loopOwnerOf(source: JsonObject): LoopOwner | undefined {
   const items = conversationIn(source);
   if (typeof items === 'string') return undefined;
@@ -73,8 +72,7 @@ function ownerFrom(states: readonly string[]): LoopOwner | undefined {
 
 function conversationIn({ entries }: JsonObject): readonly JsonValue[] | string {
   const items = entries.get('messages') ?? entries.get('input');
-  if (typeof items === 'string') return items;
-  return items instanceof JsonArray ? items.items : [];
+  return typeof items === 'string' ? items : itemsOf(items);
 }
 
 /** What a tool answered: a message of its own, a part of a user's, or an item. */
@@ -82,7 +80,7 @@ function isResult(item: JsonValue | undefined): boolean {
   if (memberOf(item, 'role') === 'tool') return true;
   const type = memberOf(item, 'type');
   if (typeof type === 'string' && type.endsWith('_output')) return true;
-  return memberOf(item, 'role') === 'user' && itemsIn(item, 'content').some((part) => memberOf(part, 'type') === 'tool_result');
+  return memberOf(item, 'role') === 'user' && itemsOf(memberOf(item, 'content')).some((part) => memberOf(part, 'type') === 'tool_result');
 }
 
 /** What an assistant said: a message, or an item of what it thought and called. */
@@ -90,22 +88,16 @@ function isAssistants(item: JsonValue | undefined): boolean {
   return memberOf(item, 'role') === 'assistant' || (memberOf(item, 'role') === undefined && memberOf(item, 'type') !== undefined && !isResult(item));
 }
 
-/** What is sealed of an assistant's thoughts: by the gateway in any of these places, by makers in those of their own formats. */
+/** What is sealed of an assistant's thoughts: by the gateway in any of these places, by vendors in those of their own formats. */
 function sealedIn(item: JsonValue | undefined): readonly string[] {
-  const ofParts = itemsIn(item, 'content').flatMap((part) => [memberOf(part, 'signature'), memberOf(part, 'data')]);
-  const ofCalls = [item, ...itemsIn(item, 'tool_calls')].map((owner) => memberOf(memberOf(memberOf(owner, 'extra_content'), 'google'), 'thought_signature'));
+  const ofParts = itemsOf(memberOf(item, 'content')).flatMap((part) => [memberOf(part, 'signature'), memberOf(part, 'data')]);
+  const ofCalls = [item, ...itemsOf(memberOf(item, 'tool_calls'))].map((owner) => memberOf(memberOf(memberOf(owner, 'extra_content'), 'google'), 'thought_signature'));
   const places = [memberOf(item, 'encrypted_content'), ...ofParts, ...ofCalls.filter(isCarriedText)];
   return places.filter((text) => typeof text === 'string').filter((text) => text !== '');
 }
 
 function lastText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
-  if (!(value instanceof JsonArray)) return '';
-  const texts = value.items.map((part) => memberOf(part, 'text'));
+  const texts = itemsOf(value).map((part) => memberOf(part, 'text'));
   return texts.findLast((text) => typeof text === 'string') ?? '';
-}
-
-function itemsIn(owner: JsonValue | undefined, name: string): readonly JsonValue[] {
-  const list = memberOf(owner, name);
-  return list instanceof JsonArray ? list.items : [];
 }

@@ -40,10 +40,21 @@ function objectFrom(value: JsonValue | JsonProblem): JsonObject | Failure {
 
 /** What `read` returns, or the failure for the problem that it throws. */
 export function caught<T>(read: () => T): T | Failure {
+  const outcome = problemOr(read);
+  return outcome instanceof FieldProblem ? failureFrom(outcome) : outcome;
+}
+
+/** What `read` returns, or the problem that it throws. */
+export function problemOr<T>(read: () => T): T | FieldProblem {
   try {
     return read();
   } catch (thrown) {
-    if (!(thrown instanceof FieldProblem)) throw thrown;
-    return new Failure(thrown instanceof UnsupportedField ? 'unsupported' : 'bad_request', thrown.message);
+    if (thrown instanceof FieldProblem) return thrown;
+    throw thrown;
   }
+}
+
+export function failureFrom(problem: FieldProblem): Failure {
+  const { message, quote } = problem;
+  return new Failure(problem instanceof UnsupportedField ? 'unsupported' : 'bad_request', message, { quotes: quote === undefined ? [] : [quote] });
 }

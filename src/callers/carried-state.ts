@@ -1,15 +1,15 @@
 /**
- * `provider_state` in the formats of other makers: it rides where their clients bring something opaque back.
+ * `provider_state` in the formats of other vendors: it rides where their clients bring something opaque back.
  *
- * Written as `gateway:` and one `owner=state` for each, separated by commas, which no maker's own signature can be:
+ * Written as `gateway:` and one `owner=state` for each, separated by commas, which no vendor's own signature can be:
  * those are base64. What is read is checked as strictly as in the gateway's own format.
  */
 
 import type { JsonBudget } from '../base/json/limits.ts';
 
 /**
- * Whose state it is: the part that the place belongs to, one of the turn's texts, in order, the next call, or an empty text
- * in this place. A place before a call says so: LiteLLM moves all reasoning to the front of a message.
+ * Whose state it is: `own` = of the part that the place belongs to, `text` = of one of the turn's texts, in their order, `call` = of
+ * the next call, which is said since LiteLLM moves all reasoning to the front of a message, `empty` = of an empty text that stands here.
  */
 export type StateOwner = 'own' | 'text' | 'call' | 'empty';
 
@@ -18,7 +18,7 @@ export type CarriedState = { readonly owner: StateOwner; readonly state: string 
 const PREFIX = 'gateway:';
 const ENTRY = /^(own|text|call|empty)=([a-z-]{1,32}\.[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]*)$/;
 
-/** For a place that must not be empty: the gateway's own, and carries no state. */
+/** For a place that must not be empty: known for the gateway's own, without a state. */
 export const NOTHING_CARRIED = PREFIX;
 
 /** A text that begins as the gateway's own and goes on as it never does. */
@@ -35,7 +35,7 @@ export function isCarriedText(text: unknown): boolean {
   return typeof text === 'string' && text.startsWith(PREFIX);
 }
 
-/** Of a budget, for each state: as many as in the gateway's own format a part takes that brings one. Reading 100,000 states takes 200 ms. */
+/** What a state takes from a budget: as many values as a part with one has in the gateway's own format. Reading 100,000 states takes 200 ms. */
 const VALUES_PER_STATE = 4;
 
 /**

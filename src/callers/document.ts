@@ -18,7 +18,7 @@ export function documentProblem(mediaType: DocumentPart['mediaType'], base64: st
 /** A document that the request holds. Throws a FieldProblem where it is none, or of a type that no provider is asked to read. */
 export function inlineDocument(mediaType: string, base64: string, name: string | undefined, path: Path): DocumentPart {
   const known = DOCUMENT_TYPES.find((type) => type === mediaType);
-  if (known === undefined) throw unsupported(path, `only ${DOCUMENT_TYPES.join(' and ')} are taken`);
+  if (known === undefined) throw unsupported(path, `only ${DOCUMENT_TYPES.join(' and ')} are supported`);
   const problem = documentProblem(known, base64);
   if (problem !== undefined) throw new FieldProblem(path, problem);
   return { type: 'document', mediaType: known, source: { type: 'inline', base64 }, name };

@@ -1,5 +1,5 @@
 /**
- * What becomes of each field of another maker's format when a request is translated, as data: the reader obeys the
+ * What becomes of each field of another vendor's format when a request is translated, as data: the reader obeys the
  * table, and the page about the dialect is printed from it.
  *
  * Nothing is left out unsaid: what is not translated is named to the caller, what would change the answer is refused.
@@ -9,7 +9,6 @@ import { renderPath } from '../base/fields.ts';
 import type { Fields, Path } from '../base/fields.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { JsonArray, JsonNumber, JsonObject } from '../base/json/value.ts';
-import { unreachable } from '../core/chat.ts';
 import { unsupported } from './body.ts';
 
 export type FieldRule =
@@ -28,8 +27,8 @@ const IGNORED_MAX = 20;
 /** Collects where in a body something was left out. */
 export class Ignored {
   readonly #paths: string[] = [];
-  /** Of items: at most as many as a body has values. */
-  readonly #patterns = new Set<string>();
+  /** By the pattern of items, the names of their fields: at most as many as a body has values. A path is rendered only where it is kept: 2 µs. */
+  readonly #named = new Map<string, Set<string>>();
   #more = 0;
 
   add(path: Path): void {
@@ -37,18 +36,23 @@ export class Ignored {
     else this.#more += 1;
   }
 
-  /** Adds a place inside the items of a list, once for all of them: `input[].id`. */
-  addOnce(path: Path): void {
-    const pattern = renderPath(path).replace(/\[\d+\]/g, '[]');
-    if (this.#patterns.has(pattern)) return;
-    this.#patterns.add(pattern);
-    if (this.#paths.length < IGNORED_MAX) this.#paths.push(pattern);
-    else this.#more += 1;
+  /** Adds fields of a list's item, once for all of its items: `input[].id`. */
+  addOnce(item: Fields, names: readonly string[]): void {
+    if (names.length === 0) return;
+    const pattern = patternOf(item.path);
+    const named = this.#named.get(pattern) ?? new Set();
+    this.#named.set(pattern, named);
+    for (const name of names) {
+      if (named.has(name)) continue;
+      named.add(name);
+      if (this.#paths.length < IGNORED_MAX) this.#paths.push(patternOf(item.at(name)));
+      else this.#more += 1;
+    }
   }
 
   /** Adds the fields of a list's item that were not read, once for all items. */
-  addUnreadOfItem(fields: Fields): void {
-    for (const [name] of fields.unread()) this.addOnce(fields.at(name));
+  addUnreadOfItem(item: Fields): void {
+    this.addOnce(item, item.unread().map(([name]) => name));
   }
 
   /** Adds the fields of an object that were not read. */
@@ -60,6 +64,10 @@ export class Ignored {
   get paths(): readonly string[] {
     return this.#more === 0 ? this.#paths : [...this.#paths, `+${this.#more}`];
   }
+}
+
+function patternOf(path: Path | undefined): string {
+  return renderPath(path).replace(/\[\d+\]/g, '[]');
 }
 
 /** Applies the table to the fields that were not read: refuses by path, or leaves out and names. Null reads as absent. */
@@ -79,23 +87,4 @@ export function isValue(expected: string | number | boolean): (value: JsonValue)
 /** For rules: true for a list or an object that holds nothing. */
 export function isEmpty(value: JsonValue): boolean {
   return value instanceof JsonArray ? value.items.length === 0 : value instanceof JsonObject && value.entries.size === 0;
-}
-
-/** The table as markdown, for the page about its dialect. */
-export function renderFieldTable(table: FieldTable): string {
-  const rows = Object.entries(table).map(([name, rule]) => `| \`${name}\` | ${outcomeOf(rule)} |`);
-  return ['| field | what becomes of it |', '|---|---|', ...rows, ''].join('\n');
-}
-
-function outcomeOf(rule: FieldRule): string {
-  switch (rule.is) {
-    case 'mapped':
-      return rule.as;
-    case 'tolerated':
-      return `left out: ${rule.as}`;
-    case 'refused':
-      return `refused${rule.unless === undefined ? '' : ' unless its value asks for nothing'}: ${rule.as}`;
-    default:
-      return unreachable(rule);
-  }
 }

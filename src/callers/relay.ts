@@ -1,6 +1,6 @@
 /**
- * What the relays of all dialects have in common: the caller's own JSON with a few values replaced, names of end users and of
- * caches that one caller cannot guess for another, and references to what another caller may have stored.
+ * What the relays of all dialects have in common: the caller's own JSON with a few values replaced, names of end users and caches
+ * hashed, so that no caller can guess another's, and references to what another caller may have stored.
  */
 
 import { parseLenient } from '../base/json/lenient.ts';

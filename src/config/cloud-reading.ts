@@ -16,6 +16,8 @@ function text(expects: string, pattern: RegExp): Text {
 
 /** Part of a host's name or of a path, so nothing that could end it. */
 export const NAME = text('letters, digits and "-"', /^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/);
+/** Of a region, a location or a project: in capitals it would be signed for, or asked at, as one that does not exist. */
+export const PLACE_NAME = text('small letters, digits and "-"', /^[a-z0-9][a-z0-9-]{0,127}$/);
 export const ID = text('letters, digits, "-", "_" and "."', /^[\w.-]{1,128}$/);
 export const ARN = text('an ARN such as arn:aws:iam::123456789012:role/name', /^arn:[\w+=,.@:/-]{1,2048}$/);
 export const SESSION_NAME = text('2 to 64 letters, digits and "+=,.@-_"', /^[\w+=,.@-]{2,64}$/);

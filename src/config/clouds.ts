@@ -9,7 +9,7 @@
 import type { AdapterSettings, CloudName, ProviderRow } from '../core/adapter.ts';
 import type { CredentialPlan } from '../core/credential-plan.ts';
 import { entraPlan, googlePlan, signaturePlan } from './cloud-credentials.ts';
-import { awsSuffix, eitherOf, firstSet, ID, MODEL_NAMES, NAME, optional, required } from './cloud-reading.ts';
+import { awsSuffix, eitherOf, firstSet, ID, MODEL_NAMES, NAME, optional, PLACE_NAME, required } from './cloud-reading.ts';
 import type { Reading } from './cloud-reading.ts';
 import { BASE_URL, PATH } from './setting-types.ts';
 
@@ -127,7 +127,7 @@ function foundryPlace(reading: Reading): Place | undefined {
 
 function readRegion(reading: Reading): string | undefined {
   const { environment } = reading;
-  return required(reading, firstSet(environment, NAME, 'AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'AWS_REGION', NAME);
+  return required(reading, firstSet(environment, PLACE_NAME, 'AWS_REGION', 'AWS_DEFAULT_REGION') ?? 'AWS_REGION', PLACE_NAME);
 }
 
 /** The region that an endpoint of AWS's own, a private one too, has in its name; it takes signatures for no other. */
@@ -167,8 +167,8 @@ function readVertex(reading: Reading): Cloud | undefined {
   const given = reading.root === undefined ? vertexPlace(reading) : vertexPlaceIn(reading, reading.root);
   // A path that makes no sense may have been meant to name them.
   if (reading.root !== undefined && given === undefined) return undefined;
-  const id = given?.id ?? required(reading, 'GOOGLE_CLOUD_PROJECT', NAME);
-  const location = given?.location ?? required(reading, 'GOOGLE_CLOUD_LOCATION', NAME);
+  const id = given?.id ?? required(reading, 'GOOGLE_CLOUD_PROJECT', PLACE_NAME);
+  const location = given?.location ?? required(reading, 'GOOGLE_CLOUD_LOCATION', PLACE_NAME);
   const credentials = googlePlan(reading);
   if (id === undefined || location === undefined || credentials === undefined) return undefined;
   const { root, place } = given ?? { root: new URL(`https://${vertexHost(location)}`), place: row.baseUrlVariable };
@@ -186,7 +186,7 @@ function vertexPlaceIn({ environment }: Reading, { root: url, place }: Place): V
   const root = new URL(url);
   const [said = '', id, location] = VERTEX_PATH.exec(url.pathname) ?? [];
   root.pathname = url.pathname.slice(0, url.pathname.length - said.length);
-  if (!root.pathname.includes('/projects/') && [id, location].every((name) => name === undefined || NAME.parse(name) !== undefined)) {
+  if (!root.pathname.includes('/projects/') && [id, location].every((name) => name === undefined || PLACE_NAME.parse(name) !== undefined)) {
     return { root, place, id, location: location ?? locationAt(url) };
   }
   environment.problems.push(`${place}: expected a path that names a project to end in /v1/projects/PROJECT/locations/LOCATION`);

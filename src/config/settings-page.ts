@@ -10,21 +10,21 @@ const VALUES =
   'Every secret can come from a file instead: add `_FILE` to its variable and give a path. An empty value counts as absent.';
 
 const REGISTRATION =
-  'A provider is registered by its key, or, where the key is optional, also by its base URL alone; clouds also by GATEWAY_CLOUDS. Where ' +
-  'a cloud is, other variables may say: its region, resource or project.';
+  'A provider is registered by setting its key or, if the key is optional, its base URL; a cloud also by GATEWAY_CLOUDS. ' +
+  'Clouds have further variables for their region, resource or project.';
 
 const KEYS =
-  'Several keys of one account: the plural of the variable, `OPENAI_API_KEYS`, in its place (of two variables the first has one). ' +
+  'Several keys of one account go into the plural of the variable instead, `OPENAI_API_KEYS` (where two variables are listed, of the first). ' +
   'They are separated by commas, in its `_FILE` also by lines.';
 
 const STRUCTURED_OUTPUT =
-  'What is known of the answers of a host that speaks Chat Completions is replaced by the variable that ends in `_STRUCTURED_OUTPUT` ' +
-  'instead of `_BASE_URL` (all but `openai`): `schema` if it holds them to a JSON schema, and calls to the parameters of strict tools; ' +
-  '`json_object` if to any JSON; `none`.';
+  'For each host that speaks Chat Completions (all but `openai`) the variable that ends in `_STRUCTURED_OUTPUT` instead of `_BASE_URL` ' +
+  'replaces what the gateway assumes the host can enforce: `schema` (a JSON schema for answers, and the parameters of strict tools), ' +
+  '`json_object` (any JSON), or `none`.';
 
 const SIGNALS =
-  'Exit codes: 0 stopped by a signal, or nothing wrong; 1 cannot start, crashed, stopped at once by a second signal, or something wrong; ' +
-  '2 unknown argument. SIGHUP reads the files of secrets, certificates and routing again.';
+  'Exit codes: 0 stopped by a signal, or nothing is wrong; 1 cannot start, crashed, stopped at once by a second signal, or something is ' +
+  'wrong; 2 unknown argument. SIGHUP reads the files of secrets, certificates and routing again.';
 
 /** The settings and the providers as Markdown tables. */
 export function renderSettingsTable(rows: readonly ProviderRow[]): string {
@@ -42,7 +42,7 @@ export function renderSettingsTable(rows: readonly ProviderRow[]): string {
   return [
     '| variable | type | default | meaning |\n|---|---|---|---|',
     ...settings,
-    `\n${VALUES}\n\n${REGISTRATION}\n`,
+    `\n${VALUES}\n\n## Providers\n\n${REGISTRATION}\n`,
     '| provider | key | base URL | default base URL |\n|---|---|---|---|',
     ...providers,
     `\n${KEYS}\n\n${STRUCTURED_OUTPUT}\n`,
@@ -75,15 +75,15 @@ export function renderHelp(rows: readonly ProviderRow[]): string {
     'A chat completion gateway, configured by environment variables.',
     '',
     'Usage: gateway             serve until SIGTERM or SIGINT',
-    '       gateway --check     say what is wrong with the configuration',
-    '       gateway --doctor    call each provider, and say what is wrong on the way; also:',
-    '                 --chat    have a model of each write a token: the first of its list that does,',
-    '                           or the one named, as --chat=provider/model',
-    '                 --json    print that as JSON',
+    '       gateway --check     check the configuration, print routes and limits',
+    '       gateway --doctor    call each provider, say what is wrong and what to change; with',
+    '                 --chat    also have a model of each write one token: the first of its list',
+    '                           that does, or the one named, as --chat=provider/model',
+    '                 --json    print the result as JSON',
     '       gateway --probe URL exit with 0 if the URL answers 200, else with 1',
     '       gateway --dashboard print a dashboard for Grafana',
     '       gateway --alerts    print alert rules for Prometheus',
-    '       gateway --sandbox   serve as a fake provider, for tests; any port, or --port 9999',
+    '       gateway --sandbox   serve as a fake provider, for tests; on any free port, or --port 9999',
     '       gateway --help      print this',
     '       gateway --version   print the version',
     '',

@@ -48,7 +48,7 @@ function checkTurn(calls: Calls, turn: Turn, index: number): Failure | undefined
 }
 
 function checkAnswered(calls: Calls, deadline: string): Failure | undefined {
-  for (const [id, place] of calls.open) return breach(place, `tool_call ${quoteId(id)} is not answered ${deadline}`);
+  for (const [id, place] of calls.open) return breach(place, 'tool_call', id, ` is not answered ${deadline}`);
   return undefined;
 }
 
@@ -57,7 +57,7 @@ function openCalls(calls: Calls, turn: AssistantTurn, index: number): Failure | 
   for (const [partIndex, part] of turn.parts.entries()) {
     if (part.type !== 'tool_call') continue;
     const place = { turn: index, part: partIndex };
-    if (calls.open.has(part.id)) return breach(place, `this message has another tool_call with id ${quoteId(part.id)}`);
+    if (calls.open.has(part.id)) return breach(place, 'this message has another tool_call with id', part.id);
     calls.open.set(part.id, place);
   }
   return undefined;
@@ -71,19 +71,16 @@ function answerCalls(calls: Calls, turn: ToolTurn, index: number): Failure | und
     }
     const place = { turn: index, part: partIndex };
     return calls.answered.has(toolCallId)
-      ? breach(place, `tool_call ${quoteId(toolCallId)} has been answered already`)
-      : breach(place, `the assistant message before it has no tool_call with the id ${quoteId(toolCallId)}`);
+      ? breach(place, 'tool_call', toolCallId, ' has been answered already')
+      : breach(place, 'the assistant message before it has no tool_call with the id', toolCallId);
   }
   return undefined;
-}
-
-function breach(place: Place, complaint: string): Failure {
-  return new Failure('bad_request', `messages[${place.turn}].content[${place.part}]: ${complaint}`);
 }
 
 /** Longest piece of an id, which is the caller's own text, that a sentence repeats. */
 const ID_CHARS_MAX = 64;
 
-function quoteId(id: string): string {
-  return JSON.stringify(id.length > ID_CHARS_MAX ? `${id.slice(0, ID_CHARS_MAX)}…` : id);
+function breach(place: Place, before: string, id: string, behind = ''): Failure {
+  const quote = JSON.stringify(id.length > ID_CHARS_MAX ? `${id.slice(0, ID_CHARS_MAX)}…` : id);
+  return new Failure('bad_request', `messages[${place.turn}].content[${place.part}]: ${before} ${quote}${behind}`, { quotes: [quote] });
 }

@@ -45,7 +45,7 @@ export type DecodedRequest = {
 /** Empty = nothing is said there. */
 export type ConversationHead = { readonly system: string; readonly user: string };
 
-/** A provider by its name; or, in the maker's own form, whoever was relayed to. */
+/** A provider by its name; or, in the vendor's own form, whoever was relayed to. */
 export type LoopOwner = { readonly provider: string } | 'relayed';
 
 export type Translation = {
@@ -76,19 +76,16 @@ export type AnswerFacts = {
 export interface StreamFrames {
   /** The frames for one delta, blank lines included; empty when there is nothing to say yet. */
   render(delta: Delta): string;
-  /** What a caller is sent when there was nothing else to send for a while. */
-  keepAlive(): string;
-}
-
-/** A streamed answer of a provider that speaks the caller's dialect. A failure is rendered so that it follows what was passed on. */
-export interface RelayedFrames extends StreamFrames {
-  /** The text for one event of the provider's: name (empty when there is none) and data; parsed where that is large. */
-  relay(event: string, data: string, parsed?: ParsedText): string;
+  /**
+   * In a dialect that is relayed, the text for one event of a provider that speaks it: name (empty when there is none) and data;
+   * parsed where that is large. A failure after it is rendered so that it follows what was passed on.
+   */
+  relay?(event: string, data: string, parsed?: ParsedText): string;
 }
 
 /**
  * How a request goes to a provider that speaks its dialect: the caller's own JSON, but for what is said here, so that
- * whatever the maker adds works on the day it appears.
+ * whatever the vendor adds works on the day it appears.
  */
 export interface DialectRelay {
   /** Below the provider's base URL. */
@@ -99,7 +96,6 @@ export interface DialectRelay {
   encode(request: DecodedRequest, model: string, rules: RelayRules): RelayedBody | Failure;
   /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
-  createFrames(facts: AnswerFacts): RelayedFrames;
   /**
    * Whether an event brings a piece of the answer, be it of one that is a delta only once it is whole, such as a call. Asked until
    * one does, since until then another attempt may be made and nothing is passed on.
@@ -131,8 +127,8 @@ export type RelayRules = {
   readonly caller: string;
   /** Whether what is stored at the provider may be referred to. */
   readonly allowsStored: boolean;
-  /** Whether it goes to the dialect's maker, and not to a cloud that may have other makers' models. */
-  readonly isMaker: boolean;
+  /** Whether it goes to the dialect's vendor, and not to a cloud that may have other vendors' models. */
+  readonly isVendor: boolean;
 };
 
 export type RelayedBody = {
@@ -169,6 +165,9 @@ export interface DialectModels {
   one(model: ListedModel): JsonOutObject;
 }
 
+/** A comment, which every reader of event streams skips. */
+export const KEEP_ALIVE = ': keep-alive\n\n';
+
 /** The body of a failed answer, and the headers that its clients look at besides those of HTTP itself. */
 export type FailureAnswer = { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 
@@ -198,6 +197,8 @@ export interface CallerDialect {
   /** The body of a good answer. `raw` is the provider's own body where the operator shows it: valid JSON, spliced in untouched. */
   encodeReply(reply: ChatReply, facts: AnswerFacts, raw: string | undefined): JsonOut;
   createFrames(facts: AnswerFacts): StreamFrames;
+  /** What goes to a caller whose streamed answer has begun, when there was nothing else to send for a while. */
+  readonly keepAlive: string;
   renderFailure(failure: Failure, requestId: string): FailureAnswer;
   readonly models: DialectModels;
   /**

@@ -1,4 +1,4 @@
-/** What every request's attempts are made with, and what one exchange leaves them. */
+/** What the attempts of all requests have in common, and what one exchange brings to its own. */
 
 import type { Chance } from '../base/health.ts';
 import type { Failure } from '../core/failure.ts';

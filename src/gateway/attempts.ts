@@ -6,6 +6,7 @@
  */
 
 import { Failure } from '../core/failure.ts';
+import type { Target } from '../core/route.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { RetryBudgets, retryWaitMs } from '../upstream/retry.ts';
@@ -76,10 +77,7 @@ class Asking<C extends Candidate, T> {
       if (!mayMove(result)) return { candidate, result: this.#shown(result) };
       choice = this.#calls > this.#parts.retryPolicy.retriesMax ? undefined : lineup.next();
       if (choice === undefined && lineup.unsendable === undefined) choice = await this.#nextRound(made, result);
-      if (scope.ended !== undefined) {
-        if (choice !== undefined) lineup.giveBack(choice);
-        return { candidate, result: this.#endedEarly() };
-      }
+      if (scope.ended !== undefined) return { candidate, result: this.#endedEarly() };
       if (choice === undefined) return { candidate, result: this.#shown(result) };
     }
   }
@@ -102,17 +100,17 @@ class Asking<C extends Candidate, T> {
       }
       if (typeof soonest === 'string') return this.#refuse(last, soonest);
       const { course } = soonest;
-      const asked = { isRetried: true, retriesMax: undefined, retryAfterMs: soonest.waitMs };
-      const waitMs = retryWaitMs(asked, lineup.round, retryPolicy, deadline.atMs - clock.now(), clock.random);
+      const waitMs = retryWaitMs(soonest.waitMs, lineup.round, retryPolicy, deadline.atMs - clock.now(), clock.random);
       if (typeof waitMs === 'string') return this.#refuse(course, waitMs);
       if (!lineup.pay(course)) return this.#refuse(course, 'budget');
       const waitsFromMs = clock.now();
       await clock.sleep(scope, waitMs);
       record.waitedMs += clock.now() - waitsFromMs;
-      if (scope.ended !== undefined) return undefined;
       lineup.startRound(course);
-      const choice = lineup.next();
-      if (choice !== undefined || lineup.unsendable !== undefined) return choice;
+      const choice = scope.ended === undefined ? lineup.next() : undefined;
+      // Where nobody waits any more, or somebody else comes first.
+      lineup.refund(course);
+      if (choice !== undefined || lineup.unsendable !== undefined || scope.ended !== undefined) return choice;
     }
   }
 
@@ -134,7 +132,7 @@ class Asking<C extends Candidate, T> {
       const one = this.#attempt(first, race.enter(), race);
       one.then(() => race.patience.end('outpaced'), () => race.patience.end('outpaced'));
       const isSlow = await clock.sleep(race.patience, this.#ask.route?.hedgeAfterMs ?? 0);
-      const second = isSlow ? this.#lineup.hedge(first.course) : undefined;
+      const second = isSlow ? this.#lineup.hedge() : undefined;
       if (second === undefined) {
         if (isSlow) this.#hedged('refused');
         return await one;
@@ -163,10 +161,10 @@ class Asking<C extends Candidate, T> {
     const { candidate } = course;
     const { clock, logAttempt } = this.#parts;
     const { record } = this.#context;
-    const limit = this.#limitOf(course);
     const entry = race && { claim: () => this.#claims(choice, scope, race), hold: race.hold, heard: () => void (choice.isHeard = true) };
     const onFirstEvent = choice.isProbing ? () => this.#lineup.endProbing(choice) : undefined;
     this.#lineup.remember(course);
+    const limit = this.#limitOf(candidate.target);
     this.#note(choice);
     this.#calls += 1;
     record.attempts += 1;
@@ -209,13 +207,11 @@ class Asking<C extends Candidate, T> {
     if (this.#lineup.courses.length > 1) record.passedOver = this.#lineup.passedOver(course);
   }
 
-  #limitOf(course: Course<C>): AttemptLimit {
+  #limitOf(target: Target | undefined): AttemptLimit {
     const { attemptTimeoutMs, retryPolicy, clock } = this.#parts;
-    const { isStream } = this.#manner;
-    const { target } = course.candidate;
-    const hasNext = this.#calls < retryPolicy.retriesMax && this.#lineup.hasNext(course);
+    const hasNext = this.#calls < retryPolicy.retriesMax && this.#lineup.hasNext;
     const leftMs = hasNext ? this.#context.deadline.atMs - clock.now() : undefined;
-    return attemptLimitOf(target, isStream, attemptTimeoutMs, leftMs);
+    return attemptLimitOf(target, this.#manner.isStream, attemptTimeoutMs, leftMs);
   }
 
   #refuse(course: Course<C>, reason: Refusal): undefined {
@@ -255,4 +251,4 @@ class Asking<C extends Candidate, T> {
 /** An attempt that was made. */
 type Made<C extends Candidate, T> = { readonly choice: Choice<C>; readonly result: T | Failure; readonly isWinner: boolean };
 
-type Refusal = RetryRefusal | 'budget' | 'out';
+type Refusal = RetryRefusal | 'not-retryable' | 'budget' | 'out';

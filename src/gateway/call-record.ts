@@ -16,8 +16,8 @@ export type PassedOver = {
   readonly provider: string;
   readonly model: string;
   /**
-   * The kind of its failure; `overtaken` where another was asked beside it and answered first; or why it was not asked: out, all
-   * its keys cooling, at its `concurrent`, or without the means.
+   * The kind of its failure, also of one that was found before any call (`unsupported`); `overtaken` where another was asked beside
+   * it and answered first; or why it was not asked: out, all its keys cooling, at its `concurrent`.
    */
   readonly why: FailureKind | 'overtaken' | 'out' | 'cooling' | 'full';
 };

@@ -21,6 +21,8 @@ export class Course<C extends Candidate> {
   isSpent = false;
   /** Asked in this round with all keys there are for it. */
   isAsked = false;
+  /** A call of it has yet to end. */
+  isInFlight = false;
   /** With these keys, in this round. */
   keysTried: ProviderKey[] = [];
   /** When the provider wants to be asked again, where no key's rest says it. */

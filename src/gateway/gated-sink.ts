@@ -5,7 +5,7 @@ import type { StreamSink } from './pipe-stream.ts';
 
 type Push = (delta: Delta, servedModel: string | undefined) => void;
 
-/** An attempt's part in a race: how it asks for the answer, gives back the slot that its receiver used, and says that it is not silent. */
+/** An attempt's part in a race: it claims the answer, has the race hold the exchange's slot again once its receiver is done with it, and says that it is not silent. */
 export type Entry = { readonly claim: () => boolean; readonly hold: () => void; readonly heard: () => void };
 
 export class GatedSink {

@@ -64,7 +64,7 @@ export type CountReply = { readonly inputTokens: number; readonly raw: string };
 export interface Gateway {
   complete<C extends Candidate>(ask: Ask<C>, context: CallContext): Promise<Outcome<C, WholeReply>>;
   /** Pushes every delta but `failed`, which is the result; resolves when the stream is over. */
-  stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink<C>): Promise<Outcome<C, undefined>>;
+  stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink): Promise<Outcome<C, undefined>>;
   /** What the provider's counting says, for calls of that. */
   count<C extends Candidate>(ask: Ask<C>, context: CallContext): Promise<Outcome<C, CountReply>>;
   /** All pages. */
@@ -82,7 +82,7 @@ export type RoutingSurroundings = {
 
 export function createGateway(
   settings: GatewaySettings,
-  transport: Transport,
+  transport: Pick<Transport, 'send'>,
   metrics: Metrics,
   logAttempt: AttemptLog,
   surroundings: RoutingSurroundings = {},
@@ -159,7 +159,7 @@ export function createGateway(
       return outcome;
     },
 
-    async stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink<C>) {
+    async stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink) {
       const startedAtMs = performance.now();
       let firstAtMs: number | undefined;
       let onFirstEvent: Attempt<Candidate>['onFirstEvent'];

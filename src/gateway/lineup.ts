@@ -14,13 +14,13 @@ import type { PassedOver } from './call-record.ts';
 import { Course } from './course.ts';
 import type { Choice } from './course.ts';
 
-/** A timer may end this much early, by the other clock. */
+/** A timer may fire so much early by the clock of `performance.now()`. */
 const TIMER_SLACK_MS = 2;
 
 /** What a call beside another is paid for. */
 export const HEDGED = new Failure('unknown', 'the first event is long in coming');
 
-/** Who may be asked again, and in how long; or why nobody may. */
+/** Who may be asked again first, and in how long. */
 export type Soonest<C extends Candidate> = { readonly course: Course<C>; readonly waitMs: number };
 
 // hot: per request
@@ -37,7 +37,8 @@ export class Lineup<C extends Candidate> {
   unsendable: Course<C> | undefined;
   /** Somebody could have been asked, but for the budget of its provider. */
   isBudgetSpent = false;
-  #round = 0;
+  /** Rounds that are over. */
+  round = 0;
 
   constructor(parts: AttemptParts, ask: Ask<C>) {
     this.#parts = parts;
@@ -45,11 +46,6 @@ export class Lineup<C extends Candidate> {
     const { order, isSticky } = plan(ask.candidates, ask.route, ask.conversation, ask.loopProvider);
     this.isSticky = isSticky;
     this.courses = order.map((candidate) => new Course(candidate, this.#healthOf(candidate)));
-  }
-
-  /** Rounds that are over. */
-  get round(): number {
-    return this.#round;
   }
 
   /** The first in order who may be asked at this moment, with all that it takes to ask. */
@@ -124,7 +120,7 @@ export class Lineup<C extends Candidate> {
         reason = 'out';
         continue;
       }
-      if ((course.failure?.retriesMax ?? Infinity) <= this.#round) {
+      if ((course.failure?.retriesMax ?? Infinity) <= this.round) {
         reason = 'exhausted';
         continue;
       }
@@ -137,16 +133,16 @@ export class Lineup<C extends Candidate> {
 
   /** Begins another round with `course`, which was waited for. */
   startRound(course: Course<C>): void {
-    this.#round += 1;
+    this.round += 1;
     for (const each of this.courses) each.startRound();
     course.readyAtMs = 0;
   }
 
   /** Another target, paid for as a retry; undefined where nobody may be asked. */
-  hedge(current: Course<C>): Choice<C> | undefined {
+  hedge(): Choice<C> | undefined {
     if (this.#parts.isDraining()) return undefined;
     for (const course of this.courses) {
-      if (course === current || course.isSpent || course.isAsked || !this.#isReady(course) || this.#obstacle(course) !== undefined) continue;
+      if (!this.#isNext(course) || !this.#isReady(course)) continue;
       course.call ??= course.candidate.call();
       if (course.call instanceof Failure || !this.#parts.budgets.of(course.candidate.provider.name).take(HEDGED)) continue;
       course.paidFor = HEDGED;
@@ -155,9 +151,13 @@ export class Lineup<C extends Candidate> {
     return undefined;
   }
 
-  /** Whether another target could be asked after this one. */
-  hasNext(current: Course<C>): boolean {
-    return this.courses.some((course) => course !== current && !course.isSpent && !course.isAsked && this.#obstacle(course) === undefined);
+  /** Whether another target could be asked after those that are. */
+  get hasNext(): boolean {
+    return this.courses.some((course) => this.#isNext(course));
+  }
+
+  #isNext(course: Course<C>): boolean {
+    return !course.isInFlight && !course.isSpent && !course.isAsked && this.#obstacle(course) === undefined;
   }
 
   /** How long the keys of those rest that failed, or were not asked, for their rate. */
@@ -172,6 +172,7 @@ export class Lineup<C extends Candidate> {
 
   /** Remembers that it is asked, and counts that it is so after another or in place of it. */
   remember(course: Course<C>): void {
+    course.isInFlight = true;
     if (this.courses.length > 1) {
       const last = this.asked.at(-1) ?? this.courses[0];
       const why = last?.failure?.kind ?? last?.passedOver;
@@ -212,7 +213,7 @@ export class Lineup<C extends Candidate> {
   }
 
   #isOut({ candidate, health }: Course<C>): boolean {
-    // Elsewhere health is kept for those who do choose.
+    // Without a route there is no other target to choose; its outcomes count for the routes that have it.
     if (candidate.target === undefined || health === undefined) return false;
     const { state } = health;
     return state === 'in' ? false : state !== 'due' || this.#parts.isDraining();
@@ -282,6 +283,13 @@ export class Lineup<C extends Candidate> {
     return true;
   }
 
+  /** What was paid for its next call, if that was not made. */
+  refund(course: Course<C>): void {
+    const { candidate, paidFor } = course;
+    if (paidFor !== undefined) this.#parts.budgets.of(candidate.provider.name).refund(paidFor);
+    course.paidFor = undefined;
+  }
+
   #takePlaces({ provider, target }: C): readonly string[] {
     const { places } = this.#parts.routing;
     const names: string[] = [];
@@ -293,6 +301,7 @@ export class Lineup<C extends Candidate> {
 
   /** To be called once for each choice, on every path, after what its outcome says was told. */
   giveBack(choice: Choice<C>): void {
+    choice.course.isInFlight = false;
     this.endProbing(choice);
     for (const name of choice.places) this.#parts.routing.places.give(name);
   }

@@ -32,7 +32,7 @@ export function reportOutcome(choice: Choice<Candidate>, failure: Failure | unde
   else if (move.health === 'gone' && target !== undefined) course.health?.gone();
   if (managed && key !== undefined) reportKey(routing, provider, key, model, move.key, failure?.retryAfterMs);
   if (failure === undefined) {
-    budgets.of(provider.name).succeeded(paidFor === undefined ? 1 : 2, paidFor);
+    budgets.of(provider.name).succeeded(paidFor);
     return;
   }
   if (ended !== undefined) return;

@@ -16,19 +16,19 @@ import type { Candidate } from './ask.ts';
 import { parseLargeText, turnsOf } from './large-text.ts';
 
 /** Takes a stream's deltas. `push` collects, `flush` sends what was collected; its promise is back-pressure. */
-export interface StreamSink<C extends Candidate = Candidate> {
+export interface StreamSink {
   push(delta: Delta): void;
   /** Takes an event as the provider wrote it, and parsed where it is large, behind its deltas; never one that says that the stream failed. */
   readonly relay?: ((event: string, data: string, parsed?: ParsedText) => void) | undefined;
   /** An attempt's first event comes next, from this candidate: what an earlier attempt left is to be forgotten. */
-  begin?(candidate: C): void;
+  begin?(candidate: Candidate): void;
   flush(): void | Promise<void>;
 }
 
 /** From so many characters on a frame is read in turns of its own: what is shorter takes some milliseconds, whatever it holds. */
 const LARGE_FRAME = 128 * 1024;
 
-/** What a piece of an answer says to whoever does not read it. */
+/** Stands for the first event of an answer that the decoder has no delta for, and that is passed on as the provider wrote it. */
 const NOTHING_YET: Delta = { type: 'text', text: '' };
 
 /** Reads one response's frames to their end. Undefined = the stream was complete and `done` was pushed. */
@@ -42,7 +42,7 @@ export async function pipeStream(
   const takesEvents = sink.relay !== undefined;
   const state: { end: 'done' | Failure | undefined } = { end: undefined };
   let isFirstFrame = true;
-  /** Until then the sink holds what is relayed, since another attempt may be made. */
+  /** Whether the answer has. Until then the sink holds what is relayed, since another attempt may be made. */
   let hasBegun = false;
   let heldChars = 0;
   /** A large frame, which is read in turns of its own, and what came behind it in the same chunk. */
@@ -93,7 +93,7 @@ export async function pipeStream(
       return;
     }
     // What is relayed goes out as the provider wrote it.
-    if (takesEvents) return takeFrame(event, data, onDelta, parsed);
+    if (relay !== undefined) return takeFrame(event, data, onDelta, parsed);
     const deltas: Delta[] = [];
     takeFrame(event, data, (delta) => deltas.push(delta), parsed);
     for (const turn of turnsOf(deltas)) {

@@ -25,7 +25,7 @@ function reportTarget(transition: Extract<Transition, { of: 'target' }>, metrics
   const { cause, forMs } = transition;
   metrics.ejection(provider, model, cause);
   const fields = { target, cause, for_ms: Math.round(forMs) };
-  if (cause === 'not_found') log.error('a target of a route has no such model', fields);
+  if (cause === 'not_found') log.error('the provider of a target does not have its model', fields);
   else log.warn('a target is out', fields);
 }
 

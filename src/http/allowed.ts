@@ -31,6 +31,8 @@ export function notAllowed(routing: Routing, { caller, dialect }: Pick<Exchange,
   const names = route === undefined ? targets.map((target) => targetName({ provider: target.provider.name, model: target.model })) : [route.name];
   if (!names.every((name) => matchesAllow(allow, name))) return notAvailable('model', model);
   const isRelayed = source !== undefined && targets.some(({ provider }) => provider.speaks.includes(dialect.name));
+  const second = secondSelector('provider_options.', providerOptions) ?? (isRelayed ? secondSelector('', source) : undefined);
+  if (second !== undefined) return new Failure('bad_request', `${second}: not allowed to a caller with an allow list, which names its model in model alone`);
   for (const { field, name } of [...modelsOfPatch(providerOptions), ...(isRelayed ? modelsOfBody(source) : [])]) {
     const isFree = typeof name === 'string' && targets.every(({ provider }) => matchesAllow(allow, targetName({ provider: provider.name, model: name })));
     if (!isFree) return notAvailable(field, typeof name === 'string' ? name : model);
@@ -38,24 +40,26 @@ export function notAllowed(routing: Routing, { caller, dialect }: Pick<Exchange,
   return undefined;
 }
 
+/** Whatever else a payload's own members would choose its model by; a patch's `model` would, where a body's is the one that was asked for. */
+function secondSelector(path: string, payload: JsonObject | undefined): string | undefined {
+  for (const key of payload?.entries.keys() ?? []) {
+    if ((NAMES_MODELS.test(key) || LEAVES_CHOICE.has(key)) && path + key !== 'model') return path + key;
+  }
+  return undefined;
+}
+
 /** Somewhere in a field a model is named; what is no text may be read as any. */
 type Named = { readonly field: string; readonly name: JsonValue };
 
-/** The models that a patch puts in the place of what was asked for, or beside it: some hosts take a list to fall back on. */
+/** The models that a patch names beside the one that was asked for: those of tools, say. */
 function modelsOfPatch(options: JsonObject | undefined): readonly Named[] {
   if (options === undefined) return [];
-  const { entries, duplicateKey } = options;
-  const models = entries.get('models');
-  const names: JsonValue[] = [
-    ...(duplicateKey === undefined ? [] : [null]),
-    ...(entries.has('model') ? [entries.get('model') ?? null] : []),
-    ...(models instanceof JsonArray ? models.items : entries.has('models') ? [models ?? null] : []),
-  ];
-  for (const [key, value] of entries) addField(key, value, names);
+  const names: JsonValue[] = options.duplicateKey === undefined ? [] : [null];
+  for (const [key, value] of options.entries) addField(key, value, names);
   return names.map((name) => ({ field: 'provider_options', name }));
 }
 
-/** The models that a body names beside its own: tools that only the provider runs have one, and some hosts take a list to fall back on. */
+/** The models that a body names beside its own: tools that only the provider runs have one. */
 function modelsOfBody({ entries }: JsonObject): readonly Named[] {
   return [...entries].flatMap(([field, value]) => {
     const names: JsonValue[] = [];
@@ -75,8 +79,7 @@ const NAMES_MODELS = /(?:^|_)(?:models?|model_?[nN]ame|fallbacks)$/;
 
 /** Adds what a field of a payload names. */
 function addField(field: string, value: JsonValue, names: JsonValue[]): void {
-  if (LEAVES_CHOICE.has(field)) names.push(value);
-  else if (!SAID.has(field)) addNamed(field, value, names);
+  if (!SAID.has(field)) addNamed(field, value, names);
 }
 
 /** Adds what a member names, at whatever depth. Of a key that comes twice, the provider may read the other value. */

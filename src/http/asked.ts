@@ -20,7 +20,7 @@ import { choiceOf } from './target.ts';
 import type { Choice } from './target.ts';
 import { traceHeaders } from './trace.ts';
 
-/** A request as far as its dialect is known, and who may serve it. */
+/** A decoded request, and who may serve it. */
 export type Received = { readonly decoded: DecodedRequest; readonly choice: Choice; readonly isLarge: boolean };
 
 /** Undefined when the exchange ended while its caller was sending. */
@@ -50,7 +50,7 @@ export async function receive(exchange: Exchange, parts: ServerParts, route: Dia
   return { decoded, choice, isLarge };
 }
 
-/** Lets what a large request is translated to be made in another turn than what is sent of it. */
+/** Translates a large request in one turn of the event loop, so that its call is encoded in another. */
 export async function prepareLarge({ candidates: [first] }: Ask<CallerCandidate>): Promise<void> {
   first.prepare();
   await nextTurn();

@@ -15,7 +15,7 @@ export type Caller = { readonly label: string; readonly token: Secret };
 /** Longest Authorization header worth comparing. */
 const HEADER_CHARS_MAX = 4096;
 const BEARER = /^bearer +([^\s]+)$/i;
-/** That a token follows, whatever it is: a token alone, as those who forget the scheme send it, is not a wrong one. */
+/** The scheme with any token. A token without the scheme, which people forget, is told to be missing and not to be wrong. */
 const HAS_TOKEN = /^bearer +\S/i;
 const MISSING = 'missing bearer token: send Authorization: Bearer <token>';
 /** What a client sends of a key that it was not given. */
@@ -71,5 +71,5 @@ export async function askHost(exchange: HttpExchange, { authenticate: ask, log, 
     clearTimeout(timer);
     scope.onEnd(undefined);
   }
-  return new Failure('unknown', 'who is calling cannot be told', { status: 500, isOwn: true });
+  return new Failure('unknown', 'the caller could not be identified', { status: 500, isOwn: true });
 }

@@ -7,15 +7,15 @@ import type { Candidate } from '../gateway/ask.ts';
 export type CallerCandidate = Candidate & {
   /** Undefined where the request is translated. */
   readonly relay: DialectRelay | undefined;
-  /** Makes what the call is made of, where that takes as long as the call itself. */
+  /** Translates the request ahead of `call`, which of a large one takes a turn of the event loop of its own. */
   readonly prepare: () => void;
-  /** What the call lacks of the request, once it was made. */
+  /** What `call` left out of the request; empty until then. */
   readonly left: LeftOut;
 };
 
 export type LeftOut = {
-  /** Where in the caller's body it stands. */
+  /** Paths in the caller's body. */
   ignored: readonly string[];
-  /** By the operator's word. */
+  /** Fields that the route's target is never sent (`omit`). */
   omitted: readonly OmittableField[];
 };

@@ -44,14 +44,15 @@ export function askOf(exchange: Exchange, parts: ServerParts, { decoded, choice 
   };
 }
 
-/** What an operator changes of a request is said of a chat, whatever the caller speaks. */
+/** What a target sets or leaves out, it does of a chat: such a one is sent a translation. */
 function isRelayable({ provider, target }: Target, dialect: CallerDialect): boolean {
   return provider.speaks.includes(dialect.name) && (target === undefined || isUnchanging(target));
 }
 
 /**
- * Undefined where the target is sent a translation: what is translated names whose each state is. Of what is relayed nobody
- * could tell, so that of a format with seals one account is relayed to: the first of the route, `relayed`.
+ * How the target is relayed to; undefined = it is sent a translation. Only the account that sealed some reasoning can read it, and a
+ * relayed history does not say which one that was, as a translated one does. So where answers are sealed, one account of a
+ * route is relayed to: that of `relayed`, the first that could be.
  */
 function relayFor(target: Target, relayed: Target | undefined, dialect: CallerDialect): DialectRelay | undefined {
   if (relayed === undefined || !isRelayable(target, dialect)) return undefined;
@@ -62,26 +63,26 @@ function relayFor(target: Target, relayed: Target | undefined, dialect: CallerDi
 /** What would put another model in a target's place, whose failures would be held against the target. */
 const DECIDED_OPTIONS = ['model', 'models'];
 
-/** One patch fits payloads of one kind. */
+/** A patch fits the payloads of one kind of provider, so all targets that are sent it have to be of one. */
 function optionsProblem(route: Route, targets: readonly Target[], { providerOptions }: DecodedRequest): Failure | undefined {
   if (providerOptions === undefined) return undefined;
   const patched = targets.filter(({ target }) => target?.omit.includes('provider_options') !== true);
   const decided = patched.length === 0 ? undefined : DECIDED_OPTIONS.find((name) => providerOptions.entries.has(name));
-  if (decided !== undefined) return new Failure('bad_request', `provider_options.${decided}: not allowed, route ${route.name} decides it`);
+  if (decided !== undefined) return new Failure('bad_request', `provider_options.${decided}: not allowed, since route ${route.name} decides it`);
   if (new Set(patched.map(({ provider }) => provider.adapter.dialect)).size <= 1) return undefined;
-  return new Failure('bad_request', `provider_options: the targets of route ${route.name} are of several kinds; put them in a target's defaults`);
+  return new Failure('bad_request', `provider_options: the targets of route ${route.name} have different APIs, so no request can set them; the operator can, in a target's defaults`);
 }
 
-/** Of each text so much is looked at: 3 µs. */
+/** So much of each text is hashed: 3 µs. */
 const HEAD_CHARS = 128;
 
-/** What its conversation begins with, and whose it is, as a number. */
+/** A hash of the caller and of how the conversation begins: the same in each of its requests. */
 function conversationOf({ caller }: Exchange, decoded: DecodedRequest): number {
   const { system, user } = decoded.head();
   return hashText(`${caller}\n${system.slice(0, HEAD_CHARS)}\n${user.slice(0, HEAD_CHARS)}`);
 }
 
-/** What a relayed answer sealed came from one that is relayed to. */
+/** The provider whose state an open tool loop carries. State in the vendor's own form is from whoever is relayed to. */
 function loopProviderOf(decoded: DecodedRequest, candidates: readonly CallerCandidate[]): string | undefined {
   const owner = decoded.loopOwner();
   return owner === 'relayed' ? candidates.find(({ relay }) => relay !== undefined)?.provider.name : owner?.provider;
@@ -162,7 +163,7 @@ function encodeRelayed(
   { relay, path }: { readonly relay: DialectRelay; readonly path: string },
   left: LeftOut,
 ): UpstreamCall | Failure {
-  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isMaker: provider.name === exchange.dialect.vendor };
+  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isVendor: provider.name === exchange.dialect.vendor };
   const relayed = relay.encode(decoded, model, rules);
   if (relayed instanceof Failure) return relayed;
   left.ignored = relayed.ignored;

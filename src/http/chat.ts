@@ -23,7 +23,7 @@ import { countedSink, noteDelivered } from './settlement.ts';
 /** Answers a chat on one of its dialect's paths. */
 export async function answerChat(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<void> {
   exchange.isChat = true;
-  if (!takePlace(exchange, parts) || !isWithinLimits(exchange, parts, 'chat')) return;
+  if (!isWithinLimits(exchange, parts, 'chat') || !takePlace(exchange, parts)) return;
   const deadline = new Deadline(exchange, parts.config, route.stream === 'always');
   try {
     const asked = (await readAsked(exchange, parts, route)) ?? endedWhileSending(exchange, deadline.setting);
@@ -73,9 +73,8 @@ async function answerWhole(exchange: Exchange, parts: ServerParts, asked: Asked,
 async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Asked, context: CallContext): Promise<void> {
   const { dialect } = exchange;
   const { ask } = asked;
-  const source: EventStreamSource<CallerCandidate> = {
+  const source: EventStreamSource = {
     createFrames: () => dialect.createFrames(factsOf(exchange, asked)),
-    relayedFrom: ({ relay }) => relay && (() => relay.createFrames(factsOf(exchange, asked))),
     onOpen() {
       showAsked(exchange, ask);
       parts.metrics.openStreams.add(1);

@@ -16,7 +16,7 @@ import { showFailed, showServer } from './served.ts';
 
 /** Answers with the tokens that a request would bring, limited and tried again as a chat is. */
 export async function answerCount(exchange: Exchange, parts: ServerParts, counting: DialectCounting): Promise<void> {
-  if (!takePlace(exchange, parts) || !isWithinLimits(exchange, parts, 'count')) return;
+  if (!isWithinLimits(exchange, parts, 'count') || !takePlace(exchange, parts)) return;
   const deadline = new Deadline(exchange, parts.config, false);
   try {
     const received = (await receive(exchange, parts, counting.route)) ?? endedWhileSending(exchange, deadline.setting);

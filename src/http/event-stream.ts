@@ -7,21 +7,17 @@
 
 import type { ChatReply } from '../core/chat.ts';
 import type { Delta } from '../core/delta.ts';
-import type { RelayedFrames, StreamFrames } from '../core/dialect.ts';
+import { KEEP_ALIVE } from '../core/dialect.ts';
+import type { StreamFrames } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
 import type { Candidate } from '../gateway/ask.ts';
 import type { StreamSink } from '../gateway/pipe-stream.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Before the first frame: a comment, which every reader of event streams skips. */
-const KEEP_ALIVE = ': keep-alive\n\n';
-
 /** What a stream is made of. */
-export type EventStreamSource<C extends Candidate> = {
-  /** The frames for deltas. Called once at most, at the first of them. */
+export type EventStreamSource = {
+  /** The frames of an attempt. Called once at most for each, at its first event. */
   createFrames(): StreamFrames;
-  /** The frames for what the candidate itself writes, to be made at the first of its events; undefined where that is not passed on. */
-  relayedFrom(candidate: C): (() => RelayedFrames) | undefined;
   /** The status line goes out next, once: with an answer's first frame, or with a comment while nobody has begun one. */
   onOpen(): void;
 };
@@ -42,13 +38,12 @@ function withoutForeignLineEnds(frames: string): string {
   return frames.replaceAll('\u0085', '\\u0085').replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
-export class EventStream<C extends Candidate> implements StreamSink<C> {
+export class EventStream implements StreamSink {
   readonly #exchange: Exchange;
-  readonly #source: EventStreamSource<C>;
+  readonly #source: EventStreamSource;
   readonly #limits: EventStreamLimits;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   #frames: StreamFrames | undefined;
-  #relayed: RelayedFrames | undefined;
   /** Frames that were rendered and not sent yet. */
   #text = '';
   #isOpen = false;
@@ -62,7 +57,7 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   /** Of an attempt that is relayed: takes the provider's own events, in place of the frames for its deltas. */
   relay: StreamSink['relay'];
 
-  constructor(exchange: Exchange, source: EventStreamSource<C>, limits: EventStreamLimits) {
+  constructor(exchange: Exchange, source: EventStreamSource, limits: EventStreamLimits) {
     this.#exchange = exchange;
     this.#source = source;
     this.#limits = limits;
@@ -75,19 +70,18 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   push(delta: Delta): void {
     this.#hasContent = true;
     if (this.relay === undefined || delta.type === 'failed' || this.#isRefused) {
-      const frames = this.#relayed ?? (this.#frames ??= this.#source.createFrames());
-      this.#text += frames.render(delta);
+      this.#frames ??= this.#source.createFrames();
+      this.#text += this.#frames.render(delta);
     }
     if (delta.type === 'done' || delta.type === 'failed') this.#isEnded = true;
   }
 
-  begin(candidate: C): void {
+  begin({ relay }: Candidate): void {
     this.#text = '';
-    this.#relayed = undefined;
-    const createRelayed = this.#source.relayedFrom(candidate);
-    this.relay = createRelayed && ((event, data, parsed) => {
-      this.#relayed ??= createRelayed();
-      this.#text += this.#relayed.relay(event, data, parsed);
+    this.#frames = undefined;
+    this.relay = relay && ((event, data, parsed) => {
+      this.#frames ??= this.#source.createFrames();
+      this.#text += this.#frames.relay?.(event, data, parsed) ?? '';
     });
   }
 
@@ -137,8 +131,7 @@ export class EventStream<C extends Candidate> implements StreamSink<C> {
   #keepAlive(): void {
     // A caller that is behind gets no comment on top of what waits for it.
     if (this.#isEnded || this.#exchange.isBehind) return;
-    const frames = this.#hasContent ? (this.#relayed ?? this.#frames) : undefined;
-    this.#write(frames?.keepAlive() ?? KEEP_ALIVE);
+    this.#write(this.#hasContent ? this.#exchange.dialect.keepAlive : KEEP_ALIVE);
   }
 
   #write(text: string): boolean {

@@ -46,7 +46,7 @@ export abstract class Exchange {
   failStream: ((failure: Failure) => void) | undefined;
   /** The caller's label once its token was accepted. */
   caller = '';
-  /** What was not sent to whoever serves it, by the operator's word. */
+  /** Fields of the request that the route's target is never sent (`omit`). */
   omitted: readonly OmittableField[] = [];
   /** What was taken from its caller's limits and is not settled yet, and the characters of its answer so far, where tokens are limited. */
   charged: { readonly charge: Charge; deliveredChars: number } | undefined;
@@ -82,7 +82,7 @@ export abstract class Exchange {
   /** Whether its answer has begun. */
   abstract readonly hasBegun: boolean;
 
-  /** Where it came on a connection: the answer, unless it has begun, is the last there. */
+  /** Makes the answer, unless it has begun, the last on its connection, where there is one. */
   abstract endKeepAlive(): void;
 
   /** A header of the answer, until that has begun; undefined takes it back. */
@@ -119,7 +119,7 @@ export abstract class Exchange {
   /** Ends a stream: in order, or so that nobody takes it for a whole answer. */
   abstract endStream(isBroken: boolean): void;
 
-  /** After a bug: nothing of an answer that has begun can be mended. */
+  /** Cuts off an answer that has begun: after a bug there is no good end to it. */
   abstract abandon(): void;
 
   /** Waits until the caller has taken its answer or is gone. An answer that never began is given up. */

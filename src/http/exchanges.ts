@@ -78,7 +78,7 @@ export class Exchanges {
   }
 }
 
-/** Everything had been handed over before the caller was cut off: nobody else waited for it, so nobody else says so. */
+/** A caller that was cut off while it was taking a whole answer: no other code waits for it any more, so none has noted the failure. */
 function noteLateEnd(exchange: Exchange, { metrics }: ServerParts): void {
   const { ended } = exchange.scope;
   if (exchange.failure !== undefined || (ended !== 'caller-stalled' && ended !== 'deadline')) return;

@@ -31,7 +31,7 @@ export type Handler = {
 
 export function createHandler(currentParts: () => ServerParts, exchanges: Exchanges, origin: Origin = { isMounted: false }): Handler {
   const routes = routesOf(currentParts());
-  /** Those that asked something. */
+  /** Open connections on which something was asked. */
   const connections = new Map<Duplex, Connection>();
 
   function connectionOf(socket: Duplex): Connection {

@@ -17,7 +17,7 @@ import { Exchange, JSON_TYPE } from './exchange.ts';
 import { limitStall } from './stall.ts';
 import { traceFrom } from './trace.ts';
 
-/** Less is taken by the kernel at once. */
+/** The kernel takes what is shorter at once. */
 const LONG_CHARS = 64 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -29,7 +29,7 @@ export class HttpExchange extends Exchange {
   /** The other end of the connection, which forgets it when it closes; undefined on a Unix socket. */
   readonly peer: string | undefined;
   readonly closed: Promise<void>;
-  /** All that will be was written: when the connection closes, it is not the caller who hung up. */
+  /** The whole answer was written: when the connection closes now, it is not the caller who hung up. */
   #isAnswered = false;
   #resolveClosed: () => void = ignore;
 
@@ -232,8 +232,8 @@ export class HttpExchange extends Exchange {
 function ignore(): void {}
 
 /**
- * As it is best written. A short string leaves in one write with the head, where a Buffer would cost a second. While a caller
- * has not taken a long one, Node keeps the string and room for three times its length; of a Buffer it keeps the Buffer.
+ * The body in the form that costs least. A short string leaves in one write with the head, where a Buffer would cost a second.
+ * While a caller has not taken a long one, Node keeps the string and room for three times its length; of a Buffer the Buffer.
  */
 export function writable(text: string | Buffer): string | Buffer {
   return typeof text === 'string' && text.length > LONG_CHARS ? Buffer.from(text) : text;

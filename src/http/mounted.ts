@@ -28,7 +28,7 @@ export function createMountedHandler(currentParts: () => ServerParts, handler: H
         handler.take(request, response, false);
       }
     } catch (thrown) {
-      log.error('the handler was given what is no request of node:http', describeError(thrown));
+      log.error('the handler was given something other than a request of node:http', describeError(thrown));
     }
   };
 }

@@ -16,6 +16,6 @@ export async function answerReady(exchange: Exchange, parts: ServerParts): Promi
 
 export async function answerMetrics(exchange: Exchange, parts: ServerParts): Promise<void> {
   const page = await parts.metricsPage();
-  if (page === undefined) exchange.sendFailure(new Failure('unknown', 'the metrics of all workers could not be had in time', { status: 503 }));
+  if (page === undefined) exchange.sendFailure(new Failure('unknown', 'the metrics of all workers did not arrive in time', { status: 503 }));
   else exchange.sendText(200, METRICS_CONTENT_TYPE, page);
 }

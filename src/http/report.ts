@@ -41,14 +41,16 @@ function levelOf({ route, failure, scope }: Exchange): LogLevel {
 /** What people look for first comes first; ids and sizes are at the end. */
 function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFields {
   const { record, failure } = exchange;
+  // What nobody served may be a token, where two variables were mixed up.
+  const named = failure === undefined ? shortened : (model: string): string => shortened(parts.redacted(model));
   const { usage } = record;
   return {
     status,
     total_ms: rounded(exchange.overAtMs - exchange.startedAtMs),
     provider: record.provider,
-    model: shortened(record.requestedModel),
+    model: record.requestedModel && named(record.requestedModel),
     model_route: record.modelRoute,
-    served_model: shortened(record.servedModel),
+    served_model: record.servedModel && shortened(record.servedModel),
     kind: exchange.scope.ended === 'caller-gone' ? undefined : failure?.kind,
     error: failure === undefined ? undefined : parts.sentence(failure),
     detail: failure?.detail === undefined ? undefined : parts.redacted(failure.detail),
@@ -56,7 +58,7 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
     limit_wait_ms: isLimitName(failure?.limit) ? failure?.retryAfterMs : undefined,
     ended: exchange.scope.ended,
     attempts: record.attempts || undefined,
-    tried: record.tried.length === 0 ? undefined : record.tried.map(triedText).join(' '),
+    tried: record.tried.length === 0 ? undefined : record.tried.map((tried) => triedText(tried, named)).join(' '),
     key: record.key,
     sticky: record.isSticky || undefined,
     hedged: record.hedged,
@@ -82,12 +84,12 @@ function fieldsOf(exchange: Exchange, parts: ServerParts, status: number): LogFi
 }
 
 /** Of a target that is not a route's, the model's name is the caller's. */
-function triedText({ provider, model, outcome }: Tried): string {
-  return `${provider}/${bounded(model, MODEL_CHARS_MAX)}:${outcome}`;
+function triedText({ provider, model, outcome }: Tried, named: (model: string) => string): string {
+  return `${provider}/${named(model)}:${outcome}`;
 }
 
-function shortened(model: string | undefined): string | undefined {
-  return model === undefined ? undefined : bounded(model, MODEL_CHARS_MAX);
+function shortened(model: string): string {
+  return bounded(model, MODEL_CHARS_MAX);
 }
 
 /** A tenth of a millisecond is enough. */

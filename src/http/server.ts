@@ -1,4 +1,4 @@
-/** A server of the gateway's own: its connections, how long they may take, and what on them is no request. */
+/** A server of the gateway's own: its connections, how long they may take, and malformed requests on them. */
 
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
@@ -112,10 +112,10 @@ export function createServer(currentParts: () => ServerParts, handler: Handler, 
     }
     takenCount += 1;
     socket.on('close', () => (takenCount -= 1));
-    // Limits on how long a request may take are looked at from then on.
+    // From this event on Node checks how long requests take.
     if (!hasTaken) server.emit('listening');
     hasTaken = true;
-    // As it is below a server of each kind.
+    // As Node's own servers have it: true for HTTP, false for HTTPS.
     socket.allowHalfOpen = !(server instanceof HttpsServer);
     socket.setNoDelay(true);
     server.emit('connection', socket);

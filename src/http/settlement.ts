@@ -13,15 +13,15 @@ import type { Exchange } from './exchange.ts';
 import type { ServerParts } from './parts.ts';
 
 /** The sink, which notes for its caller's limits how much goes through it, where they count tokens. */
-export function countedSink<C extends Candidate>({ charged }: Exchange, sink: StreamSink<C>): StreamSink<C> {
+export function countedSink({ charged }: Exchange, sink: StreamSink): StreamSink {
   return charged === undefined || !countsTokens(charged.charge.limits) ? sink : new CountedSink(charged, sink);
 }
 
-class CountedSink<C extends Candidate> implements StreamSink<C> {
+class CountedSink implements StreamSink {
   readonly #charged: NonNullable<Exchange['charged']>;
-  readonly #sink: StreamSink<C>;
+  readonly #sink: StreamSink;
 
-  constructor(charged: NonNullable<Exchange['charged']>, sink: StreamSink<C>) {
+  constructor(charged: NonNullable<Exchange['charged']>, sink: StreamSink) {
     this.#charged = charged;
     this.#sink = sink;
   }
@@ -30,7 +30,7 @@ class CountedSink<C extends Candidate> implements StreamSink<C> {
     return this.#sink.relay;
   }
 
-  begin(candidate: C): void {
+  begin(candidate: Candidate): void {
     this.#sink.begin?.(candidate);
   }
 
@@ -73,7 +73,7 @@ export function settleLimits(exchange: Exchange, { limits, metrics }: ServerPart
   }
 }
 
-/** Whether it came to nothing otherwise than by its caller's leave: who hangs up has been worked for. */
+/** Whether it failed, but not by its caller's hanging up: then a provider has worked for it. */
 function hasFailed({ failure, scope }: Exchange): boolean {
   return failure !== undefined && scope.ended !== 'caller-gone';
 }

@@ -1,4 +1,4 @@
-/** What a request's patch of a payload names of what another caller may have stored at the provider. What is relayed, its dialect looks at. */
+/** References in `provider_options` to what another caller may have stored at the provider. In what is relayed its dialect looks for them. */
 
 import type { DecodedRequest } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';

@@ -22,7 +22,7 @@ type Configured = Pick<Config, 'defaultProvider' | 'isDefaultChosen' | 'takesMod
 /**
  * In this order: the provider that the request names, in its body or in the header `X-Gateway-Provider`; the route that has
  * the model's name; the model's prefix up to its first slash, where a provider has that name; the operator's default where it
- * speaks the dialect; the dialect's own maker; the default. A named provider that is not registered is a not_found.
+ * speaks the dialect; the dialect's own vendor; the default. A named provider that is not registered is a not_found.
  */
 // hot: per request
 export function choiceOf(
@@ -94,5 +94,5 @@ function providerOfUnnamed(dialect: CallerDialect, providers: ReadonlyMap<string
 /** The failure for a provider's name that is not registered. The name is the caller's text: quoted and cut. */
 export function unknownProvider(name: string): Failure {
   const quote = JSON.stringify(name.slice(0, 64));
-  return new Failure('not_found', `provider: ${quote} is not registered on this gateway`, { quotes: [quote] });
+  return new Failure('not_found', `provider: ${quote} is not registered on this gateway; GET /v1/providers lists those that are`, { quotes: [quote] });
 }

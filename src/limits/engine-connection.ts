@@ -1,5 +1,5 @@
 /**
- * The one connection to a Redis or Valkey: pipelined, bounded, timed, and made anew when it failed. Knows no limits.
+ * The one connection to a Redis or Valkey: pipelined, bounded, timed, and made again after a failure. Knows no limits.
  *
  * It counts as up once a script has run on it, so that whoever asks while it is not is told so at once and waits for nothing:
  * a frozen engine costs those it has not answered yet one answer's time, and nobody after them. Failures are counted in a
@@ -66,7 +66,7 @@ type Pending = {
   readonly isAnswer: Script['isAnswer'];
   /** What to send where the engine does not know the script's digest; undefined = it is no script, or was sent whole. */
   readonly whole: (() => string) | undefined;
-  /** Whether the engine is good if it answers this well: it may still settle what it can no longer decide, being full. */
+  /** Whether a good answer shows that the engine is well. One that is full still settles, but no longer decides. */
   readonly isProof: boolean;
   /** Infinity until its bytes were handed to the socket. */
   sentAtMs: number;
@@ -76,9 +76,9 @@ type Pending = {
 const PENDING_MAX = 4096;
 /** Scripts return a few numbers. */
 const REPLY_BOUNDS = { stringBytesMax: 1024, valuesMax: 32 };
-/** Three failures in a row, of which a decision makes none; after a good probe, one. */
+/** It goes out with three failures and no decision between them; after a good probe, with the next one. */
 const HEALTH: Omit<HealthRules, 'outMs' | 'outMsMax'> = { failurePoints: 1, successPoints: 3, outAt: 3, inAt: 2, calmMs: 60_000 };
-/** A connection that lasted so long and was then closed was idle, rather than failed like the one before it. */
+/** A connection that was closed after so long had been idle: that is no failure in a row with the one before it. */
 const STABLE_AFTER_MS = 10_000;
 /** Tells a middlebox, and the kernel, that the connection is alive. */
 const KEEP_ALIVE_MS = 20_000;

@@ -16,7 +16,7 @@ import type { CallerLimits } from '../core/route.ts';
 import { ENGINE_TIMINGS, EngineConnection } from './engine-connection.ts';
 import type { EngineCause, EngineFailure, EngineTimings } from './engine-connection.ts';
 import { decisionFrom, LEASES_MAX, PROBE, RENEW, renewWords, SETTLE, settleWords, TAKE, takeWords } from './engine-scripts.ts';
-import type { Charge, Decision, LimitStore } from './store.ts';
+import type { Charge, Decision, LimitStore, LocalStore } from './store.ts';
 
 /** Three times in the life of a lease, so that a gateway may miss two. */
 const RENEW_MS = 20_000;
@@ -33,7 +33,7 @@ export type EngineStore = LimitStore & {
 export type EngineStoreOptions = {
   readonly address: EngineAddress;
   /** Decides where the engine does not; closed with this one. */
-  readonly fallback: LimitStore;
+  readonly fallback: LocalStore;
   /** One warning each time the engine goes out or is back. */
   readonly log: Pick<Log, 'warn'>;
   /** How long the engine took to decide. */
@@ -52,8 +52,7 @@ export type EngineStoreOptions = {
 type Running = {
   readonly charge: Charge;
   readonly isEngineCharged: boolean;
-  /** The decision of the process's own buckets. */
-  readonly local: Decision | Promise<Decision>;
+  readonly isLocallyCharged: boolean;
 };
 
 /** What the engine has yet to be told of a caller. */
@@ -78,12 +77,12 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
   const renewTimer = setInterval(renewAndPay, timings?.renewMs ?? RENEW_MS).unref();
 
   function onReady(wasOut: boolean): void {
-    if (wasOut) log.warn('the engine of limits is back', { engine });
+    if (wasOut) log.warn('the engine of GATEWAY_LIMITS_URL answers again', { engine });
     renewAndPay();
   }
 
   function onOut({ cause, code }: EngineFailure): void {
-    log.warn('the engine of limits does not answer; until it does, each process keeps its own', { engine, cause, error: code });
+    log.warn('the engine of GATEWAY_LIMITS_URL does not answer; until it does, each process counts limits alone', { engine, cause, error: code });
   }
 
   // hot: per request
@@ -97,35 +96,28 @@ export function createEngineStore(options: EngineStoreOptions): EngineStore {
     });
   }
 
-  function decided(charge: Charge, reply: RespReply | undefined, startedAtMs: number): Decision | Promise<Decision> {
+  function decided(charge: Charge, reply: RespReply | undefined, startedAtMs: number): Decision {
     const decision = decisionFrom(reply, charge.limits);
     // Where nobody answered, the place may have been taken.
     if (decision === undefined) return takeLocally(charge, reply === undefined);
     onAnswer(now() - startedAtMs);
     if (decision.refusedBy !== undefined) return decision;
-    running.set(charge.lease, { charge, isEngineCharged: true, local: fallback.take(charge) });
+    running.set(charge.lease, { charge, isEngineCharged: true, isLocallyCharged: fallback.take(charge).refusedBy === undefined });
     return decision;
   }
 
-  function takeLocally(charge: Charge, mayHoldPlace: boolean): Decision | Promise<Decision> {
-    const local = fallback.take(charge);
-    const note = (decision: Decision): Decision => {
-      if (decision.refusedBy === undefined) running.set(charge.lease, { charge, isEngineCharged: false, local });
-      else if (mayHoldPlace) owe(charge, 0);
-      return decision;
-    };
-    return local instanceof Promise ? local.then(note) : note(local);
+  function takeLocally(charge: Charge, mayHoldPlace: boolean): Decision {
+    const decision = fallback.take(charge);
+    if (decision.refusedBy === undefined) running.set(charge.lease, { charge, isEngineCharged: false, isLocallyCharged: true });
+    else if (mayHoldPlace) owe(charge, 0);
+    return decision;
   }
 
   function settle(charge: Charge, tokensMore: number): void {
     const taken = running.get(charge.lease);
     if (taken === undefined) return;
     running.delete(charge.lease);
-    const settleLocally = ({ refusedBy }: Decision): void => {
-      if (refusedBy === undefined) fallback.settle(charge, tokensMore);
-    };
-    if (taken.local instanceof Promise) void taken.local.then(settleLocally);
-    else settleLocally(taken.local);
+    if (taken.isLocallyCharged) fallback.settle(charge, tokensMore);
     owe(charge, taken.isEngineCharged ? tokensMore : 0);
     pay();
   }

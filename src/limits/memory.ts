@@ -1,10 +1,10 @@
 /** Callers' limits in the memory of this process. */
 
 import { Account } from './account.ts';
-import type { LimitStore } from './store.ts';
+import type { LocalStore } from './store.ts';
 
 /** `now`: milliseconds of a clock that never goes back. Keeps an account for each label that it was ever asked about, which configurations name. */
-export function createMemoryStore(now: () => number): LimitStore {
+export function createMemoryStore(now: () => number): LocalStore {
   const accounts = new Map<string, Account>();
 
   function accountOf(caller: string): Account {

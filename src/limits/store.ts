@@ -28,10 +28,7 @@ export type Decision =
   | { readonly refusedBy: LimitName; readonly waitMs: number; readonly standings: Standings };
 
 export interface LimitStore {
-  /**
-   * Takes the charge, together or not at all. Never rejects; who cannot be reached in time is stood in for. A promise only
-   * where somebody else has to be asked.
-   */
+  /** Takes the charge, together or not at all. Never rejects; who cannot be reached in time is stood in for. */
   take(charge: Charge): Decision | Promise<Decision>;
   /**
    * Gives the place back and corrects the tokens by so many: positive = more were used than taken. Called once for each charge
@@ -39,4 +36,9 @@ export interface LimitStore {
    */
   settle(charge: Charge, tokensMore: number): void;
   close(): void;
+}
+
+/** One of this process, which asks nobody. */
+export interface LocalStore extends LimitStore {
+  take(charge: Charge): Decision;
 }

@@ -23,7 +23,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '5m',
     severity: 'page',
     summary: 'No gateway is being scraped.',
-    action: 'See whether any runs, and whether GATEWAY_METRICS or GATEWAY_METRICS_TOKEN keep the scraper out.',
+    action: 'Check that a gateway runs, and that GATEWAY_METRICS is on and the scraper sends GATEWAY_METRICS_TOKEN.',
   },
   {
     name: 'GatewayChatsFailing',
@@ -33,7 +33,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '10m',
     severity: 'page',
     summary: 'More than 5 % of all chats fail, and not because of what callers ask.',
-    action: 'The panel of failed chats says of which kind; then gateway --doctor --chat.',
+    action: 'The panel of failed chats says of which kind. Then run gateway --doctor --chat.',
   },
   {
     name: 'GatewayKeyRejected',
@@ -41,7 +41,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '5m',
     severity: 'page',
     summary: "{{ $labels.provider }} rejects the gateway's key.",
-    action: 'gateway --doctor names the variable to mend. A key in a file is read again at SIGHUP.',
+    action: 'gateway --doctor names the variable to change. A key in a file is read again on SIGHUP; one in the environment takes a restart.',
   },
   {
     name: 'GatewayProviderFailing',
@@ -50,7 +50,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '10m',
     severity: 'ticket',
     summary: 'More than a quarter of the attempts at {{ $labels.provider }} fail.',
-    action: 'gateway --doctor tells trouble of the provider from trouble on the way to it.',
+    action: 'gateway --doctor says whether the fault is at the provider or on the way to it.',
   },
   {
     name: 'GatewayTargetOut',
@@ -58,23 +58,23 @@ export const ALERTS: readonly Alert[] = [
     holds: '15m',
     severity: 'ticket',
     summary: '{{ $labels.provider }}/{{ $labels.model }} is out: other targets of its routes serve instead.',
-    action: 'The log has the cause: a model that is not found wants another name; else as for a failing provider.',
+    action: 'The log has the cause. For not_found correct the name of the model in the route; else do as for a failing provider.',
   },
   {
     name: 'GatewayKeyCooling',
     expr: 'max by (provider, key) (gateway_keys_cooling) > 0',
     holds: '15m',
     severity: 'ticket',
-    summary: 'Key {{ $labels.key }} of {{ $labels.provider }} is hardly used: its rate is limited, its quota used up, or it is rejected.',
-    action: 'gateway_key_cooldowns_total and the log say which. A key that was rejected wants to be replaced; callers do not notice while others serve.',
+    summary: 'Key {{ $labels.key }} of {{ $labels.provider }} is hardly used: its rate is limited, its quota is used up, or it is rejected.',
+    action: 'gateway_key_cooldowns_total and the log say which. Replace a rejected key; callers notice nothing while other keys serve.',
   },
   {
     name: 'GatewayRetryBudgetSpent',
     expr: 'sum by (provider) (rate(gateway_upstream_retry_refusals_total{reason="budget"}[5m])) > 0',
     holds: '5m',
     severity: 'ticket',
-    summary: 'So many calls of {{ $labels.provider }} fail that the budget for retries is spent.',
-    action: 'As for a failing provider: callers see its failures unsoftened.',
+    summary: 'So many calls to {{ $labels.provider }} fail that its retry budget is used up.',
+    action: 'Do as for a failing provider. Until then its failures reach callers without a retry.',
   },
   {
     name: 'GatewayStreamsCut',
@@ -82,7 +82,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '15m',
     severity: 'ticket',
     summary: 'Streams of {{ $labels.provider }} break off after they have begun.',
-    action: 'Look for a proxy on the way with a time limit; the log has the kind and the limit of each.',
+    action: 'Look for a proxy with a time limit on the way; the log has the kind and the limit of each failure.',
   },
   {
     name: 'GatewaySlowFirstEvent',
@@ -90,15 +90,15 @@ export const ALERTS: readonly Alert[] = [
     holds: '15m',
     severity: 'ticket',
     summary: 'One stream of {{ $labels.gen_ai_provider_name }} in twenty takes more than 7.5 s to begin.',
-    action: 'Compare with the overhead of the gateway: unless that has grown too, it is the provider or the model.',
+    action: 'Compare with the overhead of the gateway. If that has not grown, the cause is the provider or the model.',
   },
   {
     name: 'GatewayRefusesRequests',
     expr: 'sum by (reason) (rate(gateway_requests_refused_total[5m])) > 0',
     holds: '5m',
     severity: 'page',
-    summary: 'Requests are refused for want of room: {{ $labels.reason }}.',
-    action: 'Run more of them, or give each more: GATEWAY_MAX_CONCURRENT, the concurrent of providers and targets, memory, a faster processor.',
+    summary: 'Requests are refused for lack of capacity: {{ $labels.reason }}.',
+    action: 'Run more gateways, or give each more: GATEWAY_MAX_CONCURRENT, the concurrent of providers and targets, memory, CPU.',
   },
   {
     name: 'GatewayConnectionsDropped',
@@ -114,7 +114,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '10m',
     severity: 'ticket',
     summary: 'The event loop of {{ $labels.instance }} is late by more than 250 ms.',
-    action: 'It has too little of a processor, or too much to do: run more of them.',
+    action: 'It has too little CPU or too much to do: raise its CPU limit, or run more gateways.',
   },
   {
     name: 'GatewayBusy',
@@ -122,7 +122,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '15m',
     severity: 'ticket',
     summary: '{{ $labels.instance }} uses nearly all of a core for each of its workers, and can use no more.',
-    action: 'Raise GATEWAY_WORKERS where there are more cores, or run more of them behind the load balancer.',
+    action: 'Raise GATEWAY_WORKERS if there are more cores, or run more gateways behind the load balancer.',
   },
   {
     name: 'GatewayWorkersEnding',
@@ -130,7 +130,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '10m',
     severity: 'ticket',
     summary: 'Workers of {{ $labels.instance }} keep ending, and their streams with them.',
-    action: 'The log says how each ended; a signal that nobody sent is most often want of memory.',
+    action: 'The log says how each ended. A SIGKILL that nobody sent usually comes from the kernel, for lack of memory.',
   },
   {
     name: 'GatewayWorkerSilent',
@@ -138,15 +138,15 @@ export const ALERTS: readonly Alert[] = [
     holds: '2m',
     severity: 'page',
     summary: 'A worker of {{ $labels.instance }} has not answered for two minutes, and its callers wait.',
-    action: 'Restart the gateway, or kill -9 the process that uses a whole core: it is replaced.',
+    action: 'Restart the gateway, or kill -9 the worker process that uses a whole core: another replaces it.',
   },
   {
     name: 'GatewayLimitsApart',
     expr: 'gateway_limit_store_up < 1',
     holds: '5m',
     severity: 'ticket',
-    summary: "A gateway keeps its callers' limits alone: {{ $labels.engine }} does not answer it.",
-    action: 'Its log has the cause. Until then each replica admits as much as all of them may together.',
+    summary: "A gateway counts its callers' limits alone: {{ $labels.engine }} does not answer it.",
+    action: 'Its log has the cause. Until that is mended, each replica admits as much as all of them together should.',
   },
   {
     name: 'GatewayLogLinesLost',
@@ -154,7 +154,7 @@ export const ALERTS: readonly Alert[] = [
     holds: '10m',
     severity: 'ticket',
     summary: '{{ $labels.instance }} loses log lines.',
-    action: 'Whoever reads its stdout has stopped or is too slow, or the disk that it goes to is full.',
+    action: 'What reads its stdout has stopped or is too slow, or the disk that it is written to is full.',
   },
 ];
 

@@ -56,19 +56,31 @@ async function runDoctor(words: readonly string[], { load, readFile, print, comp
     complain('Nothing was examined. --help lists every setting.');
     return FAILED;
   }
-  const report = await examineProviders(config, loaded, chatWish(words, config), { readFile });
+  const wish = chatWish(words, config);
+  if (typeof wish === 'string') {
+    complain(`gateway: ${wish}`);
+    return FAILED;
+  }
+  const report = await examineProviders(config, loaded, wish, { readFile });
   print(words.includes('--json') ? `${JSON.stringify(report)}\n` : renderReport(report));
   return report.ok ? 0 : FAILED;
 }
 
-/** `--chat` alone takes models of the providers' own lists; `--chat=provider/model,…` names them, for the default provider also `--chat=model`. */
-function chatWish(words: readonly string[], { providers, defaultProvider }: Config): ChatWish {
+/**
+ * `--chat` alone takes models of the providers' own lists; `--chat=provider/model,…` names them, for the default provider also
+ * `--chat=model`. A text says what is wrong with the words.
+ */
+function chatWish(words: readonly string[], { providers, defaultProvider }: Config): ChatWish | string {
   const wishes = words.filter((word) => word.startsWith(CHAT));
   if (wishes.length === 0) return undefined;
   const names = wishes.flatMap((word) => word.slice(CHAT.length + 1).split(',')).filter((name) => name !== '');
-  return new Map(names.map((name) => {
+  const models = new Map<string, string>();
+  for (const name of names) {
     const [prefix = ''] = name.split('/', 1);
     const isPrefixed = providers.some((provider) => provider.name === prefix) && name.length > prefix.length + 1;
-    return isPrefixed ? [prefix, name.slice(prefix.length + 1)] : [defaultProvider, name];
-  }));
+    const provider = isPrefixed ? prefix : defaultProvider;
+    if (models.has(provider)) return `${CHAT} names two models of ${provider}, and asks one of each provider`;
+    models.set(provider, isPrefixed ? name.slice(prefix.length + 1) : name);
+  }
+  return models;
 }

@@ -165,7 +165,7 @@ async function askForChat(
 ): Promise<string | Failure> {
   const named = practice.chat?.get(provider.name);
   const listed = models instanceof Failure ? [] : models.slice(0, MODELS_ASKED_MAX).map(({ id }) => id);
-  let failure = new Failure('not_found', `there is no list to take a model of ${provider.name} from`);
+  let failure = new Failure('not_found', `${provider.name} gave no list of models to choose from`);
   for (const model of named === undefined ? listed : [named]) {
     for (const maxTokens of TOKENS_ASKED) {
       const problem = await problemOf(provider, { model, max_tokens: maxTokens }, practice, context);
@@ -267,7 +267,7 @@ function nameCheck(provider: Provider, proxy: ProxyAddress | undefined, { config
   const host = askedHost(provider, proxy);
   const lookup = lookout.lookupOf(host);
   if (lookup === undefined) {
-    const why = isIP(host) !== 0 ? 'is an address' : config.transport === 'fetch' ? 'was left to fetch' : 'is this machine';
+    const why = isIP(host) !== 0 ? 'is an address' : config.transport === 'fetch' ? 'is looked up by fetch' : 'is this machine';
     return { check: 'name', ok: true, detail: `${host} ${why}` };
   }
   const [first = '', ...others] = lookup.addresses;
@@ -276,15 +276,17 @@ function nameCheck(provider: Provider, proxy: ProxyAddress | undefined, { config
 }
 
 function connectCheck(provider: Provider, sight: Readonly<Sight>, proxy: ProxyAddress | undefined, startedAtMs: number, { lookout }: Practice): Check {
-  if (sight.connectedAtMs === undefined) return { check: 'connect', ok: true };
-  // A name that another provider had looked up before took no time here.
-  const fromMs = Math.max(startedAtMs, lookout.lookupOf(askedHost(provider, proxy))?.endedAtMs ?? startedAtMs);
-  return { check: 'connect', ok: true, ms: Math.round(sight.connectedAtMs - fromMs), ...(sight.address === undefined ? {} : { detail: sight.address }) };
+  const { connectedAtMs, address } = sight;
+  if (connectedAtMs === undefined) return { check: 'connect', ok: true };
+  const lookedUpAtMs = lookout.lookupOf(askedHost(provider, proxy))?.endedAtMs ?? startedAtMs;
+  // A name that another provider had looked up before, or that a later call looked up again, took no time here.
+  const fromMs = lookedUpAtMs > connectedAtMs ? startedAtMs : Math.max(startedAtMs, lookedUpAtMs);
+  return { check: 'connect', ok: true, ms: Math.round(connectedAtMs - fromMs), ...(address === undefined ? {} : { detail: address }) };
 }
 
 function tlsDetail({ baseUrl }: Provider, { certificate }: Readonly<Sight>, redact: (text: string) => string): string {
   if (baseUrl.protocol === 'http:') return 'none: the base URL is http';
-  if (certificate === undefined) return 'accepted, unseen';
+  if (certificate === undefined) return 'accepted, certificate not seen';
   return `issued by ${plain(certificate.issuer, redact)}, ${certificate.daysLeft} days left`;
 }
 

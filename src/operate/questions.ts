@@ -28,7 +28,7 @@ export const OF_GATEWAYS = 'and on (job, instance) gateway_build_info';
 export const CHAPTERS: readonly Chapter[] = [
   {
     title: 'Errors',
-    about: "Errors by kind: share of all chats, callers that hung up apart; of each provider's attempts, saved by a retry or not; cut streams.",
+    about: "Errors by kind: share of all chats, without callers that hung up; share of each provider's attempts, retried or not; cut streams.",
     questions: [
       {
         title: 'Failed chats by kind',
@@ -54,7 +54,7 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     title: 'Latency',
-    about: "Latency, 95th percentile: of whole chats, of the wait for a stream's first event, of a token after it, of the gateway's own part.",
+    about: "Latency, 95th percentile: whole chats, a stream's first event, each token after it, the gateway's own part.",
     questions: [
       {
         title: 'Whole chats, 95th percentile',
@@ -97,17 +97,17 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     title: 'Retries and limits',
-    about: 'Retries, and refusals: of retries, and of requests that found no room; time limits that ended something.',
+    about: 'Retries made and not made, requests refused for lack of capacity, time limits that ended an attempt or a request.',
     questions: [
       { title: 'Retries', expr: 'sum by (provider, kind) (rate(gateway_upstream_retries_total[5m]))', unit: 'ops', legend: '{{provider}} {{kind}}' },
       { title: 'Retries not made', expr: 'sum by (provider, reason) (rate(gateway_upstream_retry_refusals_total[5m]))', unit: 'ops', legend: '{{provider}} {{reason}}' },
-      { title: 'Requests refused for want of room', expr: 'sum by (reason) (rate(gateway_requests_refused_total[5m]))', unit: 'reqps', legend: '{{reason}}' },
-      { title: 'Time limits that ended something', expr: 'sum by (limit) (rate(gateway_limits_total[5m]))', unit: 'ops', legend: '{{limit}}' },
+      { title: 'Requests refused for lack of capacity', expr: 'sum by (reason) (rate(gateway_requests_refused_total[5m]))', unit: 'reqps', legend: '{{reason}}' },
+      { title: 'Time limits that were reached', expr: 'sum by (limit) (rate(gateway_limits_total[5m]))', unit: 'ops', legend: '{{limit}}' },
     ],
   },
   {
     title: 'Routes',
-    about: 'Routes: which targets are out and which keys rest (1 = so), and calls to a target after or in place of another.',
+    about: 'Routes: targets that are out and keys that cool (1 = yes), and calls to a target after or instead of another.',
     questions: [
       { title: 'Targets out', expr: 'max by (provider, model) (gateway_target_out)', unit: 'short', legend: '{{provider}}/{{model}}' },
       { title: 'Keys cooling', expr: 'max by (provider, key) (gateway_keys_cooling)', unit: 'short', legend: '{{provider}} {{key}}' },
@@ -116,18 +116,18 @@ export const CHAPTERS: readonly Chapter[] = [
   },
   {
     title: 'Saturation',
-    about: 'Saturation: chats at once, how late the event loop is, the processor (1 = a whole core for each worker), memory, lost log lines.',
+    about: 'Saturation: chats at once, how late the event loop is, CPU (1 = a whole core for each worker), memory, lost log lines.',
     questions: [
       { title: 'Chats at once', expr: 'sum(gateway_requests_in_flight)', unit: 'short', legend: 'in flight' },
       { title: 'Event loop late, 99th percentile', expr: 'max(gateway_event_loop_delay_seconds{percentile="99"})', unit: 's', legend: 'the latest' },
-      { title: 'Processor, of a core for each worker', expr: 'max(rate(process_cpu_seconds_total[5m]) / on (job, instance) gateway_workers)', unit: 'percentunit', legend: 'the busiest' },
+      { title: 'CPU, of a core for each worker', expr: 'max(rate(process_cpu_seconds_total[5m]) / on (job, instance) gateway_workers)', unit: 'percentunit', legend: 'the busiest' },
       { title: 'Memory', expr: `max(process_resident_memory_bytes ${OF_GATEWAYS})`, unit: 'bytes', legend: 'the largest' },
       { title: 'Lost log lines', expr: 'sum(rate(gateway_log_lines_dropped_total[5m]))', unit: 'ops', legend: 'lost' },
     ],
   },
   {
     title: 'Workers',
-    about: 'Workers that serve, that did not answer the last scrape in time, and that were started in place of one that ended.',
+    about: 'Workers that serve, that did not answer the last scrape in time, and that were started to replace one that ended.',
     questions: [
       { title: 'Workers', expr: 'sum(gateway_workers)', unit: 'short', legend: 'serving' },
       { title: 'Silent workers', expr: 'sum(gateway_workers_silent)', unit: 'short', legend: 'silent' },

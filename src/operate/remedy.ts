@@ -87,7 +87,7 @@ export function remedyFor(place: FailedCheckName, failure: Failure, origin: Orig
       return proxyRemedy(failure, origin);
     case 'connect':
       if (origin.isBaseUrlSet) return `${origin.baseUrlVariable}: check host and port.`;
-      return `${origin.proxyVariable}: set it where only a proxy leads out. Otherwise have connections to ${origin.host} allowed.`;
+      return `${origin.proxyVariable}: set it if only a proxy leads out of this network. Otherwise let the firewall allow connections to ${origin.host}.`;
     case 'tls':
       return tlsRemedy(failure, origin);
     case 'key':
@@ -109,22 +109,22 @@ function identityRemedy({ provider, keyVariable }: Origin): string {
 function nameRemedy({ hasProxy, proxyVariable, isBaseUrlSet, baseUrlVariable, host }: Origin): string {
   if (hasProxy) return `${proxyVariable}: check the name of the proxy.`;
   if (isBaseUrlSet) return `${baseUrlVariable}: check the name of the host.`;
-  return `${proxyVariable}: set it where only a proxy leads out. Otherwise the name server of this machine has to know ${host}.`;
+  return `${proxyVariable}: set it if only a proxy leads out of this network. Otherwise make the DNS server of this machine resolve ${host}.`;
 }
 
 function proxyRemedy({ kind, code = '', limit }: Failure, { proxyVariable, host }: Origin): string {
   if (kind === 'auth') return `${proxyVariable}: give a user name and a password that the proxy accepts.`;
   if (CERTIFICATE_CODE.test(code)) return `NODE_EXTRA_CA_CERTS: name a PEM file with the authority of the proxy's certificate.`;
-  if (code === '' && limit === undefined) return `${proxyVariable}: have the proxy let ${host} through, or list that in NO_PROXY.`;
+  if (code === '' && limit === undefined) return `${proxyVariable}: make the proxy allow ${host}, or list that in NO_PROXY.`;
   return `${proxyVariable}: check host, port and whether the proxy is up, or list ${host} in NO_PROXY.`;
 }
 
 function tlsRemedy({ code = '' }: Failure, { baseUrlVariable, host }: Origin): string {
-  if (code === CERTIFICATE_WANTED_CODE) return `${baseUrlVariable}: name a host that asks its callers for no certificate, such as a proxy of yours that has one.`;
+  if (code === CERTIFICATE_WANTED_CODE) return `${baseUrlVariable}: name a host that asks for no client certificate, such as a proxy of your own that has one.`;
   if (TLS_CODE.test(code)) return `${baseUrlVariable}: check the port, and https against http: what answers does not speak TLS.`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH') return `${baseUrlVariable}: name a host that the certificate is for, which ${host} is not.`;
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') return 'The certificate has to be renewed where it is served, unless the clock of this machine is wrong.';
-  return 'NODE_EXTRA_CA_CERTS: name a PEM file with the authority that issued it, if it is one of yours.';
+  return 'NODE_EXTRA_CA_CERTS: name a PEM file with the authority that issued the certificate, if it is your own.';
 }
 
 function answerRemedy(place: 'key' | 'chat', { kind }: Failure, origin: Origin): string {
@@ -137,9 +137,9 @@ function answerRemedy(place: 'key' | 'chat', { kind }: Failure, origin: Origin):
       return `${hasCredentials ? 'GATEWAY_CLOUDS' : keyVariable}: raise the limits of its account, or wait.`;
     case 'server':
     case 'unknown':
-      return `${baseUrlVariable}: check that it is the address of the API; if it is, ${provider} itself is in trouble.`;
+      return `${baseUrlVariable}: check that it is the address of the API; if it is, the fault is at ${provider} itself.`;
     default:
       if (place === 'chat') return `--chat=${provider}/MODEL: name a model that this account may chat with.`;
-      return `${baseUrlVariable}: check its path. If the host just has no list of models, give one that it serves: --chat=${provider}/MODEL.`;
+      return `${baseUrlVariable}: check its path. If the host only lacks a list of models, name one that it serves: --chat=${provider}/MODEL.`;
   }
 }

@@ -6,7 +6,7 @@
 import { parseLenient } from '../base/json/lenient.ts';
 import type { ParsedText } from '../base/json/parse.ts';
 import { isObject } from '../base/loose.ts';
-import type { Adapter, DeltaSink, StreamDecoder } from '../core/adapter.ts';
+import type { Adapter, AnswerUse, DeltaSink, StreamDecoder } from '../core/adapter.ts';
 import type { ChatRequest } from '../core/chat.ts';
 import { isFiller } from '../core/filler-frame.ts';
 
@@ -39,26 +39,35 @@ export function below(prefix: string, adapter: Adapter): Adapter {
 export function createAdapterByModel(formats: readonly [Format, ...Format[]]): Adapter {
   const { adapter: fallback } = formats.at(-1) ?? formats[0];
   const adapterFor = ({ model }: ChatRequest): Adapter => formats.find(({ serves }) => serves(model))?.adapter ?? fallback;
-  const adapterOf: AdapterOf = (json, event) => (isObject(json) ? formats.find(({ isIts }) => isIts(json, event))?.adapter : undefined);
+  const adapterOf = (json: unknown, event: string): Adapter | undefined => (isObject(json) ? formats.find(({ isIts }) => isIts(json, event))?.adapter : undefined);
+  const adapterIn: AdapterIn = (event, data, parsed) => {
+    const json = parsed === undefined ? parseLenient(data) : parsed.json;
+    // Any format refuses what is no event, and reads an error. An event of none of them, such as a ping or a new one, says nothing in any.
+    return adapterOf(json, event) ?? (isObject(json) && event !== 'error' ? undefined : fallback);
+  };
   return {
     ...fallback,
     encodeChat: (request, isStream) => adapterFor(request).encodeChat(request, isStream),
     decodeChat: (body, json = parseLenient(body), exact) => (adapterOf(json, '') ?? fallback).decodeChat(body, json ?? null, exact),
-    createStreamDecoder: () => new StreamByFormat(adapterOf, fallback),
+    createStreamDecoder: () => new StreamByFormat(adapterIn, fallback),
     counting: undefined,
   };
 }
 
-type AdapterOf = (json: unknown, event: string) => Adapter | undefined;
+/** Whose event it is; undefined for one that says nothing in any format, such as a ping. */
+export type AdapterIn = (event: string, data: string, parsed: ParsedText | undefined) => Adapter | undefined;
 
-class StreamByFormat implements StreamDecoder {
-  readonly #adapterOf: AdapterOf;
+/** A stream whose first telling event says which format it is. */
+export class StreamByFormat implements StreamDecoder {
+  readonly #adapterIn: AdapterIn;
   readonly #fallback: Adapter;
+  readonly #use: AnswerUse | undefined;
   #decoder: StreamDecoder | undefined;
 
-  constructor(adapterOf: AdapterOf, fallback: Adapter) {
-    this.#adapterOf = adapterOf;
+  constructor(adapterIn: AdapterIn, fallback: Adapter, use?: AnswerUse) {
+    this.#adapterIn = adapterIn;
     this.#fallback = fallback;
+    this.#use = use;
   }
 
   get servedModel(): string | undefined {
@@ -67,22 +76,12 @@ class StreamByFormat implements StreamDecoder {
 
   // hot: per token
   frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
-    this.#decoder ??= this.#decoderFor(event, data, parsed);
+    this.#decoder ??= isFiller(data) ? undefined : this.#adapterIn(event, data, parsed)?.createStreamDecoder(this.#use);
     this.#decoder?.frame(event, data, sink, parsed);
   }
 
-  /** Undefined for an event that is no format's own, such as a ping, or one that is new: in each of them it says nothing. */
-  #decoderFor(event: string, data: string, parsed: ParsedText | undefined): StreamDecoder | undefined {
-    if (isFiller(data)) return undefined;
-    const json = parsed === undefined ? parseLenient(data) : parsed.json;
-    const adapter = this.#adapterOf(json, event);
-    // What is no event, or an error, is for somebody to refuse.
-    if (adapter === undefined && isObject(json) && event !== 'error') return undefined;
-    return (adapter ?? this.#fallback).createStreamDecoder();
-  }
-
   end(sink: DeltaSink): void {
-    this.#decoder ??= this.#fallback.createStreamDecoder();
+    this.#decoder ??= this.#fallback.createStreamDecoder(this.#use);
     this.#decoder.end(sink);
   }
 }

@@ -27,7 +27,7 @@ type Rest = {
   untilMs: number;
   /** When the provider wants to be asked again: later than that where it named a longer wait than is obeyed. */
   namedMs: number;
-  /** Until then it is tried again now and then, and nobody says that it will do: its quota is used up, or it is not allowed. */
+  /** Until then nobody waits for it, since it may well fail again: its quota is used up, or it is not allowed. */
   givenUpUntilMs: number;
   /** Rests without a success between. */
   times: number;
@@ -112,7 +112,6 @@ export class Keys {
   succeeded(provider: string, key: KeyName, model: string): void {
     const state = this.#states.get(nameOf(provider, key));
     if (state === undefined) return;
-    state.rejected.times = 0;
     const rest = state.byModel.get(model);
     if (rest !== undefined && rest.untilMs <= this.#chance.now()) state.byModel.delete(model);
   }

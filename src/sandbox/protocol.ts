@@ -223,6 +223,15 @@ export type Incoming = {
   readonly body: string;
 };
 
+/** A path, or a part of one, without its percent-encoding; as it is where that is broken. */
+export function decodedPath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
 type Item = Readonly<Record<string, unknown>>;
 /** What a provider keeps of each response: all items of the conversation so far, of these the answer, and how long they are as text. */
 type Stored = { readonly items: readonly Item[]; readonly output: readonly Item[]; readonly chars: number };

@@ -6,6 +6,7 @@
  * lists the well-behaved, `FAULTS` the others; a test writes its own by `reply`. Of earlier requests it remembers what the
  * providers do, prompts that were cached and responses that were stored, and it knows nothing of the gateway.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -25,7 +26,7 @@ import type { Fault } from './faults.ts';
 import { GEMINI } from './gemini/protocol.ts';
 import { COMPATIBLE, OPENAI } from './openai-chat/protocol.ts';
 import { RESPONSES } from './openai-responses/protocol.ts';
-import { Complaint, digest, jsonReply } from './protocol.ts';
+import { Complaint, decodedPath, digest, jsonReply } from './protocol.ts';
 import type { Ask, Incoming, Memory, Protocol, Reply } from './protocol.ts';
 import { Replies } from './replies.ts';
 import type { Order } from './replies.ts';
@@ -265,14 +266,6 @@ function faultOf(ask: Ask, order: Order | undefined): ReturnType<typeof matchNam
 function urlOf(path: string): URL {
   const text = path.startsWith('/') ? `http://sandbox${path}` : path;
   return new URL(URL.canParse(text) ? text : 'http://sandbox');
-}
-
-function decodedPath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
 }
 
 /** A protocol that has no words for a missing key needs none. */

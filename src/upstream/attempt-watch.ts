@@ -18,7 +18,7 @@ export class AttemptWatch {
   readonly #provider: string;
   readonly #scope: Scope;
   readonly #limits: AttemptLimits;
-  readonly #startedAtMs = performance.now();
+  readonly #startedAtMs: number;
   /** Told when the attempt has to stop. Set by whoever waits: first the request, then its response. */
   onStop: ((failure: Failure) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -31,6 +31,7 @@ export class AttemptWatch {
     this.#provider = provider;
     this.#scope = scope;
     this.#limits = limits;
+    this.#startedAtMs = limits.startedAtMs ?? performance.now();
   }
 
   /** Takes the scope's slot; `onStop` is called at once if the exchange is over already. */

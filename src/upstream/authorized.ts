@@ -21,7 +21,7 @@ export function createAuthorizedTransport(inner: Transport, authorizationOf: (pr
       return sendAuthorized(inner, authorization, provider, call, scope, limits);
     },
     close: () => inner.close(),
-    ...(inner.openSockets === undefined ? {} : { openSockets: () => inner.openSockets?.() ?? 0 }),
+    openSockets: () => inner.openSockets(),
   };
 }
 
@@ -40,9 +40,7 @@ async function sendAuthorized(
   const given = authorization.grant(outgoing);
   const grant = given instanceof Promise ? await within(provider, scope, limits, given) : given;
   if (grant instanceof Failure) return grant;
-  // The attempt began before it had its credential.
-  const attemptMs = Math.max(1, limits.attemptMs - (performance.now() - startedAtMs));
-  const response = await inner.send(provider, { ...call, headers: { ...call.headers, ...grant.headers } }, scope, { ...limits, attemptMs });
+  const response = await inner.send(provider, { ...call, headers: { ...call.headers, ...grant.headers } }, scope, { ...limits, startedAtMs });
   if (response instanceof Failure) return response;
   if (response.status >= 400 && grant.refused(response)) response.isCredentialMended = true;
   return response;

@@ -19,8 +19,6 @@ export type RetryPolicy = {
 
 /** Why there is no further attempt. */
 export type RetryRefusal =
-  /** Another attempt would fail in the same way. */
-  | 'not-retryable'
   /** All retries are used. */
   | 'exhausted'
   /** The provider asks for a longer wait than is allowed. */
@@ -35,18 +33,10 @@ const ASKED_JITTER_MS_MIN = 250;
 
 /**
  * How long to wait before the next attempt, or why not to. Full jitter: uniform in [0, min(max, base · 2^retriesDone)];
- * a longer wait that the provider asked for, and a jitter on top of it, wins. `random` gives a number in [0, 1).
+ * a longer wait that the provider asked for (`askedMs`, else 0), and a jitter on top of it, wins. `random` gives a number in [0, 1).
  */
-export function retryWaitMs(
-  failure: Pick<Failure, 'isRetried' | 'retriesMax' | 'retryAfterMs'>,
-  retriesDone: number,
-  policy: RetryPolicy,
-  msUntilDeadline: number,
-  random: () => number,
-): number | RetryRefusal {
-  if (!failure.isRetried) return 'not-retryable';
-  if (retriesDone >= Math.min(policy.retriesMax, failure.retriesMax ?? Infinity)) return 'exhausted';
-  const askedMs = failure.retryAfterMs ?? 0;
+export function retryWaitMs(askedMs: number, retriesDone: number, policy: RetryPolicy, msUntilDeadline: number, random: () => number): number | RetryRefusal {
+  if (retriesDone >= policy.retriesMax) return 'exhausted';
   if (askedMs > policy.retryAfterCapMs) return 'retry-after-too-long';
   const ownMs = random() * Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** retriesDone);
   const waitMs = askedMs > 0 ? Math.max(ownMs, askedMs + askedJitterMs(askedMs, random)) : ownMs;
@@ -65,9 +55,9 @@ const TOKENS_PER_MS = 10 / 1000;
 
 /**
  * One provider's budget of retries: a bucket of 500 tokens, from which a retry takes 14, or 5 after `rate_limit`, or none with
- * another credential in place of one that was refused. A success gives 1 back, a success on a retry what that retry took, and 10
- * tokens a second flow in. In an outage the bucket empties after some thirty retries and the load on the provider falls to about
- * the callers' own.
+ * another credential in place of one that was refused. A success gives 1 back, a success on a retry what that retry took, and so
+ * does a retry that was not made after all; 10 tokens a second flow in. In an outage the bucket empties after some thirty retries
+ * and the load on the provider falls to about the callers' own.
  */
 export class RetryBudget {
   readonly #now: () => number;
@@ -96,9 +86,14 @@ export class RetryBudget {
     return true;
   }
 
-  /** Attempt number `attempt` (from 1) succeeded; `lastFailure` is what the retry before it was paid for. */
-  succeeded(attempt: number, lastFailure?: Failure): void {
-    this.#give(attempt > 1 && lastFailure !== undefined ? retryTokens(lastFailure) : 1);
+  /** The retry after `failure`, which was paid for, was not made. */
+  refund(failure: Failure): void {
+    this.#give(retryTokens(failure));
+  }
+
+  /** A call succeeded; `paidFor` is the failure that it was paid for after, undefined where it was free. */
+  succeeded(paidFor: Failure | undefined): void {
+    this.#give(paidFor === undefined ? 1 : retryTokens(paidFor));
   }
 
   #give(tokens: number): void {

@@ -8,7 +8,7 @@ const IDLE_SOCKETS_MAX = 512;
 export class SocketRoom {
   readonly #socketsMax: number;
   readonly #open = new Set<Duplex>();
-  /** Those that have been idle longest come first. No Set, for what base/roster.ts says of one. Which one goes is nearly always at the end. */
+  /** Those that have been idle longest come first. No Set: one that changes with every request keeps memory (base/roster.ts). The one that is used next is nearly always the last. */
   readonly #idle: Duplex[] = [];
 
   /** `socketsMax`: beyond it no socket stays idle. Those in use are not bounded here: each has an exchange that is. */

@@ -14,7 +14,7 @@ export type Destination = Pick<Provider, 'name' | 'baseUrl' | 'keys' | 'keyHeade
 
 /**
  * What goes there. Its body is text, because node:http sends a head and a text in one write, where bytes would cost a second; a
- * large one is bytes. Of those who are called, only metadata servers are called by PUT.
+ * large one is bytes. PUT is for metadata servers alone.
  */
 export type OutboundCall = Omit<UpstreamCall, 'method' | 'body'> & {
   readonly method: UpstreamCall['method'] | 'PUT';
@@ -27,6 +27,8 @@ export type AttemptLimits = {
   readonly connectMs: number;
   /** From the attempt's start until the whole body or, once `startIdleLimit` was called, until that call. */
   readonly attemptMs: number;
+  /** When the attempt started, on the clock of `performance.now()`; absent = now. */
+  readonly startedAtMs?: number;
   /** The longest silence once `startIdleLimit` was called; undefined = none, as for whole replies. */
   readonly idleMs: number | undefined;
 };
@@ -41,8 +43,8 @@ export interface Transport {
   send(provider: Destination, call: OutboundCall, scope: Scope, limits: AttemptLimits, key?: ProviderKey): Promise<UpstreamResponse | Failure>;
   /** Closes idle sockets, and the others as soon as their responses have ended. */
   close(): void;
-  /** Sockets in use and idle, where the transport can tell. */
-  openSockets?(): number;
+  /** Sockets in use and idle; 0 where the transport cannot tell. */
+  openSockets(): number;
 }
 
 /**

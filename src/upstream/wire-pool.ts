@@ -23,7 +23,7 @@ const KEEP_ALIVE_MS = 1000;
 /** Where whatever a socket brings is read to, one read after another: no read needs memory of its own. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Whoever waits for a new connection: told one of the two, once, unless what was given for the wait was destroyed. */
+/** Whoever waits for a new connection: told one of the two, once, unless it has destroyed what `open` returned. */
 export interface Opening {
   onOpened(connection: WireConnection): void;
   onRefused(error: unknown): void;

@@ -3,8 +3,8 @@
 const FIRST_DELAY_MS = 100;
 const DELAY_MS_MAX = 5000;
 /**
- * Who served as long did not end because of how it was started. Where it was longer, workers that something kills now and then
- * would all be waited for at once, and nobody would serve.
+ * A worker that served as long did not end because of how it was started. Were this longer, workers that something kills now and
+ * then would be held back too, until nobody serves.
  */
 const SHORT_SERVICE_MS = 1000;
 

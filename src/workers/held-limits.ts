@@ -1,20 +1,18 @@
 /** The limits of all workers, held by their primary: it takes for each, and gives back what one held when it is gone. */
 
-import type { Charge, Decision, LimitStore } from '../limits/store.ts';
+import type { Charge, Decision, LocalStore } from '../limits/store.ts';
 
 export class HeldLimits<Owner extends object> {
-  readonly #store: LimitStore;
+  readonly #store: LocalStore;
   /** What was taken and not settled, by lease. As many as there are requests in flight. */
   readonly #held = new Map<Owner, Map<string, Charge>>();
 
-  constructor(store: LimitStore) {
+  constructor(store: LocalStore) {
     this.#store = store;
   }
 
-  async take(owner: Owner, charge: Charge): Promise<Decision> {
-    const taken = this.#store.take(charge);
-    // In the same turn where it can be: what follows may be this charge's settling.
-    const decision = taken instanceof Promise ? await taken : taken;
+  take(owner: Owner, charge: Charge): Decision {
+    const decision = this.#store.take(charge);
     if (decision.refusedBy === undefined) this.#heldBy(owner).set(charge.lease, charge);
     return decision;
   }

@@ -7,7 +7,7 @@
  */
 
 import type { Log } from '../base/log.ts';
-import type { Charge, Decision, LimitStore } from '../limits/store.ts';
+import type { Charge, Decision, LimitStore, LocalStore } from '../limits/store.ts';
 import type { ToPrimary } from './messages.ts';
 
 /** An answer takes a twentieth of a millisecond; on a machine with far too much to do, some tenths of a second. */
@@ -23,7 +23,7 @@ type Question = {
 
 export class PrimaryStore implements LimitStore {
   readonly #send: (message: ToPrimary) => boolean;
-  readonly #own: LimitStore;
+  readonly #own: LocalStore;
   readonly #log: Log;
   readonly #answerMsMax: number;
   readonly #asked = new Map<number, Question>();
@@ -35,7 +35,7 @@ export class PrimaryStore implements LimitStore {
   #isSilent = false;
 
   /** `send` returns false where nobody is there to hear it. */
-  constructor(send: (message: ToPrimary) => boolean, own: LimitStore, log: Log, answerMsMax = ANSWER_MS_MAX) {
+  constructor(send: (message: ToPrimary) => boolean, own: LocalStore, log: Log, answerMsMax = ANSWER_MS_MAX) {
     this.#answerMsMax = answerMsMax;
     this.#send = send;
     this.#own = own;
@@ -47,7 +47,7 @@ export class PrimaryStore implements LimitStore {
     const id = (this.#lastId += 1);
     const decision = await this.#ask(id, charge);
     if (decision?.refusedBy !== undefined) return decision;
-    const own = await this.#takeOwn(charge);
+    const own = this.#takeOwn(charge);
     if (decision !== undefined) return decision;
     if (own.refusedBy === undefined) return own;
     // Let in by nobody: what the primary may have taken all the same is given back once it says so.
@@ -86,8 +86,8 @@ export class PrimaryStore implements LimitStore {
     for (const { answer } of questions) answer(undefined);
   }
 
-  async #takeOwn(charge: Charge): Promise<Decision> {
-    const own = await this.#own.take(charge);
+  #takeOwn(charge: Charge): Decision {
+    const own = this.#own.take(charge);
     if (own.refusedBy === undefined) this.#atOwn.add(charge.lease);
     return own;
   }

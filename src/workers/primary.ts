@@ -10,7 +10,7 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { acceptWaiting } from '../base/accept-waiting.ts';
 import type { Log } from '../base/log.ts';
-import type { LimitStore } from '../limits/store.ts';
+import type { LocalStore } from '../limits/store.ts';
 import type { Metrics } from '../metrics.ts';
 import { Brake } from './brake.ts';
 import { Collector } from './collect.ts';
@@ -52,7 +52,7 @@ export type PrimarySurroundings = {
   /** Where each provider of that configuration is. */
   readonly places: Places;
   /** Where the limits of all workers are kept; undefined = they need nothing of this process. */
-  readonly limits: LimitStore | undefined;
+  readonly limits: LocalStore | undefined;
   /** Makes the server listen where the configuration says; resolves with where. */
   readonly listen: (server: Server) => Promise<string>;
 };
@@ -61,7 +61,7 @@ export class Primary {
   readonly #settings: PrimarySettings;
   readonly #surroundings: PrimarySurroundings;
   readonly #log: Log;
-  /** Those whose processes are there, and the brake on what takes their place; undefined once something will. */
+  /** The workers whose processes are there, each with the brake on its replacement; undefined once that has been arranged. */
   readonly #members = new Map<Member, Brake | undefined>();
   readonly #dispatch = new Dispatch<Socket>();
   readonly #collector: Collector;
@@ -121,7 +121,7 @@ export class Primary {
     const reload: { left: Set<Member>; changes: Changes | undefined } = { left, changes: undefined };
     this.#reloads.set(id, reload);
     for (const member of left) member.send({ type: 'reload', id, files });
-    if (!(await until(() => left.size === 0, RELOAD_MS_MAX))) this.#log.warn('SIGHUP: some workers have not taken over what was read', { workers: left.size });
+    if (!(await until(() => left.size === 0, RELOAD_MS_MAX))) this.#log.warn('SIGHUP: some workers have not applied what was read', { workers: left.size });
     this.#reloads.delete(id);
     return reload.changes ?? { swapped: [], needsRestart: [] };
   }
@@ -262,7 +262,8 @@ export class Primary {
         return;
       }
       case 'take':
-        return void this.#limits?.take(member, message.charge).then((decision) => member.send({ type: 'decision', id: message.id, decision }));
+        if (this.#limits !== undefined) member.send({ type: 'decision', id: message.id, decision: this.#limits.take(member, message.charge) });
+        return;
       case 'settle':
         return this.#limits?.settle(member, message.charge, message.tokensMore);
     }

@@ -107,7 +107,7 @@ export function dialectRequests(random: Random): void {
   const owner = decoded.loopOwner();
   if (owner !== undefined && owner !== 'relayed') assert.match(owner.provider, /^[\w-]{1,64}$/);
   checkTranslated(decoded, random);
-  checkRelayed(dialect, decoded, { caller: 'shop', allowsStored: random.below(2) === 0, isMaker: random.below(2) === 0 });
+  checkRelayed(dialect, decoded, { caller: 'shop', allowsStored: random.below(2) === 0, isVendor: random.below(2) === 0 });
 }
 
 function checkRefusal({ kind, status, message }: Failure): void {
@@ -153,12 +153,12 @@ function checkRelayed({ relay }: CallerDialect, decoded: DecodedRequest, rules: 
 /** Whatever a provider sends, what is passed on is whole events, and what ends them is told once, last. */
 export function dialectRelays(random: Random): void {
   const dialect = random.pick(OTHERS);
-  const frames = dialect.relay?.createFrames({ ...FACTS, request: asked('m', random.below(2) === 0) }) ?? assert.fail('it cannot be relayed');
+  const frames = dialect.createFrames({ ...FACTS, request: asked('m', random.below(2) === 0) });
   const names = ['', 'message_start', 'content_block_delta', 'message_delta', 'ping', 'response.created', 'response.output_text.delta', 'x'];
   let text = '';
   for (let left = random.below(6); left > 0; left -= 1) {
-    text += frames.relay(random.pick(names), random.below(4) === 0 ? mutateText(random, '{"type":"ping"}').replaceAll('\r', '') : JSON.stringify(randomJson(random)));
-    if (random.below(4) === 0) text += frames.keepAlive();
+    text += frames.relay?.(random.pick(names), random.below(4) === 0 ? mutateText(random, '{"type":"ping"}').replaceAll('\r', '') : JSON.stringify(randomJson(random))) ?? assert.fail('it cannot be relayed');
+    if (random.below(4) === 0) text += dialect.keepAlive;
   }
   assert.ok(text === '' || text.endsWith('\n\n'), text);
   const before = text.length;

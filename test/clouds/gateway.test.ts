@@ -15,6 +15,7 @@ import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { createEndpoints } from '../../src/upstream/credentials/endpoint.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
+import type { Transport } from '../../src/upstream/transport.ts';
 import { sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { providerAt } from '../upstream/attempts.ts';
@@ -96,7 +97,7 @@ test('clouds of one source share what it gives, and it is asked once for all of 
   const down = await startGateway(t, (sandbox) => ({ ...both(sandbox), GATEWAY_MAX_RETRIES: '0' }));
   down.sandbox.clouds.isDown = true;
   assert.equal((await down.chat({ ...CHAT, provider: 'foundry' })).body.kind, 'unknown');
-  const told = down.logLines.filter(({ msg, message }) => (msg ?? message) === 'the credentials of a provider cannot be had');
+  const told = down.logLines.filter(({ msg, message }) => (msg ?? message) === 'no credentials for a provider can be obtained');
   assert.deepEqual(told.map(({ provider }) => provider), ['azure, foundry']);
 });
 
@@ -129,7 +130,7 @@ test('a token endpoint that refuses is auth, one that is down is tried again, an
   assert.deepEqual([status, body.kind], [502, 'auth']);
   assert.match(body.error ?? '', /^the credential endpoint 127\.0\.0\.1:\d+ refused the gateway's identity \(HTTP 401, code invalid_client\)$/);
   assert.equal(asked(refused, /oauth2/), 1);
-  const warned = refused.logLines.filter(({ msg, message }) => (msg ?? message) === 'the credentials of a provider cannot be had');
+  const warned = refused.logLines.filter(({ msg, message }) => (msg ?? message) === 'no credentials for a provider can be obtained');
   assert.equal(warned.length, 1);
   assert.doesNotMatch(JSON.stringify(refused.logLines), /canary|AADSTS/);
   const down = await startGateway(t, (sandbox) => ({ ...AZURE(sandbox), GATEWAY_MAX_RETRIES: '0' }));
@@ -278,6 +279,23 @@ test('a metadata server is asked directly although there is a proxy, and one tha
   const ended = await waiting;
   assert.ok(ended instanceof Failure);
   assert.equal(ended.message, 'the gateway is shutting down');
+});
+
+test('a token endpoint on this machine is asked directly, and has as long as one on the internet', async () => {
+  const asked: string[] = [];
+  const refusing = (way: string): Transport => ({
+    send(provider, _call, _scope, { attemptMs }) {
+      asked.push(`${provider.baseUrl.hostname} ${way} ${attemptMs}`);
+      return Promise.resolve(new Failure('unknown', 'nobody'));
+    },
+    close: () => undefined,
+    openSockets: () => 0,
+  });
+  const endpoints = createEndpoints(refusing('by proxy'), refusing('directly'));
+  for (const [url, isMetadata] of [['http://127.0.0.1:1/', false], ['http://127.0.0.1:1/', true], ['http://169.254.169.254/', false], ['https://sts.example.com/', false]] as const) {
+    await endpoints.ask({ method: 'GET', url: new URL(url), headers: {}, isMetadata });
+  }
+  assert.deepEqual(asked, ['127.0.0.1 directly 10000', '127.0.0.1 directly 1000', '169.254.169.254 directly 1000', 'sts.example.com by proxy 10000']);
 });
 
 test('an answer of an endpoint that is too large is none', async (t) => {

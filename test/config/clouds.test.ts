@@ -86,7 +86,7 @@ test('nothing but a key registers a cloud that is not listed', () => {
 
 test('whoever has no key is told of GATEWAY_CLOUDS', () => {
   assert.deepEqual(problemsWith({ ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's' }), [
-    'ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY: no provider is configured; set one of these, or another that --help lists; roles and files of accounts count for the clouds that GATEWAY_CLOUDS lists',
+    'ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY: no provider is configured; set one of these, or another that --help lists; roles and account files are used only for clouds that GATEWAY_CLOUDS lists',
   ]);
 });
 
@@ -213,7 +213,8 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     [{ GATEWAY_CLOUDS: 'foundry', ANTHROPIC_FOUNDRY_RESOURCE: 'a.b' }, ['ANTHROPIC_FOUNDRY_RESOURCE: expected letters, digits and "-", got "a.b"']],
     [{ GATEWAY_CLOUDS: 'bedrock' }, ['AWS_REGION: required, because bedrock is configured']],
     [{ AWS_BEARER_TOKEN_BEDROCK: 'k' }, ['AWS_REGION: required, because bedrock is configured']],
-    [{ ...bedrock, AWS_REGION: 'us-east-1.evil.test/' }, ['AWS_REGION: expected letters, digits and "-", got "us-east-1.evil.test/"']],
+    [{ ...bedrock, AWS_REGION: 'us-east-1.evil.test/' }, ['AWS_REGION: expected small letters, digits and "-", got "us-east-1.evil.test/"']],
+    [{ ...bedrock, AWS_REGION: 'EU-CENTRAL-1' }, ['AWS_REGION: expected small letters, digits and "-", got "EU-CENTRAL-1"']],
     [{ ...bedrock, AWS_ACCESS_KEY_ID: 'AKID' }, ['AWS_SECRET_ACCESS_KEY: required, because bedrock is configured']],
     [{ ...bedrock, AWS_WEB_IDENTITY_TOKEN_FILE: '/token' }, ['AWS_ROLE_ARN: required, because bedrock is configured']],
     ...['http://10.0.0.1/x', 'http://169.254.169.254/x', 'http://[fd00:ec2::254]/x', 'http://metadata.google.internal/x', 'http://169.254.170.2.example.com/x'].map((url) =>
@@ -223,7 +224,9 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     [{ ...bedrock, AWS_EC2_METADATA_DISABLED: 'true' }, ["AWS_ACCESS_KEY_ID: required for bedrock, or another source of credentials, since AWS_EC2_METADATA_DISABLED rules an instance's role out"]],
     [{ GATEWAY_CLOUDS: 'claude-aws', ...AWS }, ['ANTHROPIC_AWS_WORKSPACE_ID: required, because claude-aws is configured']],
     [{ GATEWAY_CLOUDS: 'vertex', GOOGLE_CLOUD_PROJECT: 'p1' }, ['GOOGLE_CLOUD_LOCATION: required, because vertex is configured']],
-    [{ ...vertex, GOOGLE_CLOUD_LOCATION: 'eu/../us' }, ['GOOGLE_CLOUD_LOCATION: expected letters, digits and "-", got "eu/../us"']],
+    [{ ...vertex, GOOGLE_CLOUD_LOCATION: 'eu/../us' }, ['GOOGLE_CLOUD_LOCATION: expected small letters, digits and "-", got "eu/../us"']],
+    [{ ...vertex, GOOGLE_CLOUD_LOCATION: 'EU' }, ['GOOGLE_CLOUD_LOCATION: expected small letters, digits and "-", got "EU"']],
+    [{ ...vertex, GOOGLE_CLOUD_PROJECT: 'My-Project' }, ['GOOGLE_CLOUD_PROJECT: expected small letters, digits and "-", got "My-Project"']],
     [{ ...vertex, GOOGLE_APPLICATION_CREDENTIALS: '/absent' }, ['GOOGLE_APPLICATION_CREDENTIALS: the file cannot be read (ENOENT)']],
     [{ ...vertex, METADATA_SERVER_DETECTION: 'none' }, ['GOOGLE_APPLICATION_CREDENTIALS: required for vertex, since METADATA_SERVER_DETECTION rules the metadata server out']],
     [{ ...vertex, VERTEX_BASE_URL: 'https://a.test', ANTHROPIC_VERTEX_BASE_URL: 'https://b.test/v1' }, ['ANTHROPIC_VERTEX_BASE_URL: expected the same place as VERTEX_BASE_URL']],
@@ -294,7 +297,7 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
   const cases: readonly (readonly [Variables, object, readonly string[]])[] = [
     [{ OPENAI_API_KEY: 'k', ...keys }, eu, [`${place}.keys: required, unless GATEWAY_CLOUDS lists bedrock, by whose credentials it is then called`]],
     [{ OPENAI_API_KEY: 'k', GATEWAY_CLOUDS: 'vertex', ...GOOGLE, ...keys }, eu, [`${place}.keys: required, unless GATEWAY_CLOUDS lists bedrock, by whose credentials it is then called`]],
-    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock' }, [`${place}.base_url: required, because without keys of its own it would be bedrock once more`]],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock' }, [`${place}.base_url: required, because without keys of its own it would be the same as bedrock`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { ...eu, workspace: 'w' }, [`${place}.workspace: has no effect, because it is not like claude-aws`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock', base_url: 'https://u:p@x.test' }, [`${place}.base_url: expected an http or https URL without user name, password, query or fragment`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 5 }, [`${place}.like: expected a string, got a number`]],
@@ -313,7 +316,7 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
     assert.deepEqual(problems, places.map((place) => `${place}: is set together with GATEWAY_ROUTING_FILE: providers.${cloud}.base_url; keep one`));
   }
   const own = loadBeside({ GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...keys }, { 'claude-aws': { workspace: 'w2' } });
-  assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: only that of another region stands here; set ANTHROPIC_AWS_WORKSPACE_ID']);
+  assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: allowed only for another region, which is a provider with like; set ANTHROPIC_AWS_WORKSPACE_ID']);
 });
 
 test('--check prints by what each provider of a cloud is called, and where', () => {

@@ -140,7 +140,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   [routeOf(target('openai', 'm', { wieght: 1 })), ['routes.smart.targets[0].wieght: unknown field; did you mean weight?']],
   [{ providers: { openai: { keys: ['OPENAI_API_KEY', 'OPENAI_API_KEY_2'] } } }, ['providers.openai.keys[1]: OPENAI_API_KEY_2 is not set']],
   [{ providers: { openai: { keys: ['OPENAI_API_KEY', 'GEMINI_API_KEY'] } } }, ['providers.openai.keys: OPENAI_API_KEY and GEMINI_API_KEY hold the same key']],
-  [{ callers: { bach: {} } }, ['callers.bach: no caller has this label (default, batch); did you mean batch?']],
+  [{ callers: { bach: {} } }, ['callers.bach: no token has this label (labels are: default, batch); did you mean batch?']],
   [{ routes: { bulk: { targets: [target()] } }, callers: { batch: { allow: ['bulck'] } } }, ['callers.batch.allow[0]: "bulck" is neither a route nor provider/model; did you mean bulk?']],
   [
     { routes: { smart: { hedge_after: '4s', targets: [target('openai', 'm', { first_event_timeout: '3s' }), target('gemini')] } } },
@@ -151,7 +151,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   ['', ['is not JSON: unexpected end of the text (line 1, column 1)']],
   ['{\n  "routes": {},\n}', ['is not JSON: unexpected character (line 3, column 1)']],
   ['[]', ['expected an object, got an array']],
-  ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: this key comes twice', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
+  ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: duplicate key', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
   ['{"__proto__": {"routes": {}}, "constructor": 1}', ['__proto__: unknown field', 'constructor: unknown field']],
   [{ route: {}, model_prefixes: 'yes' }, ['route: unknown field; did you mean routes?', 'model_prefixes: expected a boolean, got a string']],
   [{ providers: [], routes: 'smart', callers: 1 }, ['providers: expected an object, got an array', 'routes: expected an object, got a string', 'callers: expected an object, got a number']],
@@ -296,7 +296,7 @@ test('a token in the place of a label is not shown, whole or in part', () => {
   const limits = load({ ...asked, GATEWAY_CALLER_LIMITS: `${token.slice(0, 40)}:rpm=1` }).problems;
   assert.ok(problems.length >= 3 && limits.length === 1);
   for (const problem of [...problems, ...limits]) assert.ok(!problem.includes('Plain-token'), problem);
-  assert.equal(limits[0], 'GATEWAY_CALLER_LIMITS: [key]: no caller has this label (default, batch)');
+  assert.equal(limits[0], 'GATEWAY_CALLER_LIMITS: [key]: no token has this label (labels are: default, batch)');
 });
 
 test('a hostile file is a sentence', () => {
@@ -453,21 +453,21 @@ test('GATEWAY_CALLER_LIMITS that cannot work is named by its entries, which are 
     'GATEWAY_CALLER_LIMITS, entry 5: there is another entry of batch',
     `GATEWAY_CALLER_LIMITS, entry 6: ${some}`,
     'GATEWAY_CALLER_LIMITS, entry 7: concurrent: expected a whole number from 1 to 1000000',
-    'GATEWAY_CALLER_LIMITS: bach: no caller has this label (default, batch); did you mean batch?',
+    'GATEWAY_CALLER_LIMITS: bach: no token has this label (labels are: default, batch); did you mean batch?',
   ]);
 });
 
 test('--check prints the routing as it was understood', () => {
   assert.equal(renderRouting(configOf(loadFile(EXAMPLE, EXAMPLE_KEYS))), `
 Routes
-  smart: in this order; after 4s without a first event another one beside it
+  smart: in this order; after 4s without a first event another is asked too
     1   anthropic/claude-opus-5   1 key         first event in 30s   answer in half of the time left
     2   openai/gpt-5.6-sol        keys 1 to 2   first event in 30s   answer in half of the time left
-          thinking {"enabled":true,"effort":"high"} where a request has none
+          thinking {"enabled":true,"effort":"high"} if the request has none
           never temperature, top_p
     3   openai-eu/gpt-5.6-sol     1 key         first event in 10m   answer in 10m
           never temperature, top_p
-  bulk: by weight, a conversation stays where it is
+  bulk: by weight, each conversation stays at one target
     3 of 4   gemini/gemini-3.5-flash   1 key         first event in 30s   answer in half of the time left
     1 of 4   openai/gpt-5.6-mini       keys 1 to 2   first event in 30s   answer in half of the time left
           at most 50 at once

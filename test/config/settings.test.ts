@@ -971,7 +971,7 @@ test('renderSettingsTable has a row of four cells for every setting and every pr
 test('renderSettingsTable writes settings and providers as Markdown', () => {
   const table = renderSettingsTable(PROVIDERS);
   ok(table.includes('| `GATEWAY_MAX_RETRIES` | count | `3` | Retries after the first attempt. |\n'));
-  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats, counts of tokens and model lists in flight'));
+  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats, token counts and model lists in flight'));
   ok(table.includes('| alpha | `ALPHA_API_KEY` or `OTHER_API_KEY` | `ALPHA_BASE_URL` | https://alpha.example |\n'));
   ok(table.includes('| own | `OWN_API_KEY` (optional) | `OWN_BASE_URL` | http://localhost:11434/v1 |\n'));
   ok(table.includes('| placeless | `PLACELESS_API_KEY` | `PLACELESS_BASE_URL` | required |\n'));

@@ -162,7 +162,7 @@ test('what is left out is named in a header and counted; what would change the a
   assert.match(page, /gateway_request_fields_ignored_total\{dialect="openai-chat",field="other"\} 1\n/);
   const refused = await ask(gateway, { model: 'anthropic/fake-chat', messages: HI, n: 2 });
   assert.equal(refused.status, 400);
-  assert.deepEqual(((await refused.json()) as Completion).error, { message: 'n: one answer a request', type: 'invalid_request_error', param: null, code: 'unsupported' });
+  assert.deepEqual(((await refused.json()) as Completion).error, { message: 'n: only one answer can be asked for', type: 'invalid_request_error', param: null, code: 'unsupported' });
 });
 
 test("a relayed request is the caller's own text but for the model's prefix and the names of users and caches", async (t) => {

@@ -90,6 +90,23 @@ test('what a provider cannot do is refused in the words of the format that asked
   assert.match(await unanswered.text(), /input\[1\]: tool_call \\"c\\" is not answered before input\[2\]/);
 });
 
+test('a tool that a provider refuses is named where its caller put it, behind tools that are left out and in namespaces', async (t) => {
+  const gateway = await startGateway(t);
+  const [strict, free] = [{ name: 'f', strict: true }, { name: 'g' }];
+  const [f, g] = [{ type: 'function', ...strict }, { type: 'function', ...free }];
+  for (const [path, body, place] of [
+    ['/v1/messages', { max_tokens: 500, tools: [{ type: 'web_search_20250305', name: 'web_search' }, free, strict] }, 'tools[2].strict'],
+    ['/v1/responses', { tools: [{ type: 'web_search' }, f, g] }, 'tools[1].strict'],
+    ['/v1/responses', { tools: [g, { type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'c' }, f] }] }, 'tools[1].tools[1].strict'],
+    ['/v1/chat/completions', { tools: [{ type: 'function', function: free }, { type: 'function', function: strict }] }, 'tools[1].function.strict'],
+  ] as const) {
+    const said = path === '/v1/responses' ? { input: 'Hi', store: false } : { messages: [{ role: 'user', content: 'Hi' }] };
+    const answer = await gateway.post(path, { model: 'gemini/fake-chat', ...said, ...body });
+    assert.equal(answer.status, 400);
+    assert.ok((await answer.text()).includes(`"${place}: Gemini enforces parameters for all tools or for none; set it on all or none"`), place);
+  }
+});
+
 test('images in what a tool answered reach every provider that takes them there', async (t) => {
   const gateway = await startGateway(t, {});
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } };

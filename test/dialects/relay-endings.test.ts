@@ -21,6 +21,8 @@ function chunk(delta: object, finish: string | null = null, index = 0): string {
 const HI = chunk({ role: 'assistant', content: 'Hi' });
 const STOP = chunk({}, 'stop');
 const DONE = 'data: [DONE]\n\n';
+const COMMENT = ': keep-alive\n\n';
+const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 
 const MESSAGE = [
   '{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1}}}',
@@ -86,6 +88,30 @@ test('what keeps a connection alive before a relayed answer begins is a comment,
     if (text.split('\n\n').length > 5) provider?.end(namedEvents(MESSAGE.slice(2)));
   }
   assert.match(text, /^(?:: keep-alive\n\n){5,}event: message_start\n/);
+});
+
+test('what keeps a connection alive within an answer is a ping where its clients know one, else a comment, relayed or not', async (t) => {
+  for (const [path, body, begins, ends, alive] of [
+    ['/v1/messages', MESSAGES, namedEvents(MESSAGE.slice(0, 3)), namedEvents(MESSAGE.slice(3)), PING],
+    ['/v1/messages', { ...MESSAGES, model: 'openai/m' }, HI, STOP + DONE, PING],
+    ['/v1/chat/completions', CHAT, HI, STOP + DONE, COMMENT],
+    ['/v1/responses', { ...RESPONSES, model: 'anthropic/m' }, namedEvents(MESSAGE.slice(0, 3)), namedEvents(MESSAGE.slice(3)), COMMENT],
+    ['/v1/chat/stream', { provider: 'openai', model: 'm', messages: [{ role: 'user', text: 'hi' }] }, HI, STOP + DONE, COMMENT],
+  ] as const) {
+    let provider: ServerResponse | undefined;
+    const upstream = await startUpstream(t, (response) => {
+      provider = response;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(begins);
+    });
+    const gateway = await startGateway(t, { ...environmentFor(upstream), GATEWAY_HEARTBEAT_INTERVAL: '1ms' });
+    let text = '';
+    for await (const chunk of (await gateway.post(path, body)).body ?? []) {
+      text += Buffer.from(chunk as Uint8Array).toString();
+      // In any case, so that a wrong one fails and does not hang.
+      if (text.slice(`${text}Hi`.indexOf('Hi')).replaceAll(COMMENT, PING).split(PING).length > 3) provider?.end(ends);
+    }
+    assert.ok(text.slice(text.indexOf('Hi')).includes(`\n\n${alive.repeat(3)}`), `${path}: ${text}`);
+  }
 });
 
 test('an overload in the middle of an answer is told by its name', async (t) => {

@@ -93,7 +93,7 @@ test('a bad file under SIGHUP changes nothing, and is said in one line without i
   const { volume, running, address } = await start(t);
   volume.replace({ ...NEW, key: 'two canary words' });
   running.child.kill('SIGHUP');
-  const [line] = await running.printed(/.*the old secrets, certificates and routing stay.*/);
+  const [line] = await running.printed(/.*nothing was changed, since what was read is not valid.*/);
   const { level, problems } = JSON.parse(line) as Record<string, string>;
   assert.equal(level, 'error');
   assert.equal(problems, 'OPENAI_API_KEY_FILE: expected 1 to 4000 printable ASCII characters without a space');
@@ -111,10 +111,10 @@ test('SIGHUP swaps the routing file, or says everything that is wrong with it in
   await until(() => sandbox.calls.length === streams.length);
   write({ routes: { smart: { targets: [{ provider: 'opnai', model: 'm' }] } }, callers: { bach: {} } });
   running.child.kill('SIGHUP');
-  const [line] = await running.printed(/.*the old secrets, certificates and routing stay.*/);
+  const [line] = await running.printed(/.*nothing was changed, since what was read is not valid.*/);
   const { level, problems } = JSON.parse(line) as Record<string, string>;
   assert.equal(level, 'error');
-  assert.match(problems ?? '', /^GATEWAY_ROUTING_FILE: routes\.smart\.targets\[0\]\.provider: .* did you mean openai\?; GATEWAY_ROUTING_FILE: callers\.bach: no caller has this label/);
+  assert.match(problems ?? '', /^GATEWAY_ROUTING_FILE: routes\.smart\.targets\[0\]\.provider: .* did you mean openai\?; GATEWAY_ROUTING_FILE: callers\.bach: no token has this label/);
   write({
     providers: { second: { like: 'openai', keys: ['SECOND_KEY'] } },
     routes: { smart: { targets: [{ provider: 'second', model: 'm' }] } },

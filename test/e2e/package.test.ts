@@ -191,9 +191,16 @@ export const { clouds, calls, reply } = sandbox;
 export type Named = readonly [ProviderOptions, RouteOptions, SettingOptions];
 `;
 
+/** A suite that takes the test double alone. */
+const SUITE_PROGRAM = `import { startSandbox } from '${NAME}/sandbox';
+await using sandbox = await startSandbox();
+sandbox.reply('m', 'x', ({ json }) => JSON.stringify(json));
+`;
+
 for (const [resolution, module] of [['nodenext', 'nodenext'], ['bundler', 'esnext']] as const) {
   test(`the types serve strict programs that resolve by ${resolution}, with and without those of Node`, () => {
-    for (const [file, text, types] of [['plain.ts', PLAIN_PROGRAM, []], ['node.ts', NODE_PROGRAM, ['node']], ['library.ts', LIBRARY_PROGRAM, []]] as const) {
+    const programs = [['plain.ts', PLAIN_PROGRAM, []], ['node.ts', NODE_PROGRAM, ['node']], ['library.ts', LIBRARY_PROGRAM, []], ['suite.ts', SUITE_PROGRAM, []]] as const;
+    for (const [file, text, types] of programs) {
       writeFileSync(join(PROGRAM, file), text);
       const config = {
         compilerOptions: {

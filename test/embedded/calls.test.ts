@@ -87,7 +87,7 @@ test('a request is checked as one over HTTP is, before anybody is asked', async 
     [{ model: 'm1', messages: [] }, failure('messages: must not be empty')],
     [undefined, failure('expected a string, finite number, boolean, array, plain object or null, got undefined')],
     [[], failure('the body must be a JSON object')],
-    [{ ...HELLO, provider: 'nobody' }, failure('provider: "nobody" is not registered on this gateway', 'not_found', 404)],
+    [{ ...HELLO, provider: 'nobody' }, failure('provider: "nobody" is not registered on this gateway; GET /v1/providers lists those that are', 'not_found', 404)],
     [{ ...HELLO, system: 'x'.repeat(1001) }, failure('the body is larger than 1000 bytes (GATEWAY_MAX_BODY_BYTES)', 'bad_request', 413)],
     [{ ...HELLO, system: 'ä'.repeat(600) }, failure('the body is larger than 1000 bytes (GATEWAY_MAX_BODY_BYTES)', 'bad_request', 413)],
   ];

@@ -113,7 +113,7 @@ test('an authenticate that throws, rejects or returns no label is a 500 that is 
   for (const authenticate of answers) {
     const { gateway, lines, calls } = await answered(t, GOOD_REPLY, { authenticate: authenticate as () => string });
     const { status, text } = await post(`${await serve(t, gateway.handler)}/v1/chat`, {});
-    assert.deepEqual([status, JSON.parse(text), calls()], [500, { kind: 'unknown', error: 'who is calling cannot be told' }, 0]);
+    assert.deepEqual([status, JSON.parse(text), calls()], [500, { kind: 'unknown', error: 'the caller could not be identified' }, 0]);
     await until(() => lines.length === 2);
     assert.equal(lines[0]?.['level'], 'error');
     assert.ok(!JSON.stringify(lines).includes('canary'));
@@ -211,7 +211,7 @@ test('a request that is answered already, of HTTP/2, or none at all ends nothing
     'error: the handler was given a request that is answered already',
     'error: the handler was given a request that is not HTTP/1',
     'error: the handler was given a request that is not HTTP/1',
-    'error: the handler was given what is no request of node:http',
+    'error: the handler was given something other than a request of node:http',
   ]);
 });
 

@@ -58,16 +58,20 @@ test('the rules of everybody are those of a caller that has none of its own', ()
   assert.equal(told(routing, { targets: ['openai m'] }, 'desk'), 'model: "asked" is not available to this caller');
 });
 
-test('a patch that puts another model in the place of the one that was asked for is held to the list', () => {
-  const patched = (options: string): string | undefined => told(BATCH, { targets: ['openai gpt-5.6-mini'], options });
-  for (const fine of ['{}', '{"model":"gpt-5.6-sol"}', '{"models":["gpt-5.6-sol","gpt-5.6-mini"]}', '{"top_k":1,"metadata":{"model":"x"}}']) assert.equal(patched(fine), undefined, fine);
-  assert.equal(patched('{"model":"gpt-5"}'), 'provider_options: "gpt-5" is not available to this caller');
-  assert.equal(patched('{"models":["gpt-5.6-sol","gpt-5"]}'), 'provider_options: "gpt-5" is not available to this caller');
-  for (const odd of ['{"model":null}', '{"model":["gpt-5"]}', '{"models":"gpt-5.6-sol ","model":1}', '{"models":{"0":"gpt-5"}}']) {
-    assert.match(patched(odd) ?? '', /^provider_options: /, odd);
+test('a second selector of models is refused, on the list or not, to whom may not ask for everything', () => {
+  const said = (path: string): string => `${path}: not allowed to a caller with an allow list, which names its model in model alone`;
+  for (const [name, value] of [['model', '"gpt-5.6-sol"'], ['model', '"gpt-5"'], ['model', 'null'], ['models', '["gpt-5.6-sol"]'], ['fallbacks', '[{"model":"gpt-5.6-sol"}]'], ['route', '"fallback"'], ['preset', '"mine"']]) {
+    const asked = `{"${name}":${value}}`;
+    assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], options: asked }), said(`provider_options.${name}`), asked);
+    assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m'], options: asked }), said(`provider_options.${name}`), asked);
+    assert.equal(told(allowing('openai/*'), { targets: ['openai m'], options: asked }), said(`provider_options.${name}`), asked);
+    if (name !== 'model') assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], body: asked }), said(String(name)), asked);
+    // Of a body that is translated only its own model is sent.
+    assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m'], body: asked }), undefined, asked);
+    // Who may not ask for this model either hears of that.
+    assert.equal(told(BATCH, { targets: ['openai gpt-5'], options: asked }), 'model: "asked" is not available to this caller', asked);
   }
-  // Not even a route that is allowed lends its targets.
-  assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m'], options: '{"model":"n"}' }), 'provider_options: "n" is not available to this caller');
+  for (const fine of ['{}', '{"top_k":1,"metadata":{"model":"x"}}', '{"tools":[{"route":"fallback"}]}']) assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], options: fine }), undefined, fine);
 });
 
 test('a patch names models at any depth, not in words, notes or schemas, and twice is not at all', () => {
@@ -75,25 +79,10 @@ test('a patch names models at any depth, not in words, notes or schemas, and twi
   const said = 'provider_options: "gpt-5" is not available to this caller';
   assert.equal(patched('{"tools":[{"type":"advisor","model":"gpt-5"}]}'), said);
   assert.equal(patched('{"plugins":[{"deep":{"fallback_models":["gpt-5.6-sol","gpt-5"]}}]}'), said);
-  assert.match(patched('{"model":"gpt-5","model":"gpt-5.6-sol"}') ?? '', /^provider_options: /);
+  assert.match(patched('{"tools":[],"tools":[{"model":"gpt-5.6-sol"}]}') ?? '', /^provider_options: /);
   assert.match(patched('{"tools":[{"model":"gpt-5","model":"gpt-5.6-sol"}]}') ?? '', /^provider_options: /);
   const tool = '{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"model":{"type":"string","default":"x"}}}}}';
   for (const fine of [`{"tools":[${tool}]}`, '{"messages":[{"model":"x"}]}', '{"tools":[{"type":"advisor","model":"gpt-5.6-sol"}]}']) assert.equal(patched(fine), undefined, fine);
-});
-
-test('a word by which the provider chooses the model is held to the list as a model would be', () => {
-  for (const word of ['route', 'preset']) {
-    const said = (field: string) => `${field}: "fallback" is not available to this caller`;
-    const asked = `{"${word}":"fallback"}`;
-    assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], options: asked }), said('provider_options'));
-    assert.equal(told(BATCH, { route: 'bulk', targets: ['openai m'], options: asked }), said('provider_options'));
-    assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], body: asked }), said(word));
-    assert.match(told(BATCH, { targets: ['openai gpt-5.6-mini'], body: `{"${word}":{"model":"gpt-5.6-sol"}}` }) ?? '', new RegExp(`^${word}: `));
-    // Who may have all that the provider has may let it choose.
-    assert.equal(told(allowing('openai/*'), { targets: ['openai m'], options: asked, body: asked }), undefined);
-    // Deeper it is somebody's own word.
-    assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], body: `{"tools":[{"${word}":"fallback"}]}` }), undefined);
-  }
 });
 
 test('a model that a patch names for routing within the provider is held to the list', () => {
@@ -106,8 +95,6 @@ test('a body that is relayed may name no other model either; of one that is tran
   const asks = (body: string, ...targets: readonly string[]): string | undefined => told(BATCH, { targets: targets.length === 0 ? ['openai gpt-5.6-mini'] : targets, body });
   assert.equal(asks('{"model":"openai/gpt-5.6-mini","messages":[{"role":"user","content":"x"}]}'), undefined);
   assert.equal(asks('{"model":"m","tools":[{"type":"advisor","model":"gpt-5"}]}'), 'tools: "gpt-5" is not available to this caller');
-  assert.equal(asks('{"model":"m","models":["gpt-5.6-sol","gpt-5"]}'), 'models: "gpt-5" is not available to this caller');
-  assert.equal(asks('{"model":"m","fallbacks":[{"model":"gpt-5"}]}'), 'fallbacks: "gpt-5" is not available to this caller');
   assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m', 'openai n'], body: '{"tools":[{"model":"gpt-5"}]}' }), 'tools: "gpt-5" is not available to this caller');
   assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m'], body: '{"tools":[{"model":"gpt-5"}]}' }), undefined);
 });

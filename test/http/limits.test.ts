@@ -224,6 +224,21 @@ test('a caller with all its places taken is refused before its body, chats, coun
   assert.equal((await gateway.post('/v1/chat', HELLO, AS_BATCH)).status, 200);
 });
 
+test('a caller that is over its limits is told so, and when to come again, also where the gateway is full', async (t) => {
+  const gateway = await startLimited(t, 'rpm=1', { GATEWAY_MAX_CONCURRENT: '1' });
+  const release = holdReplies(gateway.sandbox);
+  const held = gateway.post('/v1/chat', { ...HELLO, model: 'held' }, AS_BATCH);
+  await until(() => gateway.sandbox.calls.length === 1);
+  for (const path of ['/v1/chat', '/v1/count_tokens']) {
+    const refused = await gateway.post(path, HELLO, AS_BATCH);
+    assert.equal(refused.headers.get('retry-after'), '60', path);
+    assert.match(await refused.text(), /has used its requests_per_minute/);
+    assert.match(await (await gateway.post(path, HELLO)).text(), /at its limit of concurrent requests/);
+  }
+  release();
+  assert.equal((await held).status, 200);
+});
+
 test('what is refused for what it asks takes a request and no tokens', async (t) => {
   const gateway = await startLimited(t, 'rpm=100,tpm=1000');
   const remaining = async (body: unknown): Promise<readonly (string | null)[]> => {
@@ -273,7 +288,7 @@ test('a stream that would not tell its usage is refused where tokens are limited
     const answer = await gateway.post(path, { ...HELLO, provider: 'openai', provider_options: { stream_options } }, headers);
     return [answer.status, (await answer.text()).slice(0, 130)];
   };
-  const refusal = '{"kind":"bad_request","error":"provider_options.stream_options: a caller with a limit on tokens cannot leave out include_usage"}';
+  const refusal = '{"kind":"bad_request","error":"provider_options.stream_options: a caller with a limit on tokens must keep include_usage"}';
   for (const hidden of [{ include_usage: false }, { include_usage: null }, null, 1]) assert.deepEqual(await sent(hidden), [400, refusal]);
   assert.equal(gateway.sandbox.calls.length, 0);
   for (const fine of [{ include_usage: true }, {}]) assert.equal((await sent(fine))[0], 200);

@@ -173,7 +173,31 @@ test('a token that a caller writes into its body does not reach the log', async 
   for (const body of [{ ...HELLO, provider: TOKEN }, { ...HELLO, [TOKEN]: 1 }, { messages: [{ role: 'user', [`${TOKEN} x`]: 1 }] }]) await gateway.chat(body);
   while (gateway.logLines.filter((line) => line['route'] === 'chat').length < 3) await new Promise((resolve) => setImmediate(resolve));
   const errors = gateway.logLines.filter((line) => line['route'] === 'chat').map((line) => line['error']);
-  assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
+  assert.deepEqual(errors, ['provider: "[key]" is not registered on this gateway; GET /v1/providers lists those that are', '[key]: unknown field', 'messages[0]["[key] x"]: unknown field']);
+});
+
+test('nor does one that it sends for a model, which nobody serves', async (t) => {
+  const host = await startUpstream(t, (response) => answerJson(response, 404, '{"error":{"message":"no such model"}}'));
+  const gateway = await startGateway(t, { GATEWAY_COMPAT_BASE_URL: host.origin, GATEWAY_COMPAT_API_KEYS: 'one-key,another-key' });
+  await gateway.chat({ ...HELLO, provider: 'compat', model: TOKEN });
+  const line = await lineOf(gateway, 'chat');
+  assert.deepEqual([line['status'], line['model'], line['tried']], [404, '[key]', 'compat/[key]:not_found']);
+  assert.ok(!JSON.stringify(gateway.logLines).includes(TOKEN));
+});
+
+test('nor does one that it writes where no field is unknown: a key that comes twice, a place, an id', async (t) => {
+  const gateway = await startGateway(t, { GATEWAY_AUTH_TOKENS: `other:${TOKEN}-of-another` });
+  const [messages, said] = ['"messages":[{"role":"user","content":"x"}]', '"messages":[{"role":"user","text":"x"}'];
+  const bodies = [
+    ['/v1/chat/completions', `{"model":"compat/m",${messages},"${TOKEN}":1,"${TOKEN}":2}`, '[key]: duplicate key'],
+    ['/v1/messages', `{"model":"anthropic/m","max_tokens":5,${messages},"x":{"${TOKEN}":1,"${TOKEN}":2}}`, 'x.[key]: duplicate key'],
+    ['/v1/chat', `{"model":"m",${said}],"provider_options":{"${TOKEN}":{"file_id":"f"}}}`, 'provider_options.[key]: refers to something stored at the provider, perhaps by another caller (not allowed without GATEWAY_RELAY_STORED)'],
+    ['/v1/chat', `{"model":"m",${said},{"role":"tool","content":[{"type":"tool_result","tool_call_id":"${TOKEN}"}]}]}`, 'messages[1].content[0]: the assistant message before it has no tool_call with the id "[key]"'],
+  ] as const;
+  for (const [path, body] of bodies) assert.equal((await gateway.post(path, body)).status, 400, body);
+  const lines = (): readonly Line[] => gateway.logLines.filter((line) => line['status'] === 400);
+  while (lines().length < bodies.length) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(lines().map((line) => line['error']), bodies.map(([, , error]) => error));
 });
 
 test('the line of a wrong token says where it came from, and of a trusted proxy only what it says itself', async (t) => {

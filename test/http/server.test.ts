@@ -145,7 +145,7 @@ test('a provider that is not registered is 404 not_found, before anything is cal
   const gateway = await startGateway(t);
   const { status, body } = await gateway.chat({ ...HELLO, provider: 'nobody' });
   assert.equal(status, 404);
-  assert.deepEqual(body, { kind: 'not_found', error: 'provider: "nobody" is not registered on this gateway' } as unknown as ReplyBody);
+  assert.deepEqual(body, { kind: 'not_found', error: 'provider: "nobody" is not registered on this gateway; GET /v1/providers lists those that are' } as unknown as ReplyBody);
   assert.equal((await gateway.get('/v1/models?provider=nobody')).status, 404);
   assert.equal(gateway.sandbox.calls.length, 0);
 });

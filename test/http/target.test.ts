@@ -49,7 +49,7 @@ test('a route serves who names it as the model, before any prefix or default, an
     assert.equal(served(dialect, asked('gpt-4o'), undefined, ALL, configured), 'gpt-4o: openai gpt-5.6-mini');
     assert.equal(served(dialect, asked('smart', 'anthropic'), undefined, ALL, configured), 'anthropic smart');
     assert.equal(served(dialect, asked('smart'), 'anthropic', ALL, configured), 'anthropic smart');
-    assert.equal(served(dialect, asked('smart', 'nobody'), undefined, ALL, configured), 'not_found: provider: "nobody" is not registered on this gateway');
+    assert.equal(served(dialect, asked('smart', 'nobody'), undefined, ALL, configured), 'not_found: provider: "nobody" is not registered on this gateway; GET /v1/providers lists those that are');
   }
   assert.equal(served(OPENAI_CHAT, asked('openai/smart'), undefined, ALL, configured), 'openai smart');
   assert.equal(served(OPENAI_CHAT, asked('smart '), undefined, ALL, configured), 'openai smart ');
@@ -69,7 +69,7 @@ test('a model whose name a route has is named with its provider, or cannot be', 
 test('a provider named in the body or in the header serves, with the model as it is written', () => {
   assert.equal(served(NATIVE, asked('m', 'groq')), 'groq m');
   assert.equal(served(OPENAI_CHAT, asked('openai/gpt-oss-120b'), 'groq'), 'groq openai/gpt-oss-120b');
-  assert.equal(served(OPENAI_CHAT, asked('m'), 'nobody'), 'not_found: provider: "nobody" is not registered on this gateway');
+  assert.equal(served(OPENAI_CHAT, asked('m'), 'nobody'), 'not_found: provider: "nobody" is not registered on this gateway; GET /v1/providers lists those that are');
 });
 
 test('the part before the first slash names a provider where there is one of that name', () => {

@@ -14,7 +14,7 @@ import type { Script } from './engines.ts';
 
 const LIMITS: CallerLimits = { requestsPerMinute: 60, tokensPerMinute: 6000, tokensPerDay: undefined, concurrent: 8 };
 const REFUSED = '*5\r\n:2\r\n:1500\r\n:1000000\r\n:60000000\r\n:0\r\n';
-const AWAY = 'the engine of limits does not answer; until it does, each process keeps its own ';
+const AWAY = 'the engine of GATEWAY_LIMITS_URL does not answer; until it does, each process counts limits alone ';
 
 function charge(lease: string, more: Partial<Charge> = {}): Charge {
   return { caller: 'ann', limits: LIMITS, tokens: 100, lease, ...more };
@@ -191,7 +191,7 @@ test('an engine that is back is asked again after one probe, and each way is one
   assert.equal(lines.all.length, 1);
   isGood = true;
   await lines.until((all) => all.length === 2);
-  assert.equal(lines.all[1], `the engine of limits is back {"engine":"127.0.0.1:${engine.address.port}"}`);
+  assert.equal(lines.all[1], `the engine of GATEWAY_LIMITS_URL answers again {"engine":"127.0.0.1:${engine.address.port}"}`);
   assert.equal((await store.take(charge('a'))).refusedBy, undefined);
   assert.deepEqual(engine.commands.all, ['TAKE ann 100 a']);
 });

@@ -16,7 +16,7 @@ import type { RespReply } from '../../src/base/resp.ts';
 import { createEngineStore } from '../../src/limits/engine.ts';
 import type { EngineStore, EngineStoreOptions } from '../../src/limits/engine.ts';
 import { PROBE, RENEW, SETTLE, TAKE } from '../../src/limits/engine-scripts.ts';
-import type { Charge, Decision, LimitStore } from '../../src/limits/store.ts';
+import type { Charge, Decision, LocalStore } from '../../src/limits/store.ts';
 import { freePort } from '../upstream/raw-server.ts';
 
 /** Things that happen, and a wait for any of them. */
@@ -119,7 +119,7 @@ export function addressOf(url: string): EngineAddress {
 }
 
 /** The process's own buckets as a test wants them: each take is noted, and refused from `admits` on. */
-export class FakeLocal implements LimitStore {
+export class FakeLocal implements LocalStore {
   admits = Infinity;
   readonly taken: string[] = [];
   readonly settled: string[] = [];

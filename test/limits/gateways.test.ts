@@ -50,5 +50,5 @@ test('a place that a caller has at one gateway is taken at another, until it com
   assert.equal(await releaseAgain(), 200);
   const said = (): readonly unknown[] => there.logLines.filter(({ level }) => level === 'warn').map(({ message, engine: which }) => [message, which]);
   while (said().length === 0) await new Promise(setImmediate);
-  assert.deepEqual(said()[0], ['the engine of limits does not answer; until it does, each process keeps its own', name]);
+  assert.deepEqual(said()[0], ['the engine of GATEWAY_LIMITS_URL does not answer; until it does, each process counts limits alone', name]);
 });

@@ -205,7 +205,7 @@ test('an engine that is stopped, killed, read-only or full is done without, and 
     assert.ok(await isDecidedLocally(), name);
     await end();
     // A slow machine may be late for an answer or two after it.
-    await lines.until((all) => all.length > length && all.at(-1)?.startsWith('the engine of limits is back') === true);
+    await lines.until((all) => all.length > length && all.at(-1)?.startsWith('the engine of GATEWAY_LIMITS_URL answers again') === true);
     assert.match(lines.all[length] ?? '', cause, name);
   }
 });

@@ -63,6 +63,11 @@ describe('--doctor', () => {
     ]);
   });
 
+  test('--chat=… with two models of one provider asks nobody: one of them would be called good unseen', async (t) => {
+    const { outcome, out, err } = await run(['--doctor', '--chat=openai/fake-status-403,openai/fake-chat'], await environmentOf(t));
+    assert.deepEqual([outcome, out, err], [1, '', 'gateway: --chat names two models of openai, and asks one of each provider\n']);
+  });
+
   test('says what is wrong with the configuration as a start does, and asks nobody', async () => {
     const { outcome, out, err } = await run(['--doctor', '--json'], { GATEWAY_ADRR: ':1', GATEWAY_MAX_RETRIES: 'many', OPENAI_API_KEY: PROVIDER_KEY });
     assert.deepEqual([outcome, out], [1, '']);

@@ -54,7 +54,7 @@ async function troubledSamples(): Promise<Samples> {
 
 const troubled = troubledSamples();
 /** Of which there is nothing to tell here. */
-const QUIET: readonly string[] = ['Requests refused for want of room', 'Time limits that ended something'];
+const QUIET: readonly string[] = ['Requests refused for lack of capacity', 'Time limits that were reached'];
 
 test('every question is answered by the metrics of a real gateway', async () => {
   const samples = await troubled;
@@ -143,7 +143,7 @@ describe('the alerts', () => {
         labels: {severity: ticket}
         annotations:
           summary: "More than a quarter of the attempts at {{ $labels.provider }} fail."
-          description: "gateway --doctor tells trouble of the provider from trouble on the way to it."
+          description: "gateway --doctor says whether the fault is at the provider or on the way to it."
 `));
   });
 

@@ -116,7 +116,7 @@ test('of several keys each is examined, and the one to mend is named', async (t)
     'key ok: key 1: accepted; 3 models',
     'chat ok: key 1: m-1 answered',
     "key failed: key 2: openai rejected the gateway's credential (HTTP 401)",
-    'chat failed: key 2: there is no list to take a model of openai from',
+    'chat failed: key 2: openai gave no list of models to choose from',
   ]);
   assert.match(listed.find(({ ok }) => !ok)?.remedy ?? '', /^OPENAI_API_KEYS: give a key/);
 });
@@ -137,7 +137,7 @@ describe('a name that', () => {
     assert.deepEqual(set, { check: 'name', detail: 'openai has a host name that does not exist (ENOTFOUND)', remedy: 'OPENAI_BASE_URL: check the name of the host.' });
     const usual = await failedOf(OPENAI, { world: fails('EAI_AGAIN') });
     assert.equal(usual.check, 'name');
-    assert.match(usual.remedy, /^HTTPS_PROXY: set it .* has to know api\.openai\.com\.$/);
+    assert.match(usual.remedy, /^HTTPS_PROXY: set it .* resolve api\.openai\.com\.$/);
     const proxied = await failedOf({ ...OPENAI, https_proxy: 'http://nowhere.test:3128' }, { world: fails('ENOTFOUND') });
     assert.deepEqual(proxied, {
       check: 'name', detail: 'the proxy to openai has a host name that does not exist (ENOTFOUND)', remedy: 'https_proxy: check the name of the proxy.',
@@ -159,6 +159,25 @@ describe('a name that', () => {
     assert.equal(name?.detail, 'provider.test is 127.0.0.1 and 1 more');
     assert.equal(typeof name?.ms, 'number');
   });
+});
+
+test('how long connecting took is told from the lookup before it, also where the name was looked up again since', async (t) => {
+  const now = performance.now.bind(performance);
+  let passedMs = 0;
+  t.mock.method(performance, 'now', () => now() + passedMs);
+  const server = await startServer(t, (line) => {
+    // Longer than the answer to a lookup is used.
+    passedMs += 10_000;
+    return okResponse(line.startsWith('GET') ? MODELS : CHAT).replace('\r\n', '\r\nconnection: close\r\n');
+  });
+  const lookups: string[] = [];
+  const world: World = {
+    nameSource: { query: (hostname, onAnswer) => void (lookups.push(hostname), setImmediate(onAnswer, null, [{ address: '127.0.0.1', family: 4 }])), probe: () => undefined },
+  };
+  const checks = await checksOf({ ...OPENAI, OPENAI_API: 'chat', OPENAI_BASE_URL: `http://provider.test:${server.baseUrl.port}` }, { chat: ASK_MODELS, world });
+  const { ms = NaN } = checks.find(({ check }) => check === 'connect') ?? {};
+  assert.ok(ms >= 0 && ms < 10_000, `${ms} ms`);
+  assert.ok(lookups.length > 1);
 });
 
 test('a host that refuses connections fails, and the remedy names its base URL', async () => {
@@ -219,7 +238,7 @@ describe('a proxy', () => {
 
   for (const [what, status, remedy] of [
     ['wants other credentials', 407, /^HTTPS_PROXY_FILE: give a user name and a password/],
-    ['does not let the host through', 403, /^HTTPS_PROXY_FILE: have the proxy let provider\.test through/],
+    ['does not let the host through', 403, /^HTTPS_PROXY_FILE: make the proxy allow provider\.test/],
   ] as const) {
     test(`that ${what} fails, and the remedy names its variable`, async (t) => {
       const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`) });
@@ -339,7 +358,7 @@ describe('a key', () => {
   for (const [what, response, remedy] of [
     ['no list at this path', failure(404), /^OPENAI_BASE_URL: check its path\. .*--chat=openai\/MODEL/],
     ['a page', okResponse('<html>'), /^OPENAI_BASE_URL: check that it is the address of the API/],
-    ['trouble', failure(503), /^OPENAI_BASE_URL: .* openai itself is in trouble/],
+    ['trouble', failure(503), /^OPENAI_BASE_URL: .* the fault is at openai itself/],
     ['too many requests', failure(429), /^OPENAI_API_KEY: raise the limits/],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', /^OPENAI_BASE_URL: check that it is the address/],
   ] as const) {
@@ -437,7 +456,7 @@ test('with GATEWAY_TRANSPORT=fetch the same calls go by fetch, and what it hides
   const environment = { ...OPENAI, OPENAI_BASE_URL: sandbox.baseUrls.openai.replace('127.0.0.1', 'localhost'), GATEWAY_TRANSPORT: 'fetch', HTTP_PROXY: 'http://nowhere.test' };
   const checks = await checksOf(environment);
   assert.deepEqual(linesOf(checks).slice(0, 5), [
-    'name ok: localhost was left to fetch', 'proxy ok: fetch uses none', 'connect ok', 'tls ok: none: the base URL is http', 'key ok: accepted; 3 models',
+    'name ok: localhost is looked up by fetch', 'proxy ok: fetch uses none', 'connect ok', 'tls ok: none: the base URL is http', 'key ok: accepted; 3 models',
   ]);
   const failed = await failedOf({ ...environment, OPENAI_BASE_URL: (await closedBaseUrl()).origin });
   assert.equal(failed.check, 'connect');

@@ -176,7 +176,7 @@ for (const [name, adapter, good] of [
     for (const bad of ['', '[]', '{}', 'null', '14', good.replace('14', '-1'), good.replace('14', '"14"'), good.replace('14', '1.5')]) {
       const failure = decode(bad);
       assert.ok(failure instanceof Failure, bad);
-      assert.deepEqual([failure.kind, failure.message], ['server', 'acme answered 200, but it sent no number of tokens'], bad);
+      assert.deepEqual([failure.kind, failure.message], ['server', 'acme answered 200, but it sent no token count'], bad);
     }
     const inside = decode('{"error":{"type":"overloaded_error","code":503,"status":"UNAVAILABLE","message":"x"}}');
     assert.ok(inside instanceof Failure && inside.kind === 'server' && !inside.message.includes('number of tokens'), String(inside));

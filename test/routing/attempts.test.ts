@@ -102,6 +102,40 @@ test('R4: in an outage a provider without a route is asked again within its budg
   assert.ok(calls >= 1000 && calls <= 1100, `${calls} calls`);
 });
 
+test('R4: a retry that is paid for and never made, since its caller hangs up, takes nothing of what others have', async () => {
+  const clock = new VirtualClock();
+  const subject = createSubject(clock);
+  const requests = Array.from({ length: 40 }, () => request(subject, askPlain(A), ({ scope }) => clock.answer(scope, 10, failure('rate_limit', { retryAfterMs: 10_000 }))));
+  await clock.run(10);
+  assert.equal(subject.attempts.parts.budgets.of('a').tokens, 500 - 40 * 5);
+  for (const { scope } of requests) scope.end('caller-gone');
+  await Promise.all(requests.map(({ outcome }) => outcome));
+  assert.deepEqual([subject.attempts.parts.budgets.of('a').tokens, subject.callsAt.get('a/m')], [500, 40]);
+});
+
+test('R4: nor does one that is paid for at a provider before another serves', async () => {
+  const clock = new VirtualClock();
+  const subject = createSubject(clock);
+  const asked: string[] = [];
+  const { outcome } = request(subject, askRoute(ROUTE, PROVIDERS), (attempt) => {
+    asked.push(nameOf(attempt));
+    return clock.answer(attempt.scope, 10, asked.length > 2 ? 'good' : failure('server', nameOf(attempt) === 'a' ? { retryAfterMs: 15 } : {}));
+  });
+  await clock.run();
+  assert.equal((await outcome).result, 'good');
+  assert.deepEqual(asked, ['a', 'b', 'a']);
+  assert.equal(subject.attempts.parts.budgets.of('b').tokens, 500);
+});
+
+test('a failure that is worth one retry has one, and one for good none', async () => {
+  for (const [fields, calls, refusal] of [[{ retriesMax: 1 }, 2, 'exhausted'], [{ isRetried: false }, 1, undefined], [{}, 4, 'exhausted']] as const) {
+    const subject = createSubject(createLoneClock(() => 0.5));
+    const { outcome, record } = request(subject, askPlain(A), () => Promise.resolve(failure('server', fields)));
+    await outcome;
+    assert.deepEqual([record.attempts, record.retryRefusal], [calls, refusal]);
+  }
+});
+
 test('R5: of a thousand requests that come when the time is over, one asks the target before the probe is answered', async () => {
   const clock = new VirtualClock();
   const subject = createSubject(clock);

@@ -162,6 +162,20 @@ test('R25: a caller that hangs up ends both, at whatever time', async () => {
   }
 });
 
+test('R25: the second of two targets has all the time of an attempt: the first, which is still asked, is nobody to leave time for', async () => {
+  const clock = new VirtualClock();
+  const limits: [string, number][] = [];
+  const route = fakeRoute([fakeTarget('a/m'), fakeTarget('b/m')], { hedgeAfterMs: 2000 });
+  const { outcome } = request(createSubject(clock), askRoute(route, PROVIDERS), ({ candidate, scope, attemptMs }) => {
+    limits.push([candidate.provider.name, attemptMs]);
+    return clock.answer(scope, attemptMs, failure('unknown'));
+  }, { isStream: true, deadlineMs: 40_000 });
+  await clock.run(30_000);
+  assert.deepEqual(limits, [['a', 20_000], ['b', 600_000]]);
+  await clock.run();
+  await outcome;
+});
+
 test('R25: a bug in one ends the other', async () => {
   const clock = new VirtualClock();
   const subject = createSubject(clock);

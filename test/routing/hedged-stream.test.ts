@@ -59,7 +59,7 @@ function createSink(flush: StreamSink['flush'] = () => undefined) {
 function createSubject(send: Transport['send'], routing?: RoutingState) {
   const metrics = createMetrics({ version: '', logLinesDropped: () => 0, upstreamSockets: () => 0 });
   metrics.stop();
-  return createGateway(SETTINGS, { send, close: () => undefined }, metrics, () => undefined, routing && { routing });
+  return createGateway(SETTINGS, { send }, metrics, () => undefined, routing && { routing });
 }
 
 const PIECES = [frame('b', { content: 'one' }), frame('b', { content: ' two' }), frame('b', {}, 'stop'), 'data: [DONE]\n\n'];
@@ -67,6 +67,17 @@ const PIECES = [frame('b', { content: 'one' }), frame('b', { content: ' two' }),
 function contextOf(scope: Scope) {
   return { scope, deadline: { atMs: performance.now() + 60_000, setting: 'GATEWAY_STREAM_TIMEOUT' }, record: createCallRecord('') };
 }
+
+test('a large event of a stream that may have another beside it is handed on piece by piece, as of any that is translated', async () => {
+  const text = 'x'.repeat(1024 * 1024);
+  const gateway = createSubject((_provider, _call, scope) => Promise.resolve(response('a', scope, [frame('a', { content: text }), frame('a', {}, 'stop'), 'data: [DONE]\n\n'], false)));
+  const flushed: number[] = [];
+  const { sink, seen } = createSink(() => void flushed.push(seen.length));
+  const route = fakeRoute(ROUTE.targets, { hedgeAfterMs: 60_000 });
+  assert.equal((await gateway.stream(askRoute(route, PROVIDERS), contextOf(new Scope()), { ...sink, relay: undefined })).result, undefined);
+  assert.deepEqual([seen.map((each) => each.length), seen.slice(1, -1).join('') === text], [['begin a'.length, ...Array<number>(4).fill(256 * 1024), 'done'.length], true]);
+  assert.deepEqual(flushed.slice(0, 4), [2, 3, 4, 5]);
+});
 
 test('of two streams beside each other a caller sees the one with the first event, from its beginning, and nothing of the other', async () => {
   const scopes = new Map<string, Scope>();

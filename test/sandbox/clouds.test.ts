@@ -1,11 +1,12 @@
 /** The sandbox's clouds refuse what the real ones do. */
 
 import assert from 'node:assert/strict';
+import { sign } from 'node:crypto';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { shortTermKey } from '../../src/sandbox/clouds/short-term-key.ts';
 import { signatureHeaders } from '../../src/base/aws/signature.ts';
 import { Secret } from '../../src/base/secret.ts';
+import { shortTermKey } from '../../src/sandbox/clouds/short-term-key.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 
@@ -79,7 +80,7 @@ test('a key of the sandbox, and a short-term key while it lives, enter where key
   const credentials = { accessKeyId: clouds.accessKeyId, secretAccessKey: new Secret(clouds.secretAccessKey), sessionToken: undefined };
   const send = (path: string, headers: Record<string, string>): Promise<number> =>
     statusOf(sandbox, 'POST', path, { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', 'anthropic-workspace-id': 'wrkspc_01', ...headers }, path.startsWith('/bedrock') ? BODY.replace('fake', 'anthropic.fake') : BODY);
-  const bearer = (key: Secret): Record<string, string> => ({ authorization: `Bearer ${key.reveal()}` });
+  const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
   assert.equal(await send('/claude-aws/v1/messages', { 'x-api-key': 'the-key' }), 200);
   assert.equal(await send('/claude-aws/v1/messages', { 'x-api-key': 'other' }), 403);
   assert.equal(await send('/foundry/anthropic/v1/messages', { 'x-api-key': 'the-key' }), 200);
@@ -89,4 +90,15 @@ test('a key of the sandbox, and a short-term key while it lives, enter where key
   assert.equal(await send('/bedrock/anthropic/v1/messages', bearer(shortTermKey(credentials, clouds.region, NOW_MS - 60_000, 60))), 403);
   assert.equal(await send('/bedrock/anthropic/v1/messages', bearer(shortTermKey(credentials, 'eu-west-1', NOW_MS, 60))), 403);
   assert.equal(await send('/bedrock/anthropic/v1/messages', bearer(shortTermKey({ ...credentials, secretAccessKey: new Secret('x') }, clouds.region, NOW_MS, 60))), 403);
+});
+
+test('what no cloud can read is refused in its words: an encoding that is broken, an audience that is no URL', async (t) => {
+  const sandbox = await start(t);
+  const invoke = { authorization: 'Bearer the-key', 'content-type': 'application/json' };
+  assert.equal(await statusOf(sandbox, 'POST', '/bedrock/model/%zz/invoke', invoke, '{"anthropic_version":"bedrock-2023-05-31"}'), 400);
+  const { client_email: issuer, private_key: key } = JSON.parse(sandbox.clouds.serviceAccount) as Record<'client_email' | 'private_key', string>;
+  const signed = [{ alg: 'RS256', typ: 'JWT' }, { iss: issuer, aud: 'nowhere' }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const assertion = `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`;
+  const form = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion }).toString();
+  assert.equal(await statusOf(sandbox, 'POST', '/google/token', { 'content-type': 'application/x-www-form-urlencoded' }, form), 400);
 });

@@ -56,6 +56,14 @@ function streamedText(wire: Wire, { text, status }: Answer): string {
   }).join('');
 }
 
+test('a type with a name of JavaScript\'s own is no failure of the sandbox', async (t) => {
+  const sandbox = await open(t);
+  for (const wire of WIRES) {
+    const { status, text } = await ask(sandbox, wire, withSchema(wire, closed({ odd: { type: 'constructor' } })));
+    assert.ok(status < 500, `${wire}: ${text}`);
+  }
+});
+
 for (const wire of WIRES) {
   test(`${wire} answers with what fits the schema, whole and in pieces`, async (t) => {
     const sandbox = await open(t);

@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from '../../src/base/crc32.ts';
 import type { ParsedText } from '../../src/base/json/parse.ts';
-import { MESSAGES_RELAY } from '../../src/callers/anthropic/relay.ts';
+import { MessageEvents } from '../../src/callers/anthropic/stream.ts';
 import { RESPONSES_RELAY } from '../../src/callers/openai-responses/relay.ts';
+import { ResponseEvents } from '../../src/callers/openai-responses/stream.ts';
 import type { Delta } from '../../src/core/delta.ts';
 import { Failure } from '../../src/core/failure.ts';
 import { parseLargeText } from '../../src/gateway/large-text.ts';
@@ -184,11 +185,11 @@ test('a large event is relayed as it was parsed, which is not done again', async
   await pipeChunk(Buffer.from(eventStream(events)), {}, (_event, _data, parsed) => void relayed.push(parsed?.json));
   assert.deepEqual(relayed, [events[0], undefined]);
 
-  const messages = MESSAGES_RELAY.createFrames(FACTS);
+  const messages = new MessageEvents(FACTS);
   const start = await parsedFrom({ type: 'message_start', message: { id: 'm', model: 'other' } });
   assert.equal(messages.relay('', 'no JSON', start), 'event: message_start\ndata: {"type":"message_start","message":{"id":"m","model":"x/fake"}}\n\n');
 
-  const responses = RESPONSES_RELAY.createFrames(FACTS);
+  const responses = new ResponseEvents(FACTS);
   assert.equal(responses.relay('', 'no JSON', await parsedFrom({ type: 'response.created', response: { id: 'r' } })), 'data: no JSON\n\n');
   assert.match(responses.render({ type: 'failed', failure: new Failure('server', 'cut') }), /^event: response\.failed\ndata: .*"id":"r"/);
   assert.equal(RESPONSES_RELAY.bringsAnswer('', 'no JSON', await parsedFrom({ type: 'response.function_call_arguments.delta' })), true);

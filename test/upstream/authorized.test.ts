@@ -8,7 +8,7 @@ import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import { createAuthorizedTransport } from '../../src/upstream/authorized.ts';
 import type { Authorization, Grant } from '../../src/upstream/credentials/authorization.ts';
-import type { OutboundCall, Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
+import type { AttemptLimits, OutboundCall, Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
 import { LIMITS, failureFrom, providerAt, responseFrom } from './attempts.ts';
 import { awsPlans, signed, startWorld, tokenPlans } from './credentials/world.ts';
 import type { World } from './credentials/world.ts';
@@ -211,21 +211,22 @@ test('a signature for another service, another region, or over another path is r
 });
 
 /** An authorization whose grant comes when it is told to, over a transport that is never reached. */
-function held(): { readonly transport: Transport; readonly sent: OutboundCall[]; readonly limits: number[]; give(grant: Grant | Failure): void } {
+function held(): { readonly transport: Transport; readonly sent: OutboundCall[]; readonly limits: AttemptLimits[]; give(grant: Grant | Failure): void } {
   let give = (_: Grant | Failure): void => undefined;
   const granted = new Promise<Grant | Failure>((resolve) => (give = resolve));
   const sent: OutboundCall[] = [];
-  const limits: number[] = [];
+  const limits: AttemptLimits[] = [];
   const answer: UpstreamResponse = {
     status: 200, headers: {}, readBody: () => Promise.resolve(Buffer.alloc(0)), readChunks: () => Promise.resolve(undefined), startIdleLimit: () => undefined, discard: () => undefined,
   };
   const inner: Transport = {
-    send(_provider, call, _scope, { attemptMs }) {
+    send(_provider, call, _scope, given) {
       sent.push(call as OutboundCall);
-      limits.push(attemptMs);
+      limits.push(given);
       return Promise.resolve(answer);
     },
     close: () => undefined,
+    openSockets: () => 0,
   };
   const authorization: Authorization = {
     grant: () => granted,
@@ -254,10 +255,20 @@ test('the wait for a credential counts towards the attempt, and ends with it', a
   assert.equal(failure.limit, 'GATEWAY_ATTEMPT_TIMEOUT');
   const { transport, give, limits, sent } = held();
   const result = transport.send(PROVIDER, CHAT, new Scope(), LIMITS);
+  const waitsAtMs = performance.now();
   give({ headers: { authorization: 'Bearer late' }, refused: () => false });
   responseFrom(await result);
-  assert.ok((limits[0] ?? Infinity) < LIMITS.attemptMs);
+  assert.ok((limits[0]?.startedAtMs ?? Infinity) <= waitsAtMs);
   assert.deepEqual(sent[0]?.headers, { 'content-type': 'application/json', authorization: 'Bearer late' });
+});
+
+test('the sentence on an attempt that took too long names the limit as it is set, however long the credential took', async (t) => {
+  const world = await startWorld(t);
+  const transport = createAuthorizedTransport(world.transport, () => world.authorize(entraOf(world)));
+  const provider = providerAt(new URL('/azure/openai/v1', world.sandbox.url), { keys: [] });
+  const call = { ...CHAT, body: String(CHAT.body).replace('fake-chat', 'fake-stall') };
+  const failure = failureFrom(await transport.send(provider, call, new Scope(), { ...LIMITS, attemptMs: 100 }));
+  assert.equal(failure.message, 'no complete answer from acme within 100 ms (GATEWAY_ATTEMPT_TIMEOUT)');
 });
 
 test('a credential that cannot be had is the attempt\'s failure', async () => {
@@ -275,6 +286,7 @@ test('a provider without credentials of that kind is sent its key as ever', asyn
       return Promise.resolve(new Failure('unknown', 'seen'));
     },
     close: () => undefined,
+    openSockets: () => 0,
   };
   const provider = providerAt(new URL('http://127.0.0.1:9'));
   await createAuthorizedTransport(inner, () => undefined).send(provider, CHAT, new Scope(), LIMITS, provider.keys[0]);

@@ -24,7 +24,7 @@ const INTERIM = `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${o
 
 /** Resolves once the transport has no socket; a test that waits in vain runs into the runner's limit. */
 async function noSockets(transport: Transport): Promise<void> {
-  while (transport.openSockets?.() !== 0) await new Promise(setImmediate);
+  while (transport.openSockets() !== 0) await new Promise(setImmediate);
 }
 
 /** Lets a transport put a socket back into its pool. */
@@ -195,10 +195,10 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
         const body = `{"call":${call}}`;
         assert.equal(await bodyText(await transport.send(providerAt(server.baseUrl), postCall(body), new Scope(), LIMITS)), body);
         await pooled();
-        assert.equal(transport.openSockets?.(), 1);
+        assert.equal(transport.openSockets(), 1);
         taken.open();
         await server.closed(call);
-        assert.equal(transport.openSockets?.(), 0);
+        assert.equal(transport.openSockets(), 0);
       }
       assert.equal(server.connections(), 100);
       assert.deepEqual(staleRetries, []);
@@ -354,7 +354,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     const server = await startRawServer(t, { certificate: CERTIFICATE, wantsCertificate: true });
     const { transport } = openTransport(t);
     const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
-    assert.equal(failure.message, 'acme wants a TLS certificate of the gateway, which has none (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)');
+    assert.equal(failure.message, 'acme requires a TLS client certificate, which the gateway does not have (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)');
     assert.equal(failure.isRetried, false);
   });
 
@@ -378,7 +378,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
         await pooled();
       }
       assert.equal(server.connections(), 1);
-      assert.equal(transport.openSockets?.(), 1);
+      assert.equal(transport.openSockets(), 1);
     });
 
     test('are not shared between providers, even at one address', async (t) => {
@@ -486,7 +486,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
         collect();
       }
       assert.equal(sent.deref(), undefined);
-      assert.equal(transport.openSockets?.(), 1);
+      assert.equal(transport.openSockets(), 1);
     });
 
     test('keep no listener of a call that is over', async (t) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import type { Log } from '../../src/base/log.ts';
-import type { Charge, Decision, LimitStore } from '../../src/limits/store.ts';
+import type { Charge, Decision, LocalStore } from '../../src/limits/store.ts';
 import type { Transition } from '../../src/routing/transition.ts';
 import { Brake } from '../../src/workers/brake.ts';
 import { Dispatch } from '../../src/workers/dispatch.ts';
@@ -112,7 +112,7 @@ test('Transitions holds a bounded number of names, and makes room for new ones b
 });
 
 /** Lets so many in at a time, and keeps what it was told. */
-class Places implements LimitStore {
+class Places implements LocalStore {
   readonly told: string[] = [];
   readonly #held = new Set<string>();
   readonly #max: number;
@@ -140,12 +140,12 @@ function chargeOf(lease: string): Charge {
   return { caller: 'c', limits: { requestsPerMinute: undefined, tokensPerMinute: undefined, tokensPerDay: undefined, concurrent: 1 }, tokens: 10, lease };
 }
 
-test('HeldLimits settles what its owner took, once, and nothing else', async () => {
+test('HeldLimits settles what its owner took, once, and nothing else', () => {
   const store = new Places(1);
   const limits = new HeldLimits(store);
   const [a, b] = [{}, {}];
-  assert.equal((await limits.take(a, chargeOf('1'))).refusedBy, undefined);
-  assert.equal((await limits.take(b, chargeOf('2'))).refusedBy, 'concurrent');
+  assert.equal(limits.take(a, chargeOf('1')).refusedBy, undefined);
+  assert.equal(limits.take(b, chargeOf('2')).refusedBy, 'concurrent');
   limits.settle(b, chargeOf('2'), 5);
   limits.settle(b, chargeOf('1'), 5);
   limits.settle(a, chargeOf('1'), -3);
@@ -153,21 +153,21 @@ test('HeldLimits settles what its owner took, once, and nothing else', async () 
   assert.deepEqual(store.told, ['took 1', 'refused 2', 'settled 1 -3']);
 });
 
-test('HeldLimits gives back what a worker held that is gone', async () => {
+test('HeldLimits gives back what a worker held that is gone', () => {
   const store = new Places(2);
   const limits = new HeldLimits(store);
   const [a, b] = [{}, {}];
-  await limits.take(a, chargeOf('1'));
-  await limits.take(b, chargeOf('2'));
+  limits.take(a, chargeOf('1'));
+  limits.take(b, chargeOf('2'));
   limits.release(a);
   limits.release(a);
   limits.settle(a, chargeOf('1'), 1);
   assert.deepEqual(store.told, ['took 1', 'took 2', 'settled 1 0']);
-  assert.equal((await limits.take(b, chargeOf('3'))).refusedBy, undefined);
+  assert.equal(limits.take(b, chargeOf('3')).refusedBy, undefined);
 });
 
 /** A worker's store, what it sent, and how the primary answers. */
-function storeOf(own: LimitStore, answerMsMax: number) {
+function storeOf(own: LocalStore, answerMsMax: number) {
   const sent: ToPrimary[] = [];
   const warnings: string[] = [];
   let isThere = true;

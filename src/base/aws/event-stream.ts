@@ -42,11 +42,6 @@ export class EventStreamBuffer {
     this.#pending = new ByteBuffer(bytesMax);
   }
 
-  /** Whether what was fed ends inside a message. */
-  get isInside(): boolean {
-    return this.#pending.length > 0;
-  }
-
   /** Takes the next bytes. A problem is final: nothing is read from then on. */
   feed(chunk: Buffer): EventProblem | undefined {
     let from = 0;

@@ -7,7 +7,7 @@
 import { Secret } from '../secret.ts';
 import type { AwsCredentials } from './signature.ts';
 
-/** No real one is a tenth as long. */
+/** Real ones are not a tenth as long. */
 export const SHARED_FILE_CHARS_MAX = 1024 * 1024;
 
 /** Keys by which a profile leads to another source of credentials; these are not followed. */

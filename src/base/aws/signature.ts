@@ -116,7 +116,7 @@ function canonicalQuery(query: string): string {
   return pairs.map(({ name, value }) => `${name}=${value}`).join('&');
 }
 
-/** By code units, names before values: joined by `=`, `a` would come behind `a-b`. */
+/** By code units, names before values: as text, `a=1` would come behind `a-b=1`. */
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,8 +1,8 @@
 /**
  * What a Messages request asks to be kept in a cache (Anthropic, prompt caching).
  *
- * A chat can ask for all of the conversation, which is what a mark on the request asks for, and one on the last block of its
- * last user message or of what the system says behind it, as agents set it each round. A mark elsewhere asks for less, and to
+ * A chat can only ask for all of the conversation. So does a mark on the request, and one on the last block of the last user
+ * message, or of a system message behind it, where agents set it each round. A mark elsewhere asks for less and is left out: to
  * write all of a prompt that is asked once costs more than to write nothing.
  */
 

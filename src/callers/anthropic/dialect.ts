@@ -9,7 +9,7 @@ import { ANTHROPIC_MODELS } from './models.ts';
 import { MESSAGES_RELAY } from './relay.ts';
 import { encodeMessage } from './reply.ts';
 import { decodeMessages } from './request.ts';
-import { MessageEvents } from './stream.ts';
+import { MessageEvents, PING } from './stream.ts';
 
 export const ANTHROPIC: CallerDialect = {
   name: 'anthropic',
@@ -30,6 +30,7 @@ export const ANTHROPIC: CallerDialect = {
   decodeRequest: decodeMessages,
   encodeReply: encodeMessage,
   createFrames: (facts) => new MessageEvents(facts),
+  keepAlive: PING,
   renderFailure: (failure, requestId) => ({
     body: renderJson(failureBody(failure, requestId)),
     headers: retryHeaders(failure),

@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<FailureKind, string>> = {
   unknown: 'api_error',
 };
 
-/** Of statuses that the gateway answers itself and the kind alone does not tell. */
+/** For statuses of the gateway's own, which the kind alone does not tell apart. */
 const TYPES_BY_STATUS: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],
   [403, 'permission_error'],

@@ -55,11 +55,11 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
     ignored.addUnread(message);
   }
   spoken?.finish();
-  if (turns.length === 0) throw fields.problem('messages', 'must hold at least one message of a user');
+  if (turns.length === 0) throw fields.problem('messages', 'must have at least one user message');
   return { system: system.join(PARAGRAPH) || undefined, turns, cache };
 }
 
-/** Adds what the system says; one that only changes the effort says nothing. The message's blocks. */
+/** Adds what the system says; one that only changes the effort says nothing. Returns the message's blocks. */
 function readSystemMessage(message: Fields, turns: Turn[], system: string[]): readonly Fields[] {
   if (!message.has('content') && message.has('output_config')) return [];
   const { text, blocks } = readTexts(message, 'content', PARAGRAPH);
@@ -81,7 +81,7 @@ function readTexts(fields: Fields, name: string, separator: string): { readonly 
   if (typeof value === 'string') return { text: value, blocks: [] };
   const blocks = readBlocks(fields, name, value);
   const texts = blocks.map(({ block, type }) => {
-    if (type !== 'text') throw unsupported(block.at('type'), 'only text is taken here');
+    if (type !== 'text') throw unsupported(block.at('type'), 'only text is supported here');
     return block.requiredString('text');
   });
   return { text: texts.join(separator), blocks: blocks.map(({ block }) => block) };
@@ -99,7 +99,7 @@ function readBlocks(fields: Fields, name: string, value: JsonValue | undefined):
   });
 }
 
-/** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. Its blocks. */
+/** Adds the turns of a user's message: one of tools if it begins with results, one of the user if anything else follows. Returns its blocks. */
 function readUserMessage(message: Fields, turns: Turn[], ignored: Ignored, places: Places): readonly Fields[] {
   const value = message.any('content');
   if (typeof value === 'string') {
@@ -128,14 +128,14 @@ function readContent(block: Fields, type: string, ignored: Ignored): ContentPart
   if (type === 'text') return plainText(block.requiredText('text'));
   if (type === 'image') return readImage(block, ignored);
   if (type === 'document') return readDocument(block, ignored);
-  throw unsupported(block.at('type'), 'only text, image, document and, from a user, tool_result are taken');
+  throw unsupported(block.at('type'), 'only text, image, document and, from a user, tool_result are supported');
 }
 
 function readDocument(block: Fields, ignored: Ignored): DocumentPart {
   const source = block.object('source');
   if (source === undefined) throw block.problem('source', 'required');
-  if (block.object('citations')?.boolean('enabled') === true) throw unsupported(block.at('citations'), 'answers do not quote documents');
-  if (block.string('context') !== undefined) throw unsupported(block.at('context'), 'say it in a text beside the document');
+  if (block.object('citations')?.boolean('enabled') === true) throw unsupported(block.at('citations'), 'citations of documents are not supported');
+  if (block.string('context') !== undefined) throw unsupported(block.at('context'), 'not supported; put it in a text block beside the document');
   const name = block.string('title') || undefined;
   const decoded = readDocumentSource(source, source.requiredString('type'), name);
   ignored.addUnread(source);
@@ -145,7 +145,7 @@ function readDocument(block: Fields, ignored: Ignored): DocumentPart {
 function readDocumentSource(source: Fields, type: string, name: string | undefined): DocumentPart {
   if (type === 'url') return pdfAt(source.requiredText('url'), name, source.at('url'));
   if (type === 'base64') return inlineDocument(source.requiredString('media_type'), source.requiredString('data'), name, source.at('data'));
-  if (type !== 'text') throw unsupported(source.at('type'), 'only base64, url and text are taken');
+  if (type !== 'text') throw unsupported(source.at('type'), 'only base64, url and text are supported');
   source.oneOf('media_type', ['text/plain']);
   const base64 = Buffer.from(source.requiredText('data')).toString('base64');
   return { type: 'document', mediaType: 'text/plain', source: { type: 'inline', base64 }, name };
@@ -162,7 +162,7 @@ function readImage(block: Fields, ignored: Ignored): ImagePart {
 function readImageSource(block: Fields, source: Fields, type: string): ImagePart {
   if (type === 'base64') return inlineImage(source.requiredString('media_type'), source.requiredString('data'), block.at('source'));
   if (type === 'url') return imageFromUrl(source.requiredText('url'), source.at('url'));
-  throw unsupported(source.at('type'), 'only base64 and url are taken');
+  throw unsupported(source.at('type'), 'only base64 and url are supported');
 }
 
 function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
@@ -187,7 +187,7 @@ function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['con
   return parts.every((part) => part.type === 'text') ? parts.map(({ text }) => text).join(LINE) : parts;
 }
 
-/** What a search among tools found: the tool itself is in `tools`, of which other makers' models see all (Anthropic, tool search). */
+/** What a search among tools found: the tool itself is in `tools`, of which other vendors' models see all (Anthropic, tool search). */
 function foundTool(block: Fields): TextPart {
   return plainText(`Tool found: ${shownToolName(block.requiredText('tool_name'))}`);
 }
@@ -215,13 +215,13 @@ function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignore
       }
       for (const state of states) turn.carry(state, path);
     } else {
-      throw unsupported(block.at('type'), 'only text, tool_use and reasoning are taken in a message of the assistant');
+      throw unsupported(block.at('type'), 'only text, tool_use and reasoning are supported in a message of the assistant');
     }
     ignored.addUnread(block);
   }
 }
 
-/** What the gateway itself put into a block of reasoning; undefined for that of another maker. */
+/** What the gateway itself put into a block of reasoning; undefined for that of another vendor. */
 function readReasoning(block: Fields, place: 'signature' | 'data', budget: JsonBudget): readonly CarriedState[] | undefined {
   const states = carriedStates(block.string(place) ?? '', budget);
   if (states === DAMAGED) throw block.problem(place, 'damaged, or not made by this gateway');

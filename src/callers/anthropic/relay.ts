@@ -1,5 +1,5 @@
 /**
- * Messages passed on to a provider that speaks them as their maker does.
+ * Messages passed on to a provider that speaks them as their vendor does.
  *
  * Changed are only: the model's name where a prefix was cut off, which the answer then echoes; the name of the end user; which
  * answer a cache's diagnostics compare with, where it may be another caller's; and blocks of the history that would be refused:
@@ -19,7 +19,6 @@ import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
 import { commonChanges, sourceOf, withMembers } from '../relay.ts';
 import { echoed } from './echo.ts';
-import { MessageEvents } from './stream.ts';
 import { continuesThread, lostThread } from './thread.ts';
 
 const FIELDS = {
@@ -34,7 +33,6 @@ export const MESSAGES_RELAY: DialectRelay = {
   headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': undefined },
   encode,
   encodeReply: (raw, facts, exact = parseReplied(raw)) => echoed(exact, facts) ?? new RawJson(raw),
-  createFrames: (facts) => new MessageEvents(facts),
   bringsAnswer: (_event, data) => data.includes(PIECE),
   sealsForAccount: true,
   relaysDeclined: true,

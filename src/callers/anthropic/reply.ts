@@ -56,7 +56,7 @@ export function stopReasonOf(reply: ChatReply): string {
   return STOP_REASONS[reply.stopReason];
 }
 
-/** Which of the sequences stopped it, no provider is asked. */
+/** No provider is asked which of the sequences stopped it. */
 export const NO_STOP_SEQUENCE = null;
 
 /**

@@ -14,6 +14,7 @@ import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
 import { Places } from '../places.ts';
+import { ownName } from '../tool-name.ts';
 import { cacheHint } from './cache.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
@@ -40,7 +41,7 @@ function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns, cache } = readConversation(fields, ignored, places);
-  const tools = readTools(fields, ignored);
+  const tools = readTools(fields, ignored, places);
   const toolChoice = readToolChoice(fields, tools, ignored);
   const config = readConfig(fields, ignored);
   const request: ChatRequest = {
@@ -61,13 +62,13 @@ function translate(fields: Fields, model: string): Translation {
     providerOptions: undefined,
   };
   applyTable(MESSAGES_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
-/** With 0 the maker reads the prompt into its cache and answers nothing; in a chat 0 would be no limit. */
+/** With 0 the vendor reads the prompt into its cache and answers nothing; in a chat 0 would be no limit. */
 function readMaxTokens(fields: Fields): number | undefined {
   const maxTokens = fields.count('max_tokens');
-  if (maxTokens === 0) throw unsupported(fields.at('max_tokens'), 'an answer of no tokens cannot be asked for');
+  if (maxTokens === 0) throw unsupported(fields.at('max_tokens'), 'an answer of 0 tokens cannot be asked for');
   return maxTokens;
 }
 
@@ -80,33 +81,35 @@ const NAMES = {
 
 type Tools = {
   readonly taken: Tool[];
-  /** Names of those that only the maker's own models know. */
+  /** Names of those that only the vendor's own models know. */
   readonly leftOut: Set<string>;
 };
 
-/** The maker's own tools, whoever runs them: their types end in a date, which a search among tools may do without. */
-const MAKERS_OWN = /^(?:[a-z0-9_]{1,64}_20\d{6}|tool_search_tool_(?:bm25|regex))$/;
+/** The vendor's own tools, whoever runs them: their types end in a date, which a search among tools may do without. */
+const VENDOR_TOOLS = /^(?:[a-z0-9_]{1,64}_20\d{6}|tool_search_tool_(?:bm25|regex))$/;
 
-function readTools(fields: Fields, ignored: Ignored): Tools {
+function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
   const tools: Tools = { taken: [], leftOut: new Set() };
+  const names = new Set<string>();
   fields.list('tools', (item, path) => {
     const tool = Fields.from(item, path);
     const type = tool.string('type') ?? 'custom';
-    if (MAKERS_OWN.test(type)) {
+    if (VENDOR_TOOLS.test(type)) {
       tools.leftOut.add(tool.string('name') ?? '');
       ignored.add(path);
       return;
     }
-    if (type !== 'custom') throw unsupported(tool.at('type'), "only custom tools and the maker's own are taken");
+    if (type !== 'custom') throw unsupported(tool.at('type'), "only custom tools and Anthropic's own are supported");
     const name = tool.requiredText('name');
     const shown = shownToolName(name);
-    if (shown !== name) ignored.addOnce(tool.at('name'));
-    tools.taken.push({
-      name: shown,
+    if (shown !== name) ignored.addOnce(tool, ['name']);
+    const taken: Tool = {
+      name: ownName(shown, tool, names),
       description: tool.string('description') || undefined,
       parameters: tool.opaqueObject('input_schema')?.raw,
       strict: tool.boolean('strict'),
-    });
+    };
+    tools.taken.push(places.put(taken, path));
     ignored.addUnread(tool);
   });
   return tools;
@@ -118,18 +121,18 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
   const type = choice.requiredOneOf('type', ['auto', 'any', 'tool', 'none']);
   const name = type === 'tool' ? shownToolName(choice.requiredText('name')) : undefined;
   const isOneAtMost = choice.boolean('disable_parallel_tool_use') === true;
-  // Of no call there is at most one.
+  // Where no tool can be called it asks for nothing.
   const isIdle = isOneAtMost && (type === 'none' || (type === 'auto' && taken.length === 0));
   if (isIdle) ignored.add(choice.at('disable_parallel_tool_use'));
   const parallel = isOneAtMost && !isIdle ? false : undefined;
   ignored.addUnread(choice);
   if (name !== undefined) {
     const isTaken = taken.some((tool) => tool.name === name);
-    if (!isTaken && leftOut.has(name)) throw unsupported(choice.at('name'), "it is a tool of the maker's own");
+    if (!isTaken && leftOut.has(name)) throw unsupported(choice.at('name'), 'only its vendor runs this tool');
     return { mode: 'tool', name, parallel };
   }
   if (type !== 'any') return { mode: type === 'none' ? 'none' : 'auto', parallel };
-  if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), "all tools are the maker's own");
+  if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), "only their vendor runs these tools");
   return { mode: 'required', parallel };
 }
 
@@ -172,7 +175,7 @@ function readConfig(fields: Fields, ignored: Ignored): OutputConfig {
 function readFormat(owner: Fields, name: string, ignored: Ignored): OutputFormat | undefined {
   const format = owner.object(name);
   if (format === undefined) return undefined;
-  if (format.requiredString('type') !== 'json_schema') throw unsupported(format.at('type'), 'only json_schema is taken');
+  if (format.requiredString('type') !== 'json_schema') throw unsupported(format.at('type'), 'only json_schema is supported');
   const schema = format.opaqueObject('schema')?.raw;
   if (schema === undefined) throw format.missing('schema');
   ignored.addUnread(format);

@@ -12,7 +12,7 @@ import type { JsonOutObject } from '../../base/json/value.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { ChatReply, ToolCallPart } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
-import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { nameOf, renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
@@ -21,11 +21,11 @@ import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock,
 import { withOwnToolNames } from './tool-name.ts';
 
 /** Its clients know it, and some of them know no comments. */
-const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
+export const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 
 type SpokenType = 'thinking' | 'text';
 
-export class MessageEvents implements RelayedFrames {
+export class MessageEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
   #isBegun = false;
   /** Whether a relayed event has said how the message ends, and only its last one is missing. */
@@ -41,13 +41,9 @@ export class MessageEvents implements RelayedFrames {
     this.#facts = facts;
   }
 
-  keepAlive(): string {
-    return this.#isBegun ? PING : ': keep-alive\n\n';
-  }
-
   // hot: per token
   relay(event: string, data: string, parsed?: ParsedText): string {
-    // The maker's clients skip events without a name.
+    // The vendor's clients skip events without a name.
     const name = nameOf(event, data, parsed);
     if (name === 'message_delta') this.#isEnding = true;
     if (name !== 'message_start') return renderEvent(name, data);

@@ -2,12 +2,11 @@
  * Names of tools (Anthropic, tool use), which may be twice as long here as elsewhere, as Claude Code makes them of an MCP
  * server's and a tool's.
  *
- * Other makers' models are shown a shorter one. Which tool it stands for is known from the request itself, so a call of it
+ * Other vendors' models are shown a shorter one. Which tool it stands for is known from the request itself, so a call of it
  * goes back under its own name.
  */
 
-import { memberOf } from '../../base/json/member.ts';
-import { JsonArray } from '../../base/json/value.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import type { JsonObject } from '../../base/json/value.ts';
 import type { ChatReply } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
@@ -31,8 +30,7 @@ export function withOwnToolNames(reply: ChatReply, { request }: AnswerFacts): Ch
 /** The names of a request's tools by those that are shown in their place. */
 function ownToolNames(source: JsonObject | undefined): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
-  const tools = memberOf(source, 'tools');
-  for (const tool of tools instanceof JsonArray ? tools.items : []) {
+  for (const tool of itemsOf(memberOf(source, 'tools'))) {
     const name = memberOf(tool, 'name');
     if (typeof name === 'string' && name.length > NAME_CHARS_MAX) names.set(shownToolName(name), name);
   }

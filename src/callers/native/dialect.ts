@@ -1,6 +1,7 @@
 /** The gateway's own format: POST /v1/chat, POST /v1/chat/stream and POST /v1/count_tokens. */
 
 import { renderJson } from '../../base/json/render.ts';
+import { KEEP_ALIVE } from '../../core/dialect.ts';
 import type { CallerDialect, DecodedRequest, DialectRoute, RequestBody } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
 import { headOfChat, loopOwnerOfChat } from '../affinity.ts';
@@ -8,7 +9,6 @@ import { NATIVE_MODELS } from './models.ts';
 import { encodeChatReply, renderDeltaFrame, renderFailureBody } from './reply.ts';
 import { decodeChatRequest } from './request.ts';
 
-const KEEP_ALIVE = ': keep-alive\n\n';
 const NO_HEADERS = {};
 
 export const NATIVE: CallerDialect = {
@@ -31,10 +31,8 @@ export const NATIVE: CallerDialect = {
   },
   decodeRequest,
   encodeReply: (reply, { provider }, raw) => encodeChatReply(provider, reply, raw),
-  createFrames: ({ provider }) => ({
-    render: (delta) => renderDeltaFrame(provider, delta),
-    keepAlive: () => KEEP_ALIVE,
-  }),
+  createFrames: ({ provider }) => ({ render: (delta) => renderDeltaFrame(provider, delta) }),
+  keepAlive: KEEP_ALIVE,
   renderFailure: (failure) => ({ body: renderFailureBody(failure), headers: NO_HEADERS }),
   models: NATIVE_MODELS,
   breaksFailedStreams: false,

@@ -16,9 +16,10 @@ import { CACHE_TTLS, EFFORTS } from '../../core/chat.ts';
 import type { CacheHint, ChatRequest, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import type { RequestBody } from '../../core/dialect.ts';
 import { Failure } from '../../core/failure.ts';
-import { parseBody } from '../body.ts';
+import { failureFrom, parseBody, problemOr } from '../body.ts';
 import { readModel } from '../model.ts';
 import { isSchemaName } from '../schema-name.ts';
+import { ownName } from '../tool-name.ts';
 import { objectsAt, openTurns, readTurns } from './turns.ts';
 import type * as Wire from './wire.ts';
 
@@ -51,23 +52,9 @@ export function decodeChatRequest(body: RequestBody): ChatRequest | Failure {
   const value = parseBody(body);
   if (value instanceof Failure) return value;
   const request = problemOr(() => readRequest(new Fields(value, undefined, REQUEST_FIELDS)));
-  return request instanceof FieldProblem ? failureFrom(request, value) : request;
-}
-
-/** What `read` returns, or the problem that it throws. */
-function problemOr<T>(read: () => T): T | FieldProblem {
-  try {
-    return read();
-  } catch (thrown) {
-    if (thrown instanceof FieldProblem) return thrown;
-    throw thrown;
-  }
-}
-
-/** A field that is missing may stand elsewhere under a name that nobody knows, and that is then what is said. */
-function failureFrom(problem: FieldProblem, body: JsonObject): Failure {
-  const { message, quote } = (problem.isMissing ? problemOr(() => openAll(body)) : undefined) ?? problem;
-  return new Failure('bad_request', message, { quotes: quote === undefined ? [] : [quote] });
+  if (!(request instanceof FieldProblem)) return request;
+  // A field that is missing may stand elsewhere under a name that nobody knows, and that is then what is said.
+  return failureFrom((request.isMissing ? problemOr(() => openAll(value)) : undefined) ?? request);
 }
 
 /** Opens every object of the vocabulary, which throws for the first unknown field. What has another shape is passed over. */
@@ -115,9 +102,7 @@ function readTools(fields: Fields): readonly Tool[] {
 /** `names` are those of the tools before this one; its own is added. */
 function decodeTool(item: JsonValue, path: Path, names: Set<string>): Tool {
   const fields = Fields.from(item, path, TOOL_FIELDS);
-  const name = fields.requiredText('name');
-  if (names.has(name)) throw fields.problem('name', 'another tool has this name');
-  names.add(name);
+  const name = ownName(fields.requiredText('name'), fields, names);
   return { name, description: fields.string('description'), parameters: readParameters(fields), strict: fields.boolean('strict') };
 }
 
@@ -139,7 +124,7 @@ function readToolChoice(fields: Fields): ToolChoice | undefined {
     if (name === undefined) throw choice.missing('name', 'required with mode tool');
     return { mode, name, parallel };
   }
-  if (name !== undefined) throw choice.problem('name', `only mode tool takes a name, not ${mode}`);
+  if (name !== undefined) throw choice.problem('name', `allowed with mode tool only, not with ${mode}`);
   return { mode, parallel };
 }
 
@@ -159,8 +144,8 @@ function readOutput(fields: Fields): OutputFormat | undefined {
   const schema = output.opaqueObject('schema')?.raw;
   const name = output.string('name');
   const strict = output.boolean('strict');
-  if (schema === undefined && name !== undefined) throw output.problem('name', 'only a schema takes a name');
-  if (schema === undefined && strict !== undefined) throw output.problem('strict', 'only a schema can be strict');
+  if (schema === undefined && name !== undefined) throw output.problem('name', 'allowed with a schema only');
+  if (schema === undefined && strict !== undefined) throw output.problem('strict', 'allowed with a schema only');
   if (name !== undefined && !isSchemaName(name)) throw output.problem('name', 'must be 1 to 64 letters, digits, _ or -');
   return { schema, name: name ?? 'output', strict: strict ?? true };
 }
@@ -174,5 +159,5 @@ function readCache(fields: Fields): CacheHint | undefined {
 function readProviderOptions(fields: Fields): JsonObject | undefined {
   const options = fields.opaqueObject('provider_options');
   if (options?.entries.has('stream') !== true) return options;
-  throw new FieldProblem({ parent: fields.at('provider_options'), key: 'stream' }, 'not allowed, the path decides it');
+  throw new FieldProblem({ parent: fields.at('provider_options'), key: 'stream' }, 'not allowed: the path /v1/chat or /v1/chat/stream decides it');
 }

@@ -1,6 +1,7 @@
 /** OpenAI Chat Completions at the front: POST /v1/chat/completions. */
 
 import { renderJson } from '../../base/json/render.ts';
+import { KEEP_ALIVE } from '../../core/dialect.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { OPENAI_MODELS } from '../openai-common/models.ts';
@@ -23,6 +24,7 @@ export const OPENAI_CHAT: CallerDialect = {
   decodeRequest: decodeChatCompletions,
   encodeReply: encodeCompletion,
   createFrames: (facts) => new CompletionChunks(facts),
+  keepAlive: KEEP_ALIVE,
   renderFailure: (failure) => ({ body: renderJson({ error: errorObject(failure) }), headers: retryHeaders(failure) }),
   models: OPENAI_MODELS,
   breaksFailedStreams: true,

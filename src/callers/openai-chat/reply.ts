@@ -9,7 +9,7 @@ import type { JsonOutObject } from '../../base/json/value.ts';
 import { replyText, replyToolCalls } from '../../core/chat.ts';
 import type { ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
-import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
@@ -43,7 +43,7 @@ function headOf({ requestId, createdAtS, request, servedModel }: AnswerFacts, ob
   return { id, object, created: createdAtS, model: reply?.model ?? servedModel ?? request.model };
 }
 
-/** A refusal without a word is one that ended in order, as the maker's own are. */
+/** A refusal without a word is one that ended in order, as the vendor's own are. */
 function finishReason(reply: ChatReply): string {
   return isWordlessRefusal(reply) ? 'stop' : FINISH_REASONS[reply.stopReason];
 }
@@ -77,9 +77,12 @@ function callFrom(call: ToolCallPart, ofTexts: readonly CarriedState[]): JsonOut
   };
 }
 
+/** In the order of the parts: the texts are one here, and what belongs to one that said nothing is not that one's. */
 function textStates(reply: ChatReply): readonly CarriedState[] {
   const states: CarriedState[] = [];
-  for (const part of reply.parts) if (part.type === 'text' && part.state !== undefined) states.push({ owner: 'text', state: part.state });
+  for (const part of reply.parts) {
+    if (part.type === 'text' && part.state !== undefined) states.push({ owner: part.text === '' ? 'empty' : 'text', state: part.state });
+  }
   return states;
 }
 
@@ -115,10 +118,10 @@ function isUsageChunk(data: string): boolean {
 }
 
 /** One stream of chunks. Calls are sent when all of the turn is known, because the first carries what belongs to the texts. */
-export class CompletionChunks implements RelayedFrames {
+export class CompletionChunks implements StreamFrames {
   /** Every chunk up to its choices, so that a token is one concatenation. */
   readonly #head: string;
-  /** And from behind its choices. */
+  /** Every chunk from behind its choices on. */
   readonly #tail: string;
   readonly #includesUsage: boolean;
   #isBegun = false;
@@ -128,10 +131,6 @@ export class CompletionChunks implements RelayedFrames {
     this.#head = `data: ${renderJson(headOf(facts, 'chat.completion.chunk')).slice(0, -1)},"choices":[`;
     this.#tail = facts.request.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n';
     this.#includesUsage = facts.request.wantsUsage;
-  }
-
-  keepAlive(): string {
-    return ': keep-alive\n\n';
   }
 
   // hot: per token

@@ -32,6 +32,7 @@ import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
+import { ownName } from '../tool-name.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
@@ -61,7 +62,8 @@ function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns } = readMessages(fields, ignored, places);
-  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored)) ?? [];
+  const names = new Set<string>();
+  const tools = fields.list('tools', (item, path) => readTool(item, path, names, ignored, places)) ?? [];
   const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
   const maxTokens = readMaxTokens(fields, 'max_tokens', ignored);
   if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
@@ -84,7 +86,7 @@ function translate(fields: Fields, model: string): Translation {
   };
   readStreamOptions(fields, ignored);
   applyTable(CHAT_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
 /** What fields of a chat that a provider may refuse are called here. */
@@ -92,7 +94,6 @@ const NAMES = {
   output: 'response_format',
   thinking: 'reasoning_effort',
   'tool_choice.parallel': 'parallel_tool_calls',
-  'tools.strict': 'tools[N].function.strict',
 };
 
 function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined {
@@ -136,7 +137,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
   if (messages === undefined) throw fields.problem('messages', fields.has('input') ? 'required; a body with `input` is for /v1/responses' : 'required');
   const instructions = joinTexts(system, PARAGRAPH);
   if (turns.length > 0) return { system: instructions || undefined, turns };
-  if (instructions === '') throw fields.problem('messages', 'must hold at least one message of a user');
+  if (instructions === '') throw fields.problem('messages', 'must have at least one user message');
   return { system: undefined, turns: [{ role: 'user', parts: [plainText(instructions)] }] };
 }
 
@@ -145,7 +146,7 @@ function readResult(message: Fields, ignored: Ignored): ToolResultPart {
   return { type: 'tool_result', toolCallId, content: readResultContent(message, ignored), isError: false };
 }
 
-/** A text, or parts where a picture or a file is among them: the maker itself takes only texts here, agents show what a tool found (Zed). */
+/** A text, or parts where a picture or a file is among them: the vendor itself takes only texts here, agents show what a tool found (Zed). */
 function readResultContent(message: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = message.any('content');
   if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(message, 'content', LINE, TEXTS, ignored);
@@ -184,7 +185,7 @@ function readContent(part: Fields, type: string, ignored: Ignored): ContentPart 
   if (type === 'text') return plainText(part.requiredString('text'));
   if (type === 'image_url') return readImage(part, ignored);
   if (type === 'file') return readFile(part, ignored);
-  throw unsupported(part.at('type'), 'only text, image_url and file are taken');
+  throw unsupported(part.at('type'), 'only text, image_url and file are supported');
 }
 
 function readFile(part: Fields, ignored: Ignored): DocumentPart {
@@ -211,12 +212,23 @@ function readAssistantParts(message: Fields, ignored: Ignored, places: Places, b
   const text = readSpokenText(message, ignored);
   const states: CarriedState[] = [...readStates(message, ignored, budget)];
   const calls = message.list('tool_calls', (item, path) => places.put(readToolCall(item, path, states, ignored, budget), path)) ?? [];
-  const ofTexts = states.filter(({ owner }) => owner === 'text').map(({ state }) => state);
-  const texts: TextPart[] = text === '' ? [] : [{ type: 'text', text, state: ofTexts.shift() }];
-  // What belongs to texts that said nothing, or were one text with others.
-  for (const state of ofTexts) texts.push({ type: 'text', text: '', state });
-  for (const part of texts) places.put(part, message.path);
-  return [...texts, ...calls];
+  return [...textsOf(text, states).map((part) => places.put(part, message.path)), ...calls];
+}
+
+/** The text with the first state of a text, before what belongs to texts that said nothing, or were one text with others. */
+function textsOf(text: string, states: readonly CarriedState[]): readonly TextPart[] {
+  const texts: TextPart[] = [];
+  let unsaid = text;
+  const say = (state: string | undefined): void => {
+    texts.push({ type: 'text', text: unsaid, state });
+    unsaid = '';
+  };
+  if (text !== '' && !states.some(({ owner }) => owner === 'text')) say(undefined);
+  for (const { owner, state } of states) {
+    if (owner === 'text') say(state);
+    else if (owner === 'empty') texts.push({ type: 'text', text: '', state });
+  }
+  return texts;
 }
 
 function readSpokenText(message: Fields, ignored: Ignored): string {
@@ -226,11 +238,11 @@ function readSpokenText(message: Fields, ignored: Ignored): string {
 
 function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored, budget: JsonBudget): AssistantPart {
   const call = Fields.from(item, path);
-  if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of functions are taken');
+  if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of type function are supported');
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
   const carried = readStates(call, ignored, budget);
-  states.push(...carried.filter(({ owner }) => owner === 'text'));
+  states.push(...carried.filter(({ owner }) => owner === 'text' || owner === 'empty'));
   const part: AssistantPart = {
     type: 'tool_call',
     id: call.requiredText('id'),
@@ -245,13 +257,13 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
   return part;
 }
 
-/** What the gateway itself put into `extra_content.google.thought_signature`; a signature of another maker is left out. */
+/** What the gateway itself put into `extra_content.google.thought_signature`; a signature of another vendor is left out. */
 function readStates(owner: Fields, ignored: Ignored, budget: JsonBudget): readonly CarriedState[] {
   const extra = owner.object('extra_content');
   const signature = extra?.object('google')?.string('thought_signature');
   const states = signature === undefined ? undefined : carriedStates(signature, budget);
   if (states === DAMAGED) throw owner.problem('extra_content', 'damaged, or not made by this gateway');
-  if (extra !== undefined && states === undefined) ignored.addOnce(owner.at('extra_content'));
+  if (extra !== undefined && states === undefined) ignored.addOnce(owner, ['extra_content']);
   return states ?? [];
 }
 
@@ -261,21 +273,20 @@ function readStop(fields: Fields): readonly string[] {
   return typeof value === 'string' ? [textItem(value, fields.at('stop'))] : (fields.list('stop', textItem) ?? []);
 }
 
-function readTool(item: JsonValue, path: Path, ignored: Ignored): Tool {
+function readTool(item: JsonValue, path: Path, names: Set<string>, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
-  if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are taken');
+  if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are supported');
   const named = tool.object('function');
   if (named === undefined) throw tool.problem('function', 'required');
-  const name = named.requiredText('name');
   const decoded: Tool = {
-    name,
+    name: ownName(named.requiredText('name'), named, names),
     description: named.string('description') || undefined,
     parameters: named.opaqueObject('parameters')?.raw,
     strict: named.boolean('strict'),
   };
   ignored.addUnreadOfItem(named);
   ignored.addUnreadOfItem(tool);
-  return decoded;
+  return places.put(decoded, named.path);
 }
 
 function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefined {

@@ -27,7 +27,7 @@ export function readText(owner: Fields, name: string, separator: string, members
   const texts = value.items.map((item, index) => {
     const part = Fields.from(item, { parent: owner.at(name), key: index });
     const member = members.get(part.requiredString('type'));
-    if (member === undefined) throw unsupported(part.at('type'), 'only text is taken here');
+    if (member === undefined) throw unsupported(part.at('type'), 'only text is supported here');
     const text = part.requiredString(member);
     ignored.addUnreadOfItem(part);
     return text;
@@ -36,10 +36,10 @@ export function readText(owner: Fields, name: string, separator: string, members
 }
 
 /**
- * The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. What a model wrote is no
- * JSON at times, and stands in the history with the result that told the model so: others are shown it in an object, under the
- * name by which Anthropic shows it to its models (tool use, fine-grained streaming), and it is named. All of a request's
- * calls share the budget: each of thousands of texts could hold as many values as a whole body may.
+ * The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. What a model wrote is not always
+ * JSON, and stands in the history with the result that told the model so. It is sent on as a text in an object, under the name that
+ * Anthropic has for it (tool use, fine-grained streaming), and named as left out. All of a request's calls share the budget: each of
+ * thousands of texts could hold as many values as a whole body may.
  */
 export function readArguments(called: Fields, budget: JsonBudget, ignored: Ignored): RawJson {
   const text = called.string('arguments') || '{}';

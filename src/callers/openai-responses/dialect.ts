@@ -1,6 +1,7 @@
 /** OpenAI Responses at the front: POST /v1/responses. */
 
 import { renderJson } from '../../base/json/render.ts';
+import { KEEP_ALIVE } from '../../core/dialect.ts';
 import type { CallerDialect } from '../../core/dialect.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { OPENAI_MODELS } from '../openai-common/models.ts';
@@ -24,6 +25,7 @@ export const OPENAI_RESPONSES: CallerDialect = {
   decodeRequest: decodeResponses,
   encodeReply: encodeResponse,
   createFrames: (facts) => new ResponseEvents(facts),
+  keepAlive: KEEP_ALIVE,
   renderFailure: (failure) => ({ body: renderJson({ error: errorObject(failure) }), headers: retryHeaders(failure) }),
   models: OPENAI_MODELS,
   breaksFailedStreams: true,

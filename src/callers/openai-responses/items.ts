@@ -3,7 +3,7 @@
  *
  * A conversation is a flat list of items. What an assistant said, thought and called in a row is one turn of its, and
  * results in a row are one turn. Reasoning that the gateway itself wrote gives its states to the turn's parts; that of
- * other makers is left out.
+ * other vendors is left out.
  */
 
 import { FieldProblem, Fields } from '../../base/fields.ts';
@@ -36,10 +36,10 @@ export function readConversation(fields: Fields, names: FunctionNames, ignored: 
   const input = fields.any('input');
   if (input === undefined) throw fields.problem('input', 'required');
   if (typeof input === 'string') draft.takeUser([places.put(plainText(fields.requiredText('input')), fields.at('input'))]);
-  else fields.list('input', (item, path) => readItem(Fields.from(item, path), draft, ignored), '; a string is taken, too');
+  else fields.list('input', (item, path) => readItem(Fields.from(item, path), draft, ignored), '; or a string');
   const { system, turns } = draft.finish();
   if (turns.length > 0) return { system: joinTexts([instructions, system], PARAGRAPH) || undefined, turns };
-  if (system === '') throw fields.problem('input', 'must hold at least one message of a user');
+  if (system === '') throw fields.problem('input', 'must have at least one user message');
   return { system: instructions || undefined, turns: [{ role: 'user', parts: [plainText(system)] }] };
 }
 
@@ -52,7 +52,7 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
   else if (type === 'item_reference') {
     throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
-  } else throw unsupported(item.at('type'), 'items of this type are not taken');
+  } else throw unsupported(item.at('type'), 'items of this type are not supported');
   ignored.addUnreadOfItem(item);
 }
 
@@ -70,7 +70,7 @@ function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): 
 
 function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn['parts'] {
   if (typeof item.any('content') === 'string') return [places.put(plainText(item.requiredText('content')), item.at('content'))];
-  const parts = item.list('content', (part, path) => readContent(Fields.from(part, path), ignored).map((said) => places.put(said, path)), '; a string is taken, too');
+  const parts = item.list('content', (part, path) => readContent(Fields.from(part, path), ignored).map((said) => places.put(said, path)), '; or a string');
   if (parts === undefined) throw item.problem('content', 'required');
   const said = parts.flat();
   if (said.length === 0) throw item.problem('content', 'must not be empty');
@@ -90,7 +90,7 @@ function readContent(part: Fields, ignored: Ignored): readonly ContentPart[] {
 function readMedia(part: Fields, type: string): ContentPart {
   if (type === 'input_image') return readImage(part);
   if (type === 'input_file') return readFile(part);
-  throw unsupported(part.at('type'), 'only input_text, input_image and input_file are taken');
+  throw unsupported(part.at('type'), 'only input_text, input_image and input_file are supported');
 }
 
 /** A file at an address is taken for a PDF, which is what providers read there. */
@@ -130,7 +130,7 @@ function readOutput(item: Fields, ignored: Ignored): ToolResultPart['content'] {
   return value.items.flatMap((part, index) => readContent(Fields.from(part, { parent: item.at('output'), key: index }), ignored));
 }
 
-/** What may be read of reasoning goes back in the states, if at all. */
+/** The readable text of reasoning is not sent on: what a provider wants back of it is in its states. */
 function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   item.any('summary');
   item.any('content');
@@ -186,7 +186,7 @@ class ConversationDraft {
     this.#results.push(this.places.put(result, path));
   }
 
-  /** Takes a text without its state, or a call. An empty text counts for the state that waits for it. */
+  /** Takes a text or a call and gives it the state that waits. An empty text is taken for its state alone. */
   takePart(part: AssistantPart, path: Path | undefined): void {
     const spoken = this.#open();
     const state = this.#waiting;

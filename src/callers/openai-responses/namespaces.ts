@@ -1,13 +1,12 @@
 /**
  * Functions in namespaces (OpenAI, function calling, defining namespaces), in which Codex puts the tools of its MCP servers.
  *
- * Other makers' models are shown them as plain functions, each under one name for namespace and function. What such a name
+ * Other vendors' models are shown them as plain functions, each under one name for namespace and function. What such a name
  * stands for is known from the request itself, so a call of one goes back to the client as the function that it declared.
  */
 
 import type { Fields } from '../../base/fields.ts';
-import { memberOf } from '../../base/json/member.ts';
-import { JsonArray } from '../../base/json/value.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import type { JsonObject, JsonValue } from '../../base/json/value.ts';
 import { cutName, fittingName } from '../tool-name.ts';
 
@@ -77,8 +76,4 @@ function identityOf({ namespace, name }: NamespacedFunction): string {
 function nameOfType(tool: JsonValue, type: string): string | undefined {
   const name = memberOf(tool, 'type') === type ? memberOf(tool, 'name') : undefined;
   return typeof name === 'string' ? name : undefined;
-}
-
-function itemsOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return value instanceof JsonArray ? value.items : [];
 }

@@ -1,5 +1,5 @@
 /**
- * Responses passed on to a provider that speaks them as their maker does.
+ * Responses passed on to a provider that speaks them as their vendor does.
  *
  * Changed are only: the model's name where a prefix was cut off, the names of end users and caches, and reasoning items that
  * the gateway itself put into the history for another provider.
@@ -15,7 +15,6 @@ import { OPAQUE, storedItem } from '../../core/stored.ts';
 import { isCarriedText } from '../carried-state.ts';
 import { Ignored } from '../field-table.ts';
 import { commonChanges, nameOf, sourceOf, withMembers } from '../relay.ts';
-import { ResponseEvents } from './stream.ts';
 
 const FIELDS = {
   hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
@@ -32,7 +31,6 @@ export const RESPONSES_RELAY: DialectRelay = {
   headers: { 'openai-beta': undefined },
   encode,
   encodeReply: (raw) => new RawJson(raw),
-  createFrames: (facts) => new ResponseEvents(facts),
   bringsAnswer: (event, data, parsed) => PIECE.test(nameOf(event, data, parsed)),
   sealsForAccount: true,
   relaysDeclined: false,

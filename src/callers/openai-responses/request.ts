@@ -45,7 +45,7 @@ function translate(fields: Fields, source: JsonObject, model: string): Translati
   const places = new Places();
   const names = new FunctionNames(source);
   const { system, turns } = readConversation(fields, names, ignored, places);
-  const { tools, toolChoice } = readTools(fields, names, ignored);
+  const { tools, toolChoice } = readTools(fields, names, ignored, places);
   const request: ChatRequest = {
     provider: undefined,
     model,
@@ -65,7 +65,7 @@ function translate(fields: Fields, source: JsonObject, model: string): Translati
   };
   checkInclude(fields, ignored);
   applyTable(RESPONSES_FIELDS, fields, ignored);
-  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, turns, NAMES) };
+  return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
 /** What fields of a chat that a provider may refuse are called here. */
@@ -96,7 +96,7 @@ function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined 
 function checkInclude(fields: Fields, ignored: Ignored): void {
   fields.list('include', (item, path) => {
     const name = textItem(item, path);
-    if (name === 'message.output_text.logprobs') throw unsupported(path, 'probabilities are not in the answer');
+    if (name === 'message.output_text.logprobs') throw unsupported(path, 'the answer has no log probabilities');
     if (name !== 'reasoning.encrypted_content') ignored.add(path);
   });
 }

@@ -14,7 +14,7 @@ import { field, numberField, stringField } from '../../base/loose.ts';
 import type { AssistantPart, ChatReply } from '../../core/chat.ts';
 import { unreachable } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
-import type { AnswerFacts, RelayedFrames } from '../../core/dialect.ts';
+import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { NOTHING_CARRIED } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
@@ -34,7 +34,7 @@ type OpenItem = {
   text: string;
 };
 
-export class ResponseEvents implements RelayedFrames {
+export class ResponseEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
   readonly #ids: ResponseIds;
   /** The items that are done, as JSON. */
@@ -48,10 +48,6 @@ export class ResponseEvents implements RelayedFrames {
   constructor(facts: AnswerFacts) {
     this.#facts = facts;
     this.#ids = new ResponseIds(facts.requestId);
-  }
-
-  keepAlive(): string {
-    return ': keep-alive\n\n';
   }
 
   // hot: per token

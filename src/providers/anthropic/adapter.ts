@@ -129,5 +129,5 @@ function post(host: MessagesHost, path: string, body: JsonOut): UpstreamCall {
 
 function decodeCount(provider: string, body: string): number | Failure {
   const json = parseLenient(body);
-  return failureInside(provider, json) ?? countField(json, 'input_tokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
+  return failureInside(provider, json) ?? countField(json, 'input_tokens') ?? unreadableReply(provider, body, 'it sent no token count');
 }

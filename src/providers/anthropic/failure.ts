@@ -22,13 +22,11 @@ export function decodeAnthropicFailure(
   return failureFrom(provider, { status, error: field(json, 'error') ?? json, prose: body });
 }
 
-/** The failure that a 200 carries inside, in a body or an event of a stream; undefined when it carries none. */
-export function failureInside(provider: string, json: unknown): Failure | undefined {
+/** The failure that a 200 carries inside, in a body or an event of a stream; undefined when it carries none. `isError`: it is one whatever its shape. */
+export function failureInside(provider: string, json: unknown, isError = field(json, 'type') === 'error'): Failure | undefined {
   const error = field(json, 'error');
   const hasError = isObject(error) || (typeof error === 'string' && error !== '');
-  return hasError || field(json, 'type') === 'error'
-    ? failureFrom(provider, { status: 200, error, prose: undefined })
-    : undefined;
+  return hasError || isError ? failureFrom(provider, { status: 200, error: hasError ? error : json, prose: undefined }) : undefined;
 }
 
 type ErrorReport = {

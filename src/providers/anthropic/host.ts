@@ -1,7 +1,5 @@
 /** In what a host of the Messages API differs from its maker's own, as data. */
 
-import { VERSION_HEADER } from './version.ts';
-
 export type MessagesHost = {
   /** The model that a name stands for, where the name of a deployment or a profile hides it: rules depend on the model. */
   readonly modelOf: (name: string) => string;
@@ -17,6 +15,9 @@ export type MessagesHost = {
   /** `whole`: one mark for the whole conversation. `block`: the mark has to stand on the last block. */
   readonly cacheMark: 'whole' | 'block';
 };
+
+/** The version that still takes sampling parameters where the model does. */
+export const VERSION_HEADER = { 'anthropic-version': '2023-06-01' };
 
 /** Anthropic's own. */
 export const MAKER: MessagesHost = {

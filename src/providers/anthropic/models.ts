@@ -7,7 +7,7 @@ import type { ModelInfo } from '../../core/chat.ts';
 import { unreadableReply } from '../../core/failure.ts';
 import type { Failure } from '../../core/failure.ts';
 import { failureInside } from './failure.ts';
-import { VERSION_HEADER } from './version.ts';
+import { VERSION_HEADER } from './host.ts';
 
 /** The most the API gives at once. */
 const MODELS_PAGE_SIZE = '1000';

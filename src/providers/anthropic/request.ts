@@ -14,10 +14,12 @@ import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, CacheHint, ChatRequest, OutputFormat, Part, Tool, ToolChoice, ToolTurn, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, CacheHint, ChatRequest, ContentPart, OutputFormat, Tool, ToolChoice, ToolTurn, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
+import { refuseContent } from '../refused-content.ts';
+import type { Objection } from '../refused-content.ts';
 import { encodeContent, encodeResult } from './content.ts';
 import type { MessagesHost } from './host.ts';
 import { modelFields } from './model-rules.ts';
@@ -45,8 +47,8 @@ export function encodeCountPayload(provider: string, host: MessagesHost, request
 }
 
 function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
-  const fetched = host.fetchesUrls ? undefined : fetchedPlace(request.turns);
-  if (fetched !== undefined) return new Failure('unsupported', `${fetched}.url: ${provider} fetches nothing (media_type and data)`);
+  const refused = host.fetchesUrls ? undefined : refuseContent(request.turns, (part) => urlObjection(provider, part));
+  if (refused !== undefined) return refused;
   const format = encodeFormat(request.output);
   if (format instanceof Failure) return format;
   const past = { provider, ids: new CallIds(CALL_IDS), budget: createJsonBudget() };
@@ -75,23 +77,9 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
   };
 }
 
-/** The path of the first thing that the provider would have to fetch. */
-function fetchedPlace(turns: readonly Turn[]): string | undefined {
-  for (const [index, { parts }] of turns.entries()) {
-    const place = fetchedPart(parts, `messages[${index}].content`);
-    if (place !== undefined) return place;
-  }
-  return undefined;
-}
-
-function fetchedPart(parts: readonly Part[], list: string): string | undefined {
-  for (const [index, part] of parts.entries()) {
-    const place = `${list}[${index}]`;
-    if ((part.type === 'image' || part.type === 'document') && part.source.type === 'url') return place;
-    const inside = part.type === 'tool_result' && typeof part.content !== 'string' ? fetchedPart(part.content, `${place}.content`) : undefined;
-    if (inside !== undefined) return inside;
-  }
-  return undefined;
+function urlObjection(provider: string, part: ContentPart): Objection | undefined {
+  const isUrl = part.type !== 'text' && part.source.type === 'url';
+  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send base64` } : undefined;
 }
 
 /** Marks the last block that can be marked: one of reasoning, which is carried as text, cannot. */
@@ -204,7 +192,7 @@ function isReasoning(block: JsonOut | undefined): boolean {
 /** Whether asked for by `strict` or not, what comes back matches the schema. */
 function encodeFormat(output: OutputFormat | undefined): JsonOutObject | undefined | Failure {
   if (output === undefined) return undefined;
-  if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic answers in JSON only by a schema');
+  if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic has no JSON mode; give a schema');
   return { type: 'json_schema', schema: output.schema };
 }
 

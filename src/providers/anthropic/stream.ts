@@ -27,6 +27,9 @@ import type { BlockFields } from './state.ts';
 /** What a piece costs beside its text, so that a flood of empty ones is bounded too. */
 const PIECE_CHARS = 16;
 
+/** In place of a piece of `input` that is no text: without it the others would be another call. */
+const NO_JSON = '\0';
+
 /** A block between its start and its stop. */
 type OpenBlock = {
   readonly index: number | undefined;
@@ -76,7 +79,7 @@ export class AnthropicStream implements StreamDecoder {
     if (this.#isOver || event === 'ping' || isFiller(data)) return;
     const json = parsed === undefined ? parseLenient(data) : parsed.json;
     const failure = isObject(json)
-      ? this.#read(stringField(json, 'type') ?? event, json, data, sink, parsed)
+      ? this.#read(event === 'error' ? event : (stringField(json, 'type') ?? event), json, data, sink, parsed)
       : unreadableReply(this.#provider, data, 'an event of the stream is not a JSON object');
     if (failure !== undefined) this.#fail(failure, sink);
   }
@@ -108,7 +111,7 @@ export class AnthropicStream implements StreamDecoder {
       case 'message_stop':
         return this.#release(sink) ?? this.#finish(sink);
       default:
-        return failureInside(this.#provider, json);
+        return failureInside(this.#provider, json, type === 'error');
     }
   }
 
@@ -171,7 +174,8 @@ export class AnthropicStream implements StreamDecoder {
       case 'thinking_delta':
         return this.#addText(open, 'thinking', stringField(delta, 'thinking') ?? '', sink);
       case 'input_json_delta': {
-        const piece = stringField(delta, 'partial_json') ?? '';
+        const given = field(delta, 'partial_json') ?? '';
+        const piece = typeof given === 'string' ? given : NO_JSON;
         open.inputText += piece;
         return this.#count(piece.length);
       }
@@ -297,7 +301,7 @@ function otherFields(block: OpenBlock): BlockFields | JsonProblem {
   const fields = new Map(block.start);
   if (block.text !== '') fields.set('content', block.text);
   // No piece, or only empty ones: the start's own input counts, which is `{}` there.
-  if (block.inputText === '') return fields;
+  if (block.inputText.trim() === '') return fields;
   const input = parseReplied(block.inputText);
   if (input instanceof JsonProblem) return input;
   // `null` stands for no arguments, as it does in a whole message.

@@ -14,30 +14,32 @@ import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
 import { UNKNOWN_FIELD } from '../anthropic/failure.ts';
 
-/** By name, without `Exception`. `isRetried`: where the kind does not say it. */
-const KINDS: Readonly<Record<string, { readonly kind: FailureKind; readonly isRetried?: boolean }>> = {
-  AccessDenied: { kind: 'auth' },
-  ExpiredToken: { kind: 'auth' },
-  IncompleteSignature: { kind: 'auth' },
-  InvalidSignature: { kind: 'auth' },
-  MissingAuthenticationToken: { kind: 'auth' },
-  UnrecognizedClient: { kind: 'auth' },
-  Validation: { kind: 'bad_request' },
-  ResourceNotFound: { kind: 'not_found' },
+/** By name, without `Exception`. */
+const KINDS: ReadonlyMap<string, FailureKind> = new Map([
+  ['AccessDenied', 'auth'],
+  ['ExpiredToken', 'auth'],
+  ['IncompleteSignature', 'auth'],
+  ['InvalidSignature', 'auth'],
+  ['MissingAuthenticationToken', 'auth'],
+  ['UnrecognizedClient', 'auth'],
+  ['Validation', 'bad_request'],
+  ['ResourceNotFound', 'not_found'],
   // A path that is not there, in this region at least.
-  UnknownOperation: { kind: 'not_found' },
-  // Of an account, which no waiting lifts.
-  ServiceQuotaExceeded: { kind: 'rate_limit', isRetried: false },
-  Throttling: { kind: 'rate_limit' },
+  ['UnknownOperation', 'not_found'],
+  ['ServiceQuotaExceeded', 'rate_limit'],
+  ['Throttling', 'rate_limit'],
   // An imported model that is being loaded.
-  ModelNotReady: { kind: 'rate_limit' },
-  ModelTimeout: { kind: 'server' },
-  ModelError: { kind: 'server' },
-  ModelStreamError: { kind: 'server' },
-  InternalServer: { kind: 'server' },
-  InternalFailure: { kind: 'server' },
-  ServiceUnavailable: { kind: 'server' },
-};
+  ['ModelNotReady', 'rate_limit'],
+  ['ModelTimeout', 'server'],
+  ['ModelError', 'server'],
+  ['ModelStreamError', 'server'],
+  ['InternalServer', 'server'],
+  ['InternalFailure', 'server'],
+  ['ServiceUnavailable', 'server'],
+]);
+
+/** A day's tokens are used up, which is said as a rate is. */
+const DAILY_QUOTA = /too many tokens per day/i;
 
 /** Sent as a validation error. */
 const UNKNOWN_MODEL = /^the provided model identifier is invalid/i;
@@ -68,9 +70,9 @@ export function streamedFailure(provider: string, name: string, payload: string)
 function failureOf(provider: string, status: number, name: string, message: string | undefined): Failure {
   const plain = name.replace(/Exception$/, '');
   const key = plain.slice(0, 1).toUpperCase() + plain.slice(1);
-  const known = Object.hasOwn(KINDS, key) ? KINDS[key] : undefined;
-  const said = known?.kind ?? kindOf(status);
+  const said = KINDS.get(key) ?? kindOf(status);
   const kind = said === 'bad_request' && UNKNOWN_FIELD.test(message ?? '') ? 'unsupported' : said;
+  const isQuota = key === 'ServiceQuotaExceeded' || (kind === 'rate_limit' && DAILY_QUOTA.test(message ?? ''));
   const isUnknownModel = kind === 'bad_request' && UNKNOWN_MODEL.test(message ?? '');
   return upstreamFailure({
     provider,
@@ -80,7 +82,8 @@ function failureOf(provider: string, status: number, name: string, message: stri
     detail: message,
     isOverloaded: key === 'ServiceUnavailable',
     isTooLong: kind === 'bad_request' && (status === 413 || TOO_LONG.test(message ?? '')),
-    ...(known?.isRetried === undefined ? {} : { isRetried: known.isRetried }),
+    isQuota,
+    ...(isQuota ? { isRetried: false } : {}),
     ...hintFor(key, kind, message ?? ''),
   });
 }

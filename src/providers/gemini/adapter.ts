@@ -10,7 +10,7 @@ import { countField, field, isObject, listField, stringField, textField } from '
 import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
-import { decodeGeminiFailure, embeddedFailure } from './failure.ts';
+import { decodeGeminiFailure, failureInside } from './failure.ts';
 import { GeminiStream, decodeGeminiReply } from './reply.ts';
 import { encodeCountPayload, encodePayload } from './request.ts';
 
@@ -130,8 +130,8 @@ function encodeModels(cursor: string | undefined): UpstreamCall {
 
 function decodeModels(provider: string, body: string, page = parseLenient(body)): ModelsPage | Failure {
   if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
-  const error = field(page, 'error');
-  if (isObject(error)) return embeddedFailure(provider, error);
+  const failure = failureInside(provider, page);
+  if (failure !== undefined) return failure;
   const models: ModelInfo[] = [];
   for (const entry of listField(page, 'models')) {
     const name = textField(entry, 'name');
@@ -151,8 +151,8 @@ function decodeModels(provider: string, body: string, page = parseLenient(body))
 
 /** False for models that only embed, speak and the like. Some hosts do not say. */
 function canGenerate(entry: unknown): boolean {
-  return field(entry, 'supportedGenerationMethods') === undefined
-    || listField(entry, 'supportedGenerationMethods').includes('generateContent');
+  const methods = field(entry, 'supportedGenerationMethods');
+  return !Array.isArray(methods) || methods.includes('generateContent');
 }
 
 function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Failure {
@@ -166,7 +166,5 @@ function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Fai
 
 function decodeCount(provider: string, body: string): number | Failure {
   const json = parseLenient(body);
-  const error = field(json, 'error');
-  if (isObject(error)) return embeddedFailure(provider, error);
-  return countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no number of tokens');
+  return failureInside(provider, json) ?? countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no token count');
 }

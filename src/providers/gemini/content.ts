@@ -73,10 +73,10 @@ function encodeFile(model: string, part: ImagePart | DocumentPart, place: string
   if (source.type === 'inline') return { inlineData: { mimeType: mediaType, data: source.base64 } };
   if (mediaType === 'text/plain') return notInline(place, 'text/plain documents');
   if (!fetchesFiles(model)) return notInline(place, 'documents for models before 2.5');
-  if (!/^https:/i.test(source.url)) return new Failure('unsupported', `${place}.url: Gemini fetches documents by https only`);
+  if (!/^https:/i.test(source.url)) return new Failure('unsupported', `${place}.url: Gemini fetches documents over https only`);
   return { fileData: { mimeType: mediaType, fileUri: source.url } };
 }
 
 function notInline(place: string, what: string): Failure {
-  return new Failure('unsupported', `${place}.url: Gemini takes ${what} inline only (media_type and data)`);
+  return new Failure('unsupported', `${place}.url: Gemini takes ${what} inline only; send base64`);
 }

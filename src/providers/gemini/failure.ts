@@ -20,8 +20,15 @@ export function decodeGeminiFailure(provider: string, status: number, body: stri
   return failureFrom(provider, { httpStatus: status, errorStatus: status, error, prose: body });
 }
 
-/** The failure for an error object in a 200 reply or stream. Its `code` may be missing; `status` then decides. */
-export function embeddedFailure(provider: string, error: unknown): Failure {
+/**
+ * The failure for an error in a 200 reply or stream; undefined where there is none. Its `code` may be missing; `status` then decides.
+ * `isError`: it is one whatever its shape.
+ */
+export function failureInside(provider: string, json: unknown, isError = false): Failure | undefined {
+  const inner = field(json, 'error');
+  const hasError = isObject(inner) || (typeof inner === 'string' && inner !== '');
+  if (!hasError && !isError) return undefined;
+  const error = hasError ? inner : json;
   const code = countField(error, 'code') ?? 0;
   const errorStatus = code >= 400 ? code : (STATUS_OF_WORD.get(stringField(error, 'status') ?? '') ?? 500);
   return failureFrom(provider, { httpStatus: 200, errorStatus, error, prose: undefined });
@@ -54,7 +61,7 @@ type ErrorReport = {
 function failureFrom(provider: string, report: ErrorReport): Failure {
   const { error } = report;
   const details = listField(error, 'details');
-  const message = textField(error, 'message');
+  const message = (typeof error === 'string' ? error : stringField(error, 'message')) || undefined;
   const refused = kindFrom(report.errorStatus, error, details);
   const isReference = refused === 'auth' && isAboutStored(message ?? '');
   const kind = isReference ? 'not_found' : refused;
@@ -67,7 +74,7 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     kind,
     code: stringField(error, 'status'),
     param: violatedField(details),
-    detail: isObject(error) ? (message ?? report.prose) : report.prose,
+    detail: message ?? report.prose,
     retryAfterMs: retryDelayMs(details),
     ...(kind === 'unknown' || isQuota ? { isRetried: false } : {}),
     isQuota,

@@ -20,7 +20,7 @@ import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/c
 import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
-import { embeddedFailure } from './failure.ts';
+import { failureInside } from './failure.ts';
 import { blockReasonFrom, finishReasonFrom, stopReasonFrom } from './finish.ts';
 import { encodePartState, isCarriedPart } from './state.ts';
 
@@ -54,9 +54,12 @@ export class GeminiStream implements StreamDecoder {
   }
 
   // hot: per token
-  frame(_event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
+  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
     if (this.#isOver || isFiller(data)) return;
-    const failure = this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
+    // Gemini names no events; a proxy on the way may.
+    const failure = event === 'error'
+      ? failureInside(this.#provider, parseLenient(data), true)
+      : this.#assembly.absorb(data, sink, parsed?.json, parsed?.exact);
     if (failure === undefined) return;
     this.#isOver = true;
     sink({ type: 'failed', failure });
@@ -93,6 +96,8 @@ class ReplyAssembly {
   #openCall: OpenCall | undefined;
   #thinking = '';
   #chars = 0;
+  /** Of the text that is being read, where nothing of it is kept as it was written: a slice keeps all of it. */
+  #sourceChars = 0;
   #id: string | undefined;
   /** The model as the provider names it. */
   model: string | undefined;
@@ -114,6 +119,7 @@ class ReplyAssembly {
 
   /** Takes the text of a reply or of a piece of one, or of an array of pieces (streams without alt=sse come so). */
   absorb(source: string, sink: DeltaSink, reply = parseLenient(source), exact?: JsonValue | JsonProblem): Failure | undefined {
+    this.#sourceChars = source.length;
     if (isObject(reply)) return this.#absorbReply(reply, source, sink, exact);
     const pieces = Array.isArray(reply) ? (exact ?? parseReplied(source)) : undefined;
     if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
@@ -126,8 +132,8 @@ class ReplyAssembly {
   }
 
   #absorbReply(reply: unknown, source: string, sink: DeltaSink, exact: JsonValue | JsonProblem | undefined): Failure | undefined {
-    const error = field(reply, 'error');
-    if (error !== undefined && error !== null) return embeddedFailure(this.#provider, error);
+    const failure = failureInside(this.#provider, reply);
+    if (failure !== undefined) return failure;
     this.#id = textField(reply, 'responseId') ?? this.#id;
     this.model = textField(reply, 'modelVersion') ?? this.model;
     this.#usage = usageFrom(field(reply, 'usageMetadata')) ?? this.#usage;
@@ -195,11 +201,11 @@ class ReplyAssembly {
   /** A part that is needed as it was written: a function call, or one to be carried back. */
   #addExact(part: JsonValue | undefined, source: string, sink: DeltaSink): Failure | undefined {
     if (!(part instanceof JsonObject)) return unreadableReply(this.#provider, source, 'a part of the reply is not a JSON object');
-    const { raw } = part;
-    if (!this.#hasRoomFor(raw.text.length)) return this.#tooLong();
+    if (!this.#hasRoomFor(this.#sourceChars)) return this.#tooLong();
+    this.#sourceChars = 0;
     const call = part.entries.get('functionCall');
     if (call instanceof JsonObject) return this.#addCall(call, textEntry(part.entries, 'thoughtSignature'), sink);
-    if (isCarriedPart(part)) this.#before.push(raw);
+    if (isCarriedPart(part)) this.#before.push(part.raw);
     return part.entries.get('thought') === true ? this.#addThinking(textEntry(part.entries, 'text') ?? '', sink) : undefined;
   }
 
@@ -207,11 +213,12 @@ class ReplyAssembly {
     const name = textEntry(call.entries, 'name');
     const id = textEntry(call.entries, 'id');
     const isWhole = call.entries.get('willContinue') !== true;
-    const pieces = call.entries.get('partialArgs');
+    const partial = call.entries.get('partialArgs');
+    const pieces = partial instanceof JsonArray ? partial.items : [];
     if (name !== undefined) {
       if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
       if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
-      if (isWhole && pieces === undefined) {
+      if (isWhole && pieces.length === 0) {
         const args = call.entries.get('args') ?? null;
         if (args !== null && !(args instanceof JsonObject)) {
           return this.#malformed('the arguments of a function call are no object');
@@ -223,7 +230,7 @@ class ReplyAssembly {
     }
     const open = this.#openCall;
     if (open === undefined) return this.#malformed('a function call has no name');
-    for (const piece of pieces instanceof JsonArray ? pieces.items : []) {
+    for (const piece of pieces) {
       if (!open.args.add(piece)) return this.#misfit(open.args.limit);
     }
     if (!isWhole) return undefined;
@@ -307,10 +314,10 @@ class ReplyAssembly {
 
 /** True for text, a signature alone, and a thought that need not go back because nothing signed hangs on it. */
 function isPlain(part: unknown): boolean {
-  if (field(part, 'functionCall') !== undefined) return false;
+  if (isObject(field(part, 'functionCall'))) return false;
   if (field(part, 'thought') === true) return field(part, 'thoughtSignature') === undefined;
   if (stringField(part, 'text') !== undefined) return true;
-  return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature');
+  return isObject(part) && Object.keys(part).every((key) => key === 'thoughtSignature' || part[key] === null);
 }
 
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */

@@ -59,12 +59,12 @@ function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Fail
 function refuseCombination(request: ChatRequest): Failure | undefined {
   const { model, output, tools } = request;
   if (output !== undefined && tools.length > 0 && !mixesToolsWithJson(model)) {
-    return new Failure('unsupported', 'output: Gemini before 3 answers in JSON only without tools');
+    return new Failure('unsupported', 'output: Gemini before 3 cannot combine JSON output with tools');
   }
-  if (isKeptToOneCall(request)) return new Failure('unsupported', 'tool_choice.parallel: Gemini cannot be kept to one call at a time');
+  if (isKeptToOneCall(request)) return new Failure('unsupported', 'tool_choice.parallel: Gemini cannot be limited to one call at a time');
   const strict = tools.findIndex((tool) => tool.strict === true);
   if (strict === -1 || areStrict(tools)) return undefined;
-  return new Failure('unsupported', `tools[${strict}].strict: Gemini holds either all calls to their parameters or none`);
+  return new Failure('unsupported', `tools[${strict}].strict: Gemini enforces parameters for all tools or for none; set it on all or none`);
 }
 
 /** False also for an empty one, since an empty part is refused. */

@@ -4,8 +4,8 @@ import { isKeptToOneCall } from '../../core/chat.ts';
 import type { ChatRequest, ContentPart, OutputFormat, Tool } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { plainModelName } from '../../core/model-name.ts';
-import { TEXT_BY_URL, refuseContent } from '../openai-common/refused-content.ts';
-import type { Objection } from '../openai-common/refused-content.ts';
+import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
+import type { Objection } from '../refused-content.ts';
 import type { HostProfile } from './profile.ts';
 
 /** The failure for the first part of a request that the host cannot be asked; undefined when it can be asked all of it. */
@@ -16,9 +16,9 @@ export function refusalOf(provider: string, profile: HostProfile, request: ChatR
     if (refused !== undefined) return refused;
   }
   const strict = takesStrictTools(profile, model) ? -1 : tools.findIndex((tool) => tool.strict === true);
-  if (strict !== -1) return new Failure('unsupported', `tools[${strict}].strict: ${provider} does not hold this model's calls to a tool's parameters`);
+  if (strict !== -1) return new Failure('unsupported', `tools[${strict}].strict: ${provider} does not enforce a tool's parameters for this model; leave strict out`);
   if (isKeptToOneCall(request) && profile.parallelToolCalls === 'refused') {
-    return new Failure('unsupported', `tool_choice.parallel: ${provider} cannot be told to make one call at a time`);
+    return new Failure('unsupported', `tool_choice.parallel: ${provider} cannot be limited to one call at a time`);
   }
   return refuseContent(turns, (part, isResult) => objectionTo(provider, profile, part, isResult));
 }
@@ -36,11 +36,11 @@ function outputRefusal(
   tools: readonly Tool[],
 ): Failure | undefined {
   const refuse = (field: string, why: string): Failure => new Failure('unsupported', `${field}: ${provider} ${why}`);
-  if (profile.output === 'none') return refuse('output', 'is not known to hold its answers to JSON');
+  if (profile.output === 'none') return refuse('output', 'is not known to enforce JSON output');
   if (schema === undefined || profile.output === 'schema') return undefined;
-  if (profile.output === 'json_object') return refuse('output.schema', 'holds its answers to JSON, but to no schema');
-  if (!isGptOss(model)) return refuse('output.schema', 'does not hold the answers of this model to a schema');
-  if (!strict) return refuse('output.strict', 'holds its answers to a schema only where it is strict');
+  if (profile.output === 'json_object') return refuse('output.schema', 'can enforce JSON output, but no schema');
+  if (!isGptOss(model)) return refuse('output.schema', 'does not enforce a schema for this model');
+  if (!strict) return refuse('output.strict', 'enforces a schema only if it is strict');
   return tools.length > 0 ? refuse('output.schema', 'takes no tools beside a schema') : undefined;
 }
 
@@ -54,7 +54,7 @@ function objectionTo(provider: string, { pdf, resultMedia }: HostProfile, part: 
     const isUrl = part.source.type === 'url';
     if (part.mediaType === 'text/plain') return isUrl ? TEXT_BY_URL : undefined;
     if (pdf === 'refused') return { field: '', why: `${provider} takes no PDF` };
-    if (isUrl && pdf === 'file') return { field: '.url', why: `${provider} takes a PDF inline only` };
+    if (isUrl && pdf === 'file') return { field: '.url', why: `${provider} takes a PDF inline only; send base64` };
   }
-  return isResult && resultMedia === 'refused' ? { field: '', why: `${provider} takes only text in the result of a tool` } : undefined;
+  return isResult && resultMedia === 'refused' ? { field: '', why: `${provider} takes only text in a tool result` } : undefined;
 }

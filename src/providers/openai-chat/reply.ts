@@ -50,9 +50,7 @@ export function decodeChatBody(provider: string, profile: HostProfile, body: str
   if (failure !== undefined) return failure;
   const draft = new ReplyDraft(provider, profile, use);
   draft.take(json, body, 'message', () => {}, exact);
-  const { problem } = draft;
-  if (problem !== undefined) return problem;
-  return draft.hasMessage ? draft.finish() : malformedReply(provider, 200, 'the body holds no message');
+  return draft.problem ?? draft.finish();
 }
 
 /** Fields that disclose reasoning. Hosts send the same text in several, so the first that holds any is the only one read. */
@@ -72,6 +70,7 @@ export class ReplyDraft {
   #thinking = '';
   #thinkingField: ThinkingField | undefined;
   #tags: ReasoningTags | undefined;
+  /** Whether a message, or a delta of one, has come. */
   #hasMessage = false;
   #isRefused = false;
   #isStopMatched = false;
@@ -85,11 +84,6 @@ export class ReplyDraft {
     this.#provider = provider;
     this.#profile = profile;
     this.#calls = new CallDrafts(provider, use);
-  }
-
-  /** Whether a message, or a delta of one, has come. */
-  get hasMessage(): boolean {
-    return this.#hasMessage;
   }
 
   /** Whether a finish reason has come, for every choice that was begun: the terminal signal of this format. */
@@ -198,11 +192,13 @@ export class ReplyDraft {
     sink({ type: 'thinking', text });
   }
 
-  /** The reply of what has come. Failures: server for calls that make no sense, refusal for an answer withheld whole. */
+  /** The reply of what has come. Failures: server for calls that make no sense or no message, refusal for an answer withheld whole. */
   finish(): ChatReply | Failure {
     const reason = this.#finishReason ?? '';
     const stopReason = STOP_REASONS.get(reason) ?? 'unknown';
     if (FAILED_REASONS.has(reason)) return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason });
+    // A filter may leave none.
+    if (!this.#hasMessage && stopReason !== 'refusal') return malformedReply(this.#provider, 200, 'the reply holds no message');
     const calls = this.#calls.finish(stopReason === 'max_tokens' || stopReason === 'refusal');
     if (calls instanceof Failure) return calls;
     const turnState = this.#turnState(calls.length > 0);

@@ -112,7 +112,7 @@ const FLEX_CAPACITY_STATUS = 498;
 /** More work than there is room for: words, and the statuses that hosts write as a code inside a 200. */
 const OVERLOADED_CODES: ReadonlySet<string> = new Set(['server_is_overloaded', 'service_unavailable', '503', '529']);
 
-/** Longest piece of a body without a message that goes into the detail. */
+/** Longest piece of a body without a message of a known shape that goes into the detail. */
 const DETAIL_CHARS_MAX = 2000;
 
 /** LM Studio's of a path that it does not have, inside a 200. */
@@ -125,8 +125,8 @@ const SUMMARY_HINT = 'to think without telling, ask with provider_options {"reas
 
 /** A reply whose status is not 2xx. Never throws, whatever the body. */
 export function decodeFailureBody(provider: string, status: number, body: string): Failure {
-  const complaint = readComplaint(parseLenient(body));
-  return failureFrom(provider, status, complaint ?? { ...NO_COMPLAINT, message: body.slice(0, DETAIL_CHARS_MAX) });
+  const prose = body.slice(0, DETAIL_CHARS_MAX);
+  return failureFrom(provider, status, readComplaint(parseLenient(body)) ?? { ...NO_COMPLAINT, message: prose }, prose);
 }
 
 /**
@@ -195,7 +195,8 @@ function detailText(root: unknown): string | undefined {
   return items.map((item) => stringField(item, 'msg') ?? '').join('; ');
 }
 
-function failureFrom(provider: string, status: number, complaint: Complaint): Failure {
+/** `prose`: the detail where the complaint has no message. */
+function failureFrom(provider: string, status: number, complaint: Complaint, prose?: string): Failure {
   const { message = '', type, code } = complaint;
   const isQuota = QUOTA_CODES.has(code ?? '') || QUOTA_CODES.has(type ?? '') || (status === 429 && QUOTA_NUMBERS.has(code ?? ''));
   const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
@@ -208,7 +209,7 @@ function failureFrom(provider: string, status: number, complaint: Complaint): Fa
     kind,
     code: code ?? type,
     param: complaint.param,
-    detail: complaint.message,
+    detail: complaint.message ?? prose,
     ...(isQuota || isBeyondRate ? { isRetried: false } : {}),
     isQuota,
     isOverloaded: OVERLOADED_CODES.has(code ?? ''),

@@ -21,9 +21,9 @@ import type { ModelNames } from '../../core/model-name.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { encodeCacheLife } from '../openai-common/cache.ts';
 import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.ts';
-import { TEXT_BY_URL, refuseContent } from '../openai-common/refused-content.ts';
 import { encodeReasoning, isReasoningModel } from '../openai-common/thinking.ts';
 import { parametersOf } from '../openai-common/tools.ts';
+import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
 import { CUSTOM_CALL, decodePartState } from './state.ts';
 import type { OwnFields } from './state.ts';
 

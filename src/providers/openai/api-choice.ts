@@ -6,16 +6,16 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, stringField, textEntry, textField } from '../../base/loose.ts';
 import { REQUEST_FEATURES } from '../../core/adapter.ts';
-import type { Adapter, AnswerUse, DeltaSink, RequestFeature, StreamDecoder, Support, SupportTable } from '../../core/adapter.ts';
+import type { Adapter, RequestFeature, Support, SupportTable } from '../../core/adapter.ts';
 import type { ChatRequest, Turn } from '../../core/chat.ts';
-import { isFiller } from '../../core/filler-frame.ts';
 import { asMeant } from '../../core/model-name.ts';
 import type { ModelNames } from '../../core/model-name.ts';
+import { StreamByFormat } from '../by-model.ts';
+import type { AdapterIn } from '../by-model.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { openAiRule } from '../openai-common/model-rules.ts';
 import { isErrorType } from '../openai-responses/stream.ts';
@@ -59,7 +59,7 @@ export function createRoutedAdapter(chat: Adapter, responses: Adapter, models?: 
     support: jointSupport(chat.support, responses.support),
     encodeChat: (request, isStream) => (isForResponses(asMeant(request, models)) ? responses : chat).encodeChat(request, isStream),
     decodeChat: (body, json = parseLenient(body), exact, use) => (isResponse(json) ? responses : chat).decodeChat(body, json ?? null, exact, use),
-    createStreamDecoder: (use) => new RoutedStream(chat, responses, use),
+    createStreamDecoder: (use) => new StreamByFormat(adapterIn(chat, responses), chat, use),
     counting: responses.counting,
   };
 }
@@ -69,44 +69,17 @@ function isResponse(body: unknown): boolean {
   return stringField(body, 'object') === 'response' || (Array.isArray(field(body, 'output')) && field(body, 'choices') === undefined);
 }
 
-class RoutedStream implements StreamDecoder {
-  readonly #chat: Adapter;
-  readonly #responses: Adapter;
-  readonly #use: AnswerUse | undefined;
-  #decoder: StreamDecoder | undefined;
-
-  constructor(chat: Adapter, responses: Adapter, use: AnswerUse | undefined) {
-    this.#chat = chat;
-    this.#responses = responses;
-    this.#use = use;
-  }
-
-  get servedModel(): string | undefined {
-    return this.#decoder?.servedModel;
-  }
-
-  // hot: per token
-  frame(event: string, data: string, sink: DeltaSink, parsed?: ParsedText): void {
-    this.#decoder ??= this.#decoderFor(event, data, parsed);
-    this.#decoder?.frame(event, data, sink, parsed);
-  }
-
-  end(sink: DeltaSink): void {
-    this.#decoder ??= this.#chat.createStreamDecoder(this.#use);
-    this.#decoder.end(sink);
-  }
-
-  /** Undefined for a frame that says nothing, such as a keep-alive. A first event of Responses can be as long as the request, but has a name. */
-  #decoderFor(event: string, data: string, parsed: ParsedText | undefined): StreamDecoder | undefined {
-    if (isFiller(data)) return undefined;
-    if (event.startsWith('response.')) return this.#responses.createStreamDecoder(this.#use);
+/** Which of the two an event is of. A first event of Responses can be as long as the request, but has a name. */
+function adapterIn(chat: Adapter, responses: Adapter): AdapterIn {
+  return (event, data, parsed) => {
+    if (event.startsWith('response.')) return responses;
     const json = parsed === undefined ? parseLenient(data) : parsed.json;
-    if (!isObject(json) || Array.isArray(field(json, 'choices'))) return this.#chat.createStreamDecoder(this.#use);
+    if (!isObject(json) || Array.isArray(field(json, 'choices'))) return chat;
     const type = event === 'error' ? event : (textField(json, 'type') ?? event);
     // Errors of either API are read alike, and those of Responses may have no other mark than their type.
     const isTelling = type.startsWith('response.') || failureInside('', json, isErrorType(type, json)) !== undefined;
-    return isTelling ? this.#responses.createStreamDecoder(this.#use) : undefined;
-  }
+    return isTelling ? responses : undefined;
+  };
 }
 
 /** What becomes of a request's parts on either API. */

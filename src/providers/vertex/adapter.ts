@@ -6,7 +6,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { field, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, UpstreamCall } from '../../core/adapter.ts';
 import type { ModelInfo } from '../../core/chat.ts';
 import { unreadableReply } from '../../core/failure.ts';
@@ -17,7 +17,7 @@ import type { MessagesHost } from '../anthropic/host.ts';
 import { isMessages } from '../anthropic/reply.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
 import { createGeminiAdapter } from '../gemini/adapter.ts';
-import { decodeGeminiFailure } from '../gemini/failure.ts';
+import { decodeGeminiFailure, failureInside } from '../gemini/failure.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { PLAIN_HOST } from '../openai-chat/profile.ts';
 import type { HostProfile } from '../openai-chat/profile.ts';
@@ -39,7 +39,7 @@ const OPENAI_LAYER: HostProfile = { ...PLAIN_HOST, output: 'schema', returnsThou
 
 function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter {
   const { project } = settings ?? {};
-  if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...modelList(name) };
+  if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...googleLayer(name) };
   const place = `projects/${project.id}/locations/${project.location}`;
   const joint = createAdapterByModel([
     { adapter: createAnthropicAdapter(name, claudeHost(`/v1/${place}`)), serves: isClaude, isIts: isMessages },
@@ -47,7 +47,7 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
     { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
     { adapter: geminiBelow(name, `/v1beta1/${place}/publishers/google`), serves: () => true, isIts: isGenerated },
   ]);
-  return { ...joint, ...modelList(name) };
+  return { ...joint, ...googleLayer(name) };
 }
 
 /** Its requests are the same, but nothing is counted by the same request. */
@@ -98,8 +98,8 @@ function isGenerated(json: object): boolean {
   return GENERATED.some((name) => name in json);
 }
 
-/** Failures are those of Google's own layer, whichever model was asked; Claude's own have a type in them and are read there. */
-function modelList(name: string): Pick<Adapter, 'encodeModels' | 'decodeModels' | 'decodeFailure'> {
+/** The list of models, and failures, are those of Google's own layer, whichever model was asked; Claude's own failures have a type in them and are read there. */
+function googleLayer(name: string): Pick<Adapter, 'encodeModels' | 'decodeModels' | 'decodeFailure'> {
   const claude = createAnthropicAdapter(name);
   return {
     encodeModels,
@@ -121,8 +121,8 @@ const PUBLISHER = 'publishers/google/models/';
 
 function decodeModels(provider: string, body: string, page = parseLenient(body)): ModelsPage | Failure {
   if (!isObject(page)) return unreadableReply(provider, body, 'its list of models is not a JSON object');
-  const error = field(page, 'error');
-  if (isObject(error)) return decodeGeminiFailure(provider, 200, body);
+  const failure = failureInside(provider, page);
+  if (failure !== undefined) return failure;
   const models: ModelInfo[] = [];
   for (const entry of listField(page, 'publisherModels')) {
     const name = textField(entry, 'name');

@@ -35,13 +35,13 @@ const REFUSED = [
   'oneOf', 'not', 'if', 'then', 'else', 'dependentRequired', 'dependentSchemas', 'patternProperties', 'propertyNames', 'unevaluatedProperties',
   'unevaluatedItems', 'contains', 'minContains', 'maxContains', 'prefixItems',
 ];
-const REFUSED_BY_TYPE: Readonly<Record<string, readonly string[]>> = {
-  string: ['minLength', 'maxLength'],
-  integer: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  array: ['maxItems', 'uniqueItems'],
-  object: ['minProperties', 'maxProperties'],
-};
+const REFUSED_BY_TYPE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['string', ['minLength', 'maxLength']],
+  ['integer', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+  ['number', ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']],
+  ['array', ['maxItems', 'uniqueItems']],
+  ['object', ['minProperties', 'maxProperties']],
+]);
 const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'];
 /** What a grammar cannot say: back-references, lookaround, edges of words. */
 const HARD_PATTERN = /\\[1-9]|\\[bB]|\(\?<?[=!]/;
@@ -65,7 +65,7 @@ function placeProblem(root: unknown, { schema }: Subschema): string | undefined 
 }
 
 function typeProblem(schema: Subschema['schema'], type: string): string | undefined {
-  const names = (REFUSED_BY_TYPE[type] ?? []).filter((keyword) => Object.hasOwn(schema, keyword));
+  const names = (REFUSED_BY_TYPE.get(type) ?? []).filter((keyword) => Object.hasOwn(schema, keyword));
   if (names.length === 1) return `For '${type}' type, property '${names[0]}' is not supported`;
   if (names.length > 1) return `For '${type}' type, properties ${names.join(', ')} are not supported`;
   if (type === 'array' && ![undefined, 0, 1].includes(schema['minItems'] as undefined)) return "For 'array' type, 'minItems' values other than 0 or 1 are not supported";

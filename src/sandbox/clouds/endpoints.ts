@@ -136,7 +136,8 @@ function assertionProblem(assertion: string, incoming: Incoming, ledger: Ledger)
   const isSigned = verify('sha256', Buffer.from(`${head}.${body}`), ledger.serviceAccountKey, Buffer.from(signature, 'base64url'));
   if (!isSigned) return 'Invalid JWT Signature.';
   if (stringField(claims, 'iss') !== stringField(parseLenient(ledger.serviceAccount), 'client_email')) return 'Invalid issuer: Not a valid service account.';
-  if (new URL(stringField(claims, 'aud') ?? 'none:').pathname !== incoming.path) return 'Invalid JWT: Audience mismatch.';
+  const audience = stringField(claims, 'aud') ?? '';
+  if (!URL.canParse(audience) || new URL(audience).pathname !== incoming.path) return 'Invalid JWT: Audience mismatch.';
   if (stringField(claims, 'scope') !== GOOGLE_SCOPE) return 'Invalid OAuth scope or ID token audience provided.';
   const [iat = 0, exp = 0] = [numberField(claims, 'iat'), numberField(claims, 'exp')];
   const nowS = ledger.now() / 1000;

@@ -10,7 +10,7 @@ import type { ProtocolName } from '../calls.ts';
 import { GEMINI } from '../gemini/protocol.ts';
 import { OPENAI } from '../openai-chat/protocol.ts';
 import { RESPONSES } from '../openai-responses/protocol.ts';
-import { Complaint } from '../protocol.ts';
+import { Complaint, decodedPath } from '../protocol.ts';
 import type { Incoming, Protocol } from '../protocol.ts';
 import { guardAws, guardAzure, guardGoogle } from './guards.ts';
 import type { Guard } from './guards.ts';
@@ -109,7 +109,7 @@ function enterInvoke(incoming: Incoming, [, id = '', stream]: RegExpExecArray): 
   if (json['anthropic_version'] !== 'bedrock-2023-05-31') return new Complaint(400, 'anthropic_version: Field required');
   const extra = ['model', 'stream'].find((name) => json[name] !== undefined);
   if (extra !== undefined) return new Complaint(400, `Malformed input request: #: extraneous key [${extra}] is not permitted, please reformat your input and try again.`);
-  const model = decodeURIComponent(id);
+  const model = decodedPath(id);
   if (!model.includes('anthropic.') && !model.startsWith('arn:')) return new Complaint(400, 'The provided model identifier is invalid.');
   const { anthropic_version: _, ...rest } = json;
   const named = model.startsWith('arn:') ? model.slice(model.lastIndexOf('/') + 1) : plainId(model);
@@ -124,7 +124,7 @@ function enterRawPredict(incoming: Incoming, [, model = '', method]: RegExpExecA
   const isStream = json['stream'] === true;
   if (isStream !== (method === 'streamRawPredict')) return new Complaint(400, 'stream: does not match the method');
   const { anthropic_version: _, ...rest } = json;
-  return foreign(json) ?? withJson(incoming, { model: decodeURIComponent(model).replace(/^claude-/, '').replace(/@.*$/, ''), ...rest }, '/v1/messages');
+  return foreign(json) ?? withJson(incoming, { model: decodedPath(model).replace(/^claude-/, '').replace(/@.*$/, ''), ...rest }, '/v1/messages');
 }
 
 function enterPublisher(incoming: Incoming): Incoming | Complaint {

@@ -6,14 +6,14 @@
  */
 
 import { timingSafeEqual } from 'node:crypto';
-import { amzDate, presignedQuery, signatureHeaders } from '../../base/aws/signature.ts';
+import { amzDate, signatureHeaders } from '../../base/aws/signature.ts';
 import type { SigningScope } from '../../base/aws/signature.ts';
 import { stringField } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';
 import { Complaint } from '../protocol.ts';
 import type { Incoming } from '../protocol.ts';
 import type { KnownKeys, Ledger } from './ledger.ts';
-import { SHORT_TERM_HOST, SHORT_TERM_PATH, SHORT_TERM_PREFIX, SHORT_TERM_SECONDS_MAX } from './short-term-key.ts';
+import { shortTermKey, SHORT_TERM_PREFIX, SHORT_TERM_SECONDS_MAX } from './short-term-key.ts';
 
 /** A request with its path as it went over the wire. */
 export type Signed = Pick<Incoming, 'method' | 'headers' | 'body'> & { readonly url: string };
@@ -58,9 +58,7 @@ export function shortTermComplaint(key: string, region: string, ledger: Ledger):
   if (problem !== undefined || keys === undefined) return problem;
   const isTimely = atMs !== undefined && expiresS >= 1 && expiresS <= SHORT_TERM_SECONDS_MAX && ledger.now() < atMs + expiresS * 1000;
   if (!isTimely || keyRegion !== region) return refusal('ExpiredTokenException', 'Bearer Token has expired');
-  const request = { method: 'POST', path: SHORT_TERM_PATH, headers: { host: SHORT_TERM_HOST }, body: '' };
-  const expected = presignedQuery(request, credentialsOf(id, keys), { region, service: 'bedrock' }, atMs, expiresS);
-  if (isSame(url, `${SHORT_TERM_HOST}/?${expected}&Version=1`)) return undefined;
+  if (isSame(key, shortTermKey(credentialsOf(id, keys), region, atMs, expiresS))) return undefined;
   return refusal('InvalidSignatureException', 'The request signature we calculated does not match the signature you provided.');
 }
 

@@ -20,7 +20,7 @@ const TEXT_CHARS_MAX = 1000;
 export function sampleText(schema: Schema, name: string, variant: number): string {
   const pattern = stringField(schema, 'pattern');
   const fitting = pattern === undefined ? undefined : fittingText(pattern);
-  const text = fitting ?? FORMATS[stringField(schema, 'format') ?? ''] ?? `${name} ${variant + 1}`;
+  const text = fitting ?? stringField(FORMATS, stringField(schema, 'format') ?? '') ?? `${name} ${variant + 1}`;
   const least = Math.min(numberField(schema, 'minLength') ?? 0, TEXT_CHARS_MAX);
   const padded = Array.from(fitting === undefined ? text.padEnd(least, '.') : text);
   return padded.slice(0, fitting === undefined ? Math.max(numberField(schema, 'maxLength') ?? padded.length, 0) : padded.length).join('');

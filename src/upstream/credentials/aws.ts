@@ -9,7 +9,6 @@ import { parseSharedFiles } from '../../base/aws/shared-files.ts';
 import type { AwsCredentials } from '../../base/aws/signature.ts';
 import { parseLenient } from '../../base/json/lenient.ts';
 import { textField } from '../../base/loose.ts';
-import { Secret } from '../../base/secret.ts';
 import type { AwsPlan } from '../../core/credential-plan.ts';
 import { unreachable } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
@@ -50,8 +49,7 @@ async function askByWebIdentity(plan: PlanOf<'web identity'>, surroundings: Surr
   if (answer instanceof Failure) return answer;
   if (answer.status !== 200) return refusalFrom(stsUrl, answer, elementOf(answer.text, 'Code'));
   const credentials = elementOf(answer.text, 'Credentials') ?? '';
-  const read = (name: string): string | undefined => elementOf(credentials, name);
-  return credentialsFrom(stsUrl, answer, read('AccessKeyId'), read('SecretAccessKey'), read('SessionToken'), read('Expiration'), surroundings);
+  return credentialsFrom(stsUrl, answer, (name) => elementOf(credentials, name), 'SessionToken', surroundings);
 }
 
 /** What is inside the first element of a name. Enough for an answer of a fixed shape, whose values need no escaping. */
@@ -110,23 +108,13 @@ function credentialsFromJson(url: URL, answer: Answer, surroundings: Surrounding
   const json = parseLenient(answer.text);
   const code = textField(json, 'Code') ?? textField(json, 'code');
   if (answer.status !== 200) return refusalFrom(url, answer, code);
-  const read = (name: string): string | undefined => textField(json, name);
-  return credentialsFrom(url, answer, read('AccessKeyId'), read('SecretAccessKey'), read('Token'), read('Expiration'), surroundings);
+  return credentialsFrom(url, answer, (name) => textField(json, name), 'Token', surroundings);
 }
 
-function credentialsFrom(
-  url: URL,
-  answer: Answer,
-  accessKeyId: string | undefined,
-  secretAccessKey: string | undefined,
-  sessionToken: string | undefined,
-  expiration: string | undefined,
-  { clock }: Surroundings,
-): Outcome {
-  const token = secretFrom(sessionToken);
-  const lifetime = lifetimeMs(expiration, answer, clock);
-  if (secretFrom(accessKeyId) === undefined || accessKeyId === undefined || secretAccessKey === undefined || token === undefined || lifetime === undefined) {
-    return senselessAnswer(url);
-  }
-  return { value: { accessKeyId, secretAccessKey: new Secret(secretAccessKey), sessionToken: token }, lifetimeMs: lifetime };
+/** `tokenName`: what the answer calls the session's token. */
+function credentialsFrom(url: URL, answer: Answer, read: (name: string) => string | undefined, tokenName: 'SessionToken' | 'Token', { clock }: Surroundings): Outcome {
+  const [accessKeyId, secretAccessKey, sessionToken] = ['AccessKeyId', 'SecretAccessKey', tokenName].map((name) => secretFrom(read(name)));
+  const lifetime = lifetimeMs(read('Expiration'), answer, clock);
+  if (accessKeyId === undefined || secretAccessKey === undefined || sessionToken === undefined || lifetime === undefined) return senselessAnswer(url);
+  return { value: { accessKeyId: accessKeyId.reveal(), secretAccessKey, sessionToken }, lifetimeMs: lifetime };
 }

@@ -86,7 +86,7 @@ export function messagesStreams(random: Random): void {
   const last: Delta = isFailed ? { type: 'failed', failure: new Failure('server', 'x\n\ny') } : { type: 'done', reply };
   let text = '';
   for (const delta of [...deltas, last]) {
-    if (random.below(6) === 0) text += frames.keepAlive();
+    if (text !== '' && random.below(6) === 0) text += ANTHROPIC.keepAlive;
     text += frames.render(delta);
   }
   const message = assemble(text);

@@ -463,7 +463,7 @@ test('that at most one call may be made is left out and named where none can be'
 });
 
 test('an answer of no tokens is refused, since a chat would have it without a limit', () => {
-  equal(refusal({ messages: [HI], max_tokens: 0 }), 'unsupported: max_tokens: an answer of no tokens cannot be asked for');
+  equal(refusal({ messages: [HI], max_tokens: 0 }), 'unsupported: max_tokens: an answer of 0 tokens cannot be asked for');
 });
 
 test('unknown fields of messages, blocks, tools and choices are left out and named, beyond twenty counted', () => {
@@ -498,15 +498,15 @@ test('unknown fields of messages, blocks, tools and choices are left out and nam
 
 const user = (block: unknown): unknown => ({ messages: [{ role: 'user', content: [block] }] });
 const assistant = (block: unknown): unknown => ({ messages: [HI, { role: 'assistant', content: [block] }] });
-const ONLY_USER = 'only text, image, document and, from a user, tool_result are taken';
-const ONLY_ASSISTANT = 'only text, tool_use and reasoning are taken in a message of the assistant';
+const ONLY_USER = 'only text, image, document and, from a user, tool_result are supported';
+const ONLY_ASSISTANT = 'only text, tool_use and reasoning are supported in a message of the assistant';
 
 for (const [body, expected] of [
   [{ model: undefined }, 'bad_request: model: required'],
   [{ stream: 'yes' }, 'bad_request: stream: expected a boolean, got a string'],
   [{ messages: undefined }, 'bad_request: messages: required'],
-  [{ messages: [] }, 'bad_request: messages: must hold at least one message of a user'],
-  [{ messages: [{ role: 'system', content: 'x' }] }, 'bad_request: messages: must hold at least one message of a user'],
+  [{ messages: [] }, 'bad_request: messages: must have at least one user message'],
+  [{ messages: [{ role: 'system', content: 'x' }] }, 'bad_request: messages: must have at least one user message'],
   [{ messages: {} }, 'bad_request: messages: expected an array, got an object'],
   [{ messages: ['Hi'] }, 'bad_request: messages[0]: expected an object, got a string'],
   [{ messages: [{ role: 'developer', content: 'x' }] }, 'bad_request: messages[0].role: must be one of user, assistant, system'],
@@ -514,38 +514,38 @@ for (const [body, expected] of [
   [{ messages: [{ role: 'user', content: '' }] }, 'bad_request: messages[0].content: must not be empty'],
   [{ messages: [{ role: 'user', content: [] }] }, 'bad_request: messages[0].content: must not be empty'],
   [{ system: 5 }, 'bad_request: system: expected a string or an array of blocks'],
-  [{ system: [{ type: 'image' }] }, 'unsupported: system[0].type: only text is taken here'],
+  [{ system: [{ type: 'image' }] }, 'unsupported: system[0].type: only text is supported here'],
   [{ max_tokens: -1 }, 'bad_request: max_tokens: must be an integer from 0 to 9007199254740991'],
   [{ temperature: 'hot' }, 'bad_request: temperature: expected a number, got a string'],
   [{ stop_sequences: [''] }, 'bad_request: stop_sequences[0]: must not be empty'],
   [{ tools: [{}] }, 'bad_request: tools[0].name: required'],
-  [{ tools: [{ type: 'function', function: {} }] }, "unsupported: tools[0].type: only custom tools and the maker's own are taken"],
-  [{ tools: [{ type: 'mcp_toolset' }] }, "unsupported: tools[0].type: only custom tools and the maker's own are taken"],
+  [{ tools: [{ type: 'function', function: {} }] }, "unsupported: tools[0].type: only custom tools and Anthropic's own are supported"],
+  [{ tools: [{ type: 'mcp_toolset' }] }, "unsupported: tools[0].type: only custom tools and Anthropic's own are supported"],
   [{ tool_choice: 'auto' }, 'bad_request: tool_choice: expected an object, got a string'],
   [{ tool_choice: { type: 'required' } }, 'bad_request: tool_choice.type: must be one of auto, any, tool, none'],
   [{ tool_choice: { type: 'tool' } }, 'bad_request: tool_choice.name: required'],
   [
     { tools: [tool('web_search_20250305')], tool_choice: { type: 'tool', name: 'web_search' } },
-    "unsupported: tool_choice.name: it is a tool of the maker's own",
+    "unsupported: tool_choice.name: only its vendor runs this tool",
   ],
-  [{ tools: [tool('web_search_20250305')], tool_choice: { type: 'any' } }, "unsupported: tool_choice.type: all tools are the maker's own"],
+  [{ tools: [tool('web_search_20250305')], tool_choice: { type: 'any' } }, "unsupported: tool_choice.type: only their vendor runs these tools"],
   [{ thinking: { type: 'on' } }, 'bad_request: thinking.type: must be one of adaptive, enabled, disabled, between_tools'],
   [{ output_config: { effort: 'huge' } }, 'bad_request: output_config.effort: must be one of low, medium, high, xhigh, max'],
   [{ output_config: { format: { type: 'json_schema' } } }, 'bad_request: output_config.format.schema: required'],
-  [{ output_config: { format: { type: 'grammar' } } }, 'unsupported: output_config.format.type: only json_schema is taken'],
+  [{ output_config: { format: { type: 'grammar' } } }, 'unsupported: output_config.format.type: only json_schema is supported'],
   [user({ type: 'text', text: '' }), 'bad_request: messages[0].content[0].text: must not be empty'],
   [user({ text: 'x' }), 'bad_request: messages[0].content[0].type: required'],
   [user({ type: 'document', source: {} }), 'bad_request: messages[0].content[0].source.type: required'],
-  [user({ type: 'document', source: { type: 'file', file_id: 'f' } }), 'unsupported: messages[0].content[0].source.type: only base64, url and text are taken'],
-  [user({ type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } }), 'unsupported: messages[0].content[0].citations: answers do not quote documents'],
-  [user({ type: 'document', source: { type: 'text', data: 'x' }, context: 'c' }), 'unsupported: messages[0].content[0].context: say it in a text beside the document'],
+  [user({ type: 'document', source: { type: 'file', file_id: 'f' } }), 'unsupported: messages[0].content[0].source.type: only base64, url and text are supported'],
+  [user({ type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } }), 'unsupported: messages[0].content[0].citations: citations of documents are not supported'],
+  [user({ type: 'document', source: { type: 'text', data: 'x' }, context: 'c' }), 'unsupported: messages[0].content[0].context: not supported; put it in a text block beside the document'],
   [
     user({ type: 'document', source: { type: 'base64', media_type: 'application/zip', data: 'UEs=' } }),
-    'unsupported: messages[0].content[0].source.data: only application/pdf and text/plain are taken',
+    'unsupported: messages[0].content[0].source.data: only application/pdf and text/plain are supported',
   ],
   [user({ type: 'tool_use', id: 'x' }), `unsupported: messages[0].content[0].type: ${ONLY_USER}`],
   [user({ type: 'image' }), 'bad_request: messages[0].content[0].source: required'],
-  [user({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'unsupported: messages[0].content[0].source.type: only base64 and url are taken'],
+  [user({ type: 'image', source: { type: 'file', file_id: 'f' } }), 'unsupported: messages[0].content[0].source.type: only base64 and url are supported'],
   [
     user({ type: 'image', source: { type: 'base64', media_type: 'text/plain', data: PIXEL } }),
     'bad_request: messages[0].content[0].source: the media type must have the form image/<subtype>',
@@ -658,6 +658,11 @@ for (const [what, body, cache, ignored] of CACHED) {
     deepEqual([translated.request.cache, translated.ignored], [cache, ignored]);
   });
 }
+
+test('two tools of one name are refused, since a call would be of either', () => {
+  const tool = (name: string): object => ({ name, input_schema: { type: 'object' } });
+  equal(refusal({ messages: [HI], tools: [tool('f'), tool('g'), tool('f')] }), 'bad_request: tools[2].name: another tool has this name');
+});
 
 test('names of tools that are too long elsewhere are cut everywhere in the same way, told apart and named', () => {
   const [one, two, fits] = [`mcp__files__${'n'.repeat(70)}1`, `mcp__files__${'n'.repeat(70)}2`, 'f'.repeat(64)];

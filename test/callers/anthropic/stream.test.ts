@@ -129,13 +129,6 @@ test('a call opens the message, though it is sent at the end', () => {
   equal(render([{ type: 'tool_call', call: CALL }]), START);
 });
 
-test('a caller is kept waiting with a comment before the message, with pings inside it', () => {
-  const frames = new MessageEvents(FACTS);
-  equal(frames.keepAlive(), ': keep-alive\n\n');
-  frames.render({ type: 'text', text: 'x' });
-  equal(frames.keepAlive(), 'event: ping\ndata: {"type":"ping"}\n\n');
-});
-
 test('a failed stream ends with an error event and no event of success, whatever was open', () => {
   const failed: Delta = { type: 'failed', failure: new Failure('server', 'acme ended the stream before the answer was complete', { upstreamStatus: 200 }) };
   const error =

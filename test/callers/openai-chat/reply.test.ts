@@ -83,7 +83,7 @@ test('a refusal without a word is an answer with a refusal, also beside a state'
 
 test('states of texts ride on the message where there is no call', () => {
   const parts = [{ type: 'text', text: 'A', state: 'a.acme.AA' }, { type: 'text', text: '', state: 'a.acme.BB' }] as const;
-  assert.deepEqual(choiceOf({ parts }).message['extra_content'], { google: { thought_signature: 'gateway:text=a.acme.AA,text=a.acme.BB' } });
+  assert.deepEqual(choiceOf({ parts }).message['extra_content'], { google: { thought_signature: 'gateway:text=a.acme.AA,empty=a.acme.BB' } });
 });
 
 test('each kind of failure has its type and code', () => {

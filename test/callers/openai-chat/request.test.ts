@@ -143,7 +143,8 @@ test('what is wrong with a chat is told by the places of this format', () => {
     { role: 'tool', tool_call_id: 'd', content: '2' },
     { role: 'user', content: 'On' },
   ];
-  const said = (sentence: string): string => told(OPENAI_CHAT, { model: 'm', messages }, sentence);
+  const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
+  const said = (sentence: string): string => told(OPENAI_CHAT, { model: 'm', messages, tools }, sentence);
   assert.equal(said('messages[0].content[1].url: no'), 'messages[1].content[1]: no');
   assert.equal(said('messages[1].content[0].provider_state: damaged'), 'messages[2]: damaged');
   assert.equal(said('messages[1].content[2]: tool_call "d" is not answered before messages[3]'), 'messages[2].tool_calls[1]: tool_call "d" is not answered before messages[5]');
@@ -154,7 +155,8 @@ test('what is wrong with a chat is told by the places of this format', () => {
   assert.equal(said('output: no'), 'response_format: no');
   assert.equal(said('output.schema: no'), 'response_format: no');
   assert.equal(said('thinking.effort: no'), 'reasoning_effort: no');
-  assert.equal(said('tools[12].strict: no'), 'tools[12].function.strict: no');
+  assert.equal(said('tools[1].strict: no'), 'tools[1].function.strict: no');
+  assert.equal(said('tools[12].strict: no'), 'tools[12].strict: no');
   assert.equal(said('temperature: no'), 'temperature: no');
 });
 
@@ -218,28 +220,28 @@ test('a Chat Completions request names what it left out, as long as the answer i
 
 test('a Chat Completions request is refused for what would change the answer, by its path', () => {
   const cases: readonly (readonly [object, string])[] = [
-    [{ n: 2 }, 'n: one answer a request'],
-    [{ logprobs: true }, 'logprobs: probabilities are not in the answer'],
-    [{ top_logprobs: 2 }, 'top_logprobs: probabilities are not in the answer'],
+    [{ n: 2 }, 'n: only one answer can be asked for'],
+    [{ logprobs: true }, 'logprobs: the answer has no log probabilities'],
+    [{ top_logprobs: 2 }, 'top_logprobs: the answer has no log probabilities'],
     [{ logit_bias: { 50256: -100 } }, 'logit_bias: tokens cannot be weighted'],
-    [{ frequency_penalty: 0.1 }, 'frequency_penalty: penalties cannot be asked for'],
-    [{ presence_penalty: -1 }, 'presence_penalty: penalties cannot be asked for'],
+    [{ frequency_penalty: 0.1 }, 'frequency_penalty: no penalty can be set'],
+    [{ presence_penalty: -1 }, 'presence_penalty: no penalty can be set'],
     [{ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }, 'messages[0].content[0].file.file_id: no files are stored here: send the file itself'],
     [
       { messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'data:application/zip;base64,UEs=' } }] }] },
-      'messages[0].content[0].file.file_data: only application/pdf and text/plain are taken',
+      'messages[0].content[0].file.file_data: only application/pdf and text/plain are supported',
     ],
-    [{ modalities: ['text', 'audio'] }, 'modalities: the answer is text'],
-    [{ audio: {} }, 'audio: the answer is text'],
-    [{ web_search_options: {} }, "web_search_options: it is a tool of the maker's own"],
+    [{ modalities: ['text', 'audio'] }, 'modalities: the answer is text only'],
+    [{ audio: {} }, 'audio: the answer is text only'],
+    [{ web_search_options: {} }, "web_search_options: only its vendor runs this tool"],
     [{ functions: [{ name: 'f' }] }, 'functions: use `tools`'],
     [{ function_call: 'auto' }, 'function_call: use `tool_choice`'],
-    [{ moderation: {} }, "moderation: it is the maker's own"],
-    [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type: only tools of type function are taken'],
+    [{ moderation: {} }, "moderation: only OpenAI moderates requests"],
+    [{ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0].type: only tools of type function are supported'],
     [{ tool_choice: { type: 'allowed_tools' } }, 'tool_choice.type: only a function can be chosen'],
-    [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text, image_url and file are taken'],
-    [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text is taken here'],
-    [{ messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', id: 'c' }] }] }, 'messages[0].tool_calls[0].type: only calls of functions are taken'],
+    [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text, image_url and file are supported'],
+    [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text is supported here'],
+    [{ messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', id: 'c' }] }] }, 'messages[0].tool_calls[0].type: only calls of type function are supported'],
     [{ messages: [{ role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }] }, 'messages[0].function_call: use `tool_calls`'],
     [{ messages: [{ role: 'assistant', content: null, audio: { id: 'audio_1' } }] }, 'messages[0].audio: no answers are stored here: send what was said as `content`'],
   ];
@@ -290,8 +292,8 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ response_format: { type: 'json_schema', json_schema: { name: 'two words', schema: {} } } }, 'response_format.json_schema.name: must be 1 to 64 letters, digits, _ or -'],
     [{ messages: undefined }, 'messages: required'],
     [{ messages: undefined, input: 'Hi' }, 'messages: required; a body with `input` is for /v1/responses'],
-    [{ messages: [] }, 'messages: must hold at least one message of a user'],
-    [{ messages: [{ role: 'system', content: '' }] }, 'messages: must hold at least one message of a user'],
+    [{ messages: [] }, 'messages: must have at least one user message'],
+    [{ messages: [{ role: 'system', content: '' }] }, 'messages: must have at least one user message'],
     [{ messages: [{ content: 'x' }] }, 'messages[0].role: required (one of system, developer, user, assistant, tool)'],
     [{ messages: [{ role: 'user', content: '' }] }, 'messages[0].content: must not be empty'],
     [{ messages: [{ role: 'user', content: [] }] }, 'messages[0].content: must not be empty'],
@@ -455,6 +457,22 @@ test('states are given to their calls and texts', () => {
     USER_TURN,
     { role: 'assistant', parts: [{ type: 'text', text: 'A', state: 'a.b.BB' }] },
   ]);
+});
+
+test('two tools of one name are refused, since a call would be of either', () => {
+  const tool = (name: string): object => ({ type: 'function', function: { name } });
+  assert.equal(refusalOf({ tools: [tool('f'), tool('g'), tool('f')] }), 'bad_request: tools[2].function.name: another tool has this name');
+});
+
+test('the state of a text that said nothing stays with it, and goes to no other', () => {
+  const silent = { type: 'text', text: '', state: 'a.b.BB' };
+  const rows: readonly (readonly [object, readonly object[]])[] = [
+    [{ content: 'A', ...signed('gateway:empty=a.b.BB') }, [{ type: 'text', text: 'A' }, silent]],
+    [{ content: 'A', ...signed('gateway:empty=a.b.BB,text=a.b.CC') }, [silent, { type: 'text', text: 'A', state: 'a.b.CC' }]],
+    [{ content: null, ...signed('gateway:empty=a.b.BB') }, [silent]],
+    [{ tool_calls: [{ ...CALL, ...signed('gateway:own=a.b.AA,empty=a.b.BB') }] }, [silent, { ...CALLED, state: 'a.b.AA' }]],
+  ];
+  for (const [message, parts] of rows) assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message }), [USER_TURN, { role: 'assistant', parts }]);
 });
 
 test('a signature of another maker is left out and named, a damaged one of the gateway is a bad_request', () => {

@@ -90,10 +90,6 @@ test('a stream that fails ends with an error and no end of success', () => {
   assert.equal(streamOf(false, { type: 'text', text: 'A' }, { type: 'failed', failure }), chunk('{"role":"assistant","content":""}') + chunk('{"content":"A"}') + error);
 });
 
-test('while there is nothing to say a stream is kept alive by a comment', () => {
-  assert.equal(chunksFor(true).keepAlive(), ': keep-alive\n\n');
-});
-
 type Chunk = {
   readonly id: string;
   readonly object: string;

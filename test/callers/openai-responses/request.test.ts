@@ -206,18 +206,18 @@ test('a Responses request is refused for what would change the answer, by its pa
     [{ previous_response_id: 'resp_1' }, 'previous_response_id: nothing is stored here: send the whole conversation in `input`'],
     [{ conversation: 'conv_1' }, 'conversation: nothing is stored here: send the whole conversation in `input`'],
     [{ prompt: { id: 'p' } }, 'prompt: nothing is stored here: send the prompt itself'],
-    [{ background: true }, 'background: nothing is stored here: the answer comes while the caller waits'],
-    [{ top_logprobs: 1 }, 'top_logprobs: probabilities are not in the answer'],
-    [{ moderation: {} }, "moderation: it is the maker's own"],
-    [{ include: ['message.output_text.logprobs'] }, 'include[0]: probabilities are not in the answer'],
+    [{ background: true }, 'background: nothing is stored here: an answer cannot be fetched later'],
+    [{ top_logprobs: 1 }, 'top_logprobs: the answer has no log probabilities'],
+    [{ moderation: {} }, "moderation: only OpenAI moderates requests"],
+    [{ include: ['message.output_text.logprobs'] }, 'include[0]: the answer has no log probabilities'],
     [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function can be chosen'],
-    [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function are taken'],
-    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not taken'],
-    [{ input: [user([{ type: 'input_audio' }])] }, 'input[0].content[0].type: only input_text, input_image and input_file are taken'],
+    [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function are supported'],
+    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not supported'],
+    [{ input: [user([{ type: 'input_audio' }])] }, 'input[0].content[0].type: only input_text, input_image and input_file are supported'],
     [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the file itself'],
     [{ input: [user([{ type: 'input_image', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the image itself'],
-    [{ input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type: only text is taken here'],
-    [{ input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_audio' }] }] }, 'input[0].output[0].type: only text is taken here'],
+    [{ input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type: only text is supported here'],
+    [{ input: [{ type: 'function_call_output', call_id: 'c', output: [{ type: 'input_audio' }] }] }, 'input[0].output[0].type: only text is supported here'],
   ];
   for (const [fields, sentence] of cases) assert.equal(refusalOf(fields), `unsupported: ${sentence}`);
 });
@@ -237,9 +237,9 @@ test('a Responses request that makes no sense is a bad_request that names the pl
     [{ model: 1 }, 'model: expected a string, got a number'],
     [{ input: undefined }, 'input: required'],
     [{ input: '' }, 'input: must not be empty'],
-    [{ input: {} }, 'input: expected an array, got an object; a string is taken, too'],
-    [{ input: [] }, 'input: must hold at least one message of a user'],
-    [{ instructions: 'x', input: [{ role: 'developer', content: '' }] }, 'input: must hold at least one message of a user'],
+    [{ input: {} }, 'input: expected an array, got an object; or a string'],
+    [{ input: [] }, 'input: must have at least one user message'],
+    [{ instructions: 'x', input: [{ role: 'developer', content: '' }] }, 'input: must have at least one user message'],
     [{ input: ['x'] }, 'input[0]: expected an object, got a string'],
     [{ input: [{}] }, 'input[0].type: required'],
     [{ input: [{ role: 'robot', content: 'x' }] }, 'input[0].role: must be one of user, assistant, system, developer'],
@@ -310,7 +310,7 @@ test('functions in namespaces are shown under one name, and what else is in a na
     { name: 'mcp__files__read', description: 'Reads', parameters: new RawJson('{"type":"object"}'), strict: false },
   ]);
   assert.deepEqual(ignored, ['tools[].description', 'tools[1].tools[1]', 'tools[2]', 'tools[3]']);
-  assert.equal(refusalOf({ tools: [{ ...MCP, tools: [{ type: 'wand' }] }] }), 'unsupported: tools[0].tools[0].type: only tools of type function are taken');
+  assert.equal(refusalOf({ tools: [{ ...MCP, tools: [{ type: 'wand' }] }] }), 'unsupported: tools[0].tools[0].type: only tools of type function are supported');
   assert.equal(refusalOf({ tools: [{ type: 'namespace' }] }), 'bad_request: tools[0].name: required');
 });
 
@@ -342,7 +342,7 @@ test('functions in namespaces whose one name is that of another tool are told ap
   const plain = (name: string): object => ({ type: 'function', name });
   const tools = [
     { type: 'namespace', name: 'a__b', tools: [plain('c')] },
-    { type: 'namespace', name: 'a', tools: [plain('b__c'), plain('d'), plain('b__c')] },
+    { type: 'namespace', name: 'a', tools: [plain('b__c'), plain('d')] },
     plain('a__d'),
   ];
   const call = { type: 'function_call', call_id: 'c1', namespace: 'a', name: 'b__c', arguments: '{}' };
@@ -351,12 +351,21 @@ test('functions in namespaces whose one name is that of another tool are told ap
     tool_choice: { type: 'function', namespace: 'a', name: 'd' },
     input: [user('Hi'), call, { ...call, call_id: 'c2', namespace: 'gone', name: 'b__c' }],
   });
-  const [first, later = '', ofPlain = '', again, plainOne] = shown.map(({ name }) => name);
-  assert.deepEqual([first, again, plainOne], ['a__b__c', later, 'a__d']);
+  const [first, later = '', ofPlain = '', plainOne] = shown.map(({ name }) => name);
+  assert.deepEqual([first, plainOne], ['a__b__c', 'a__d']);
   assert.match(later, /^a__b__c_[0-9a-f]{8}$/);
   assert.match(ofPlain, /^a__d_[0-9a-f]{8}$/);
   assert.deepEqual(turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), [later, 'gone__b__c']);
   assert.deepEqual(toolChoice, { mode: 'tool', name: ofPlain, parallel: undefined });
+});
+
+test('two functions of one name and namespace are refused, since a call would be of either', () => {
+  const plain = { type: 'function', name: 'f' };
+  const refused = 'another tool has this name';
+  assert.equal(refusalOf({ tools: [plain, { type: 'web_search' }, plain] }), `bad_request: tools[2].name: ${refused}`);
+  const namespaced = { type: 'namespace', name: 'n', tools: [plain, plain] };
+  assert.equal(refusalOf({ tools: [namespaced] }), `bad_request: tools[0].tools[1].name: ${refused}`);
+  assert.equal(requestOf({ tools: [plain, { ...namespaced, tools: [plain] }] }).tools.length, 2);
 });
 
 test('a tool that only its maker runs is refused when the model must call it', () => {
@@ -364,7 +373,7 @@ test('a tool that only its maker runs is refused when the model must call it', (
   assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function can be chosen');
   assert.equal(
     refusalOf({ tools, tool_choice: 'required' }),
-    'unsupported: tool_choice: none of the tools can be called, since only their maker runs them',
+    'unsupported: tool_choice: none of the tools can be called, since only their vendor runs them',
   );
 });
 

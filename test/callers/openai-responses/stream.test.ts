@@ -202,7 +202,3 @@ test('a failure without a code of its own has its type as code', () => {
   const error = dataOf({ type: 'failed', failure: new Failure('bad_request', 'No.') }).at(-1);
   assert.equal(error?.['code'], 'invalid_request_error');
 });
-
-test('while there is nothing to say a stream is kept alive by a comment', () => {
-  assert.equal(new ResponseEvents(FACTS).keepAlive(), ': keep-alive\n\n');
-});

@@ -36,17 +36,17 @@ const PYDANTIC = { 400: 'ModelHTTPError', 401: 'ModelHTTPError', 404: 'ModelHTTP
 /** It chooses by words that it finds in the message, so of a failure at the provider only the base is certain. */
 const LITELLM = { ...OFFICIAL, 502: 'APIError', cut: 'MidStreamFallbackError' };
 const AGENT = { 400: 'AgentError', 401: 'AgentError', 404: 'AgentError', 429: 'AgentError', 502: 'AgentError', cut: 'AgentError' };
-const NO_FIELD = 'it reads no field for it';
-const BY_HAND = { 'state streamed': 'streams put together by hand keep the usual fields only' } as const;
-const LAST_PIECE = 'of a field that it does not know it keeps the last piece';
-const REFERS = 'without `store: false` it refers to what it believes to be stored';
+const NO_FIELD = 'it reads no field that could hold it';
+const BY_HAND = { 'state streamed': 'a stream assembled by hand keeps only the usual fields' } as const;
+const LAST_PIECE = 'of a field that it does not know it keeps only the last piece';
+const REFERS = 'without `store: false` it refers to items that it believes to be stored';
 /** Its maker stores them. */
 const UNSTORED = { anthropic: REFERS, gemini: REFERS, compat: REFERS } as const;
 const NEVER_KEEPS = { state: NO_FIELD, 'state streamed': NO_FIELD } as const;
-const UNKNOWN_NAMES = 'of models whose names it does not know it asks for none';
+const UNKNOWN_NAMES = 'it does not ask models whose names it does not know for it';
 const NO_THINKING = 'it reads no reasoning in this format';
 /** `provider_specific_fields`, which the sandbox refuses as any unknown field of a message. */
-const OWN_FIELD = 'it sends a field of its own back with the message, which the maker does not know';
+const OWN_FIELD = 'it returns the message with a field of its own, which OpenAI refuses';
 const NO_CANCEL = { cancel: 'it offers no way to leave a stream' } as const;
 
 function client(name: string, dialect: Dialect, run: readonly [Runtime, string, ...string[]], more: Partial<Client> = {}): Client {
@@ -91,7 +91,7 @@ export const CLIENTS: readonly Client[] = [
   client('ai-sdk openai-compatible', 'chat', ['node', 'ai-sdk.mjs', 'compatible'], { classes: AI_SDK }),
   client('ai-sdk anthropic', 'messages', ['node', 'ai-sdk.mjs', 'anthropic'], {
     classes: AI_SDK,
-    cannot: { structured: { gemini: 'of models whose names it does not know it asks for JSON by a tool and one call at most, which this provider cannot be told' } },
+    cannot: { structured: { gemini: 'it asks models whose names it does not know for JSON by a tool with at most one call, which this provider cannot express' } },
   }),
   client('langchain-openai chat', 'chat', ['langchain', 'langchain_chat.py', 'chat'], { cannot: { ...NEVER_KEEPS, thinking: NO_THINKING } }),
   client('langchain-openai responses', 'responses', ['langchain', 'langchain_chat.py', 'responses'], {
@@ -106,7 +106,7 @@ export const CLIENTS: readonly Client[] = [
   }),
   client('pydantic-ai anthropic', 'messages', ['pydantic', 'pydantic_agent.py', 'anthropic'], {
     classes: PYDANTIC,
-    cannot: { structured: 'it refuses itself, of models whose names it does not know' },
+    cannot: { structured: 'it refuses this itself for models whose names it does not know' },
   }),
   client('litellm chat', 'chat', ['litellm', 'litellm_client.py', 'openai'], {
     classes: LITELLM,
@@ -114,7 +114,7 @@ export const CLIENTS: readonly Client[] = [
     cannot: {
       loop: { openai: OWN_FIELD },
       parallel: { openai: OWN_FIELD },
-      'state streamed': 'of a stream that it puts together it keeps the usual fields only',
+      'state streamed': 'a stream that it assembles keeps only the usual fields',
     },
   }),
   client('litellm anthropic', 'messages', ['litellm', 'litellm_client.py', 'anthropic'], {

@@ -35,7 +35,7 @@ describe('output', () => {
 
   test('without a schema is refused', () => {
     const failure = failureOf(adapter.encodeChat(request({ output: { ...OUTPUT, schema: undefined } }), true));
-    assert.deepEqual([failure.kind, failure.message], ['unsupported', 'output.schema: Anthropic answers in JSON only by a schema']);
+    assert.deepEqual([failure.kind, failure.message], ['unsupported', 'output.schema: Anthropic has no JSON mode; give a schema']);
   });
 });
 

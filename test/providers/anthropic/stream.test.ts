@@ -88,10 +88,12 @@ describe('a stream', () => {
     assert.equal(made.call.arguments.text, '{"a":1.0}');
   });
 
-  test('takes null for no arguments, as in a whole message', () => {
-    const [made] = decode(START, CALL_BLOCK, inputPiece('nu'), inputPiece('ll'), stop(), ending('tool_use'), STOP);
-    assert.ok(made?.type === 'tool_call');
-    assert.equal(made.call.arguments.text, '{}');
+  test('takes null for no arguments, as in a whole message, and blank pieces', () => {
+    for (const pieces of [[inputPiece('nu'), inputPiece('ll')], [inputPiece(' '), inputPiece('\n')], [piece('{"type":"input_json_delta","partial_json":null}')]]) {
+      const [made] = decode(START, CALL_BLOCK, ...pieces, stop(), ending('tool_use'), STOP);
+      assert.ok(made?.type === 'tool_call');
+      assert.equal(made.call.arguments.text, '{}');
+    }
   });
 
   test('reads the event name where the data has no type, and skips pings unread', () => {
@@ -278,6 +280,15 @@ describe('a stream fails', () => {
     });
   }
 
+  for (const data of ['{"type":"overloaded_error","message":"words"}', '{"error":{"type":"overloaded_error","message":"words"}}', '{"error":"words"}', '{"message":"words"}']) {
+    test(`on an event that is called error, whatever its shape: ${data}`, () => {
+      const good = [START, TEXT_BLOCK, textPiece('a')].map((event) => `data: ${event}\n\n`).join('');
+      const rest = [stop(), ending('end_turn'), STOP].map((event) => `data: ${event}\n\n`).join('');
+      const failure = failureOf(endOf(decodeChunks(adapter, [Buffer.from(`${good}event: error\ndata: ${data}\n\n${rest}`)])));
+      assert.deepEqual([failure.kind, failure.detail], ['server', 'words']);
+    });
+  }
+
   const nonsense: [string, string[], string][] = [
     ['on a frame that is not JSON', [START, '{"type":'], 'an event of the stream is not a JSON object'],
     ['on a frame that is not an object', ['[]'], 'an event of the stream is not a JSON object'],
@@ -289,6 +300,7 @@ describe('a stream fails', () => {
     ['on reasoning in a text', [TEXT_BLOCK, piece('{"type":"thinking_delta","thinking":"a"}')], 'a piece in its stream belongs to no open content block'],
     ['on arguments that are not JSON', [CALL_BLOCK, inputPiece('{"a"'), stop(), ending('tool_use')], 'the arguments of a tool call are not a JSON object'],
     ['on arguments that are not an object', [CALL_BLOCK, inputPiece('[1]'), stop(), ending('tool_use')], 'the arguments of a tool call are not a JSON object'],
+    ['on arguments that are an object where a text is due', [CALL_BLOCK, piece('{"type":"input_json_delta","partial_json":{"a":1}}'), stop(), ending('tool_use')], 'the arguments of a tool call are not a JSON object'],
     ['on a call without a name', [start('{"type":"tool_use","id":"t"}'), stop(), ending('tool_use')], 'a tool call has no name'],
     ['on an unfinished call before another block', [CALL_BLOCK, inputPiece('{'), stop(), start('{"type":"text"}', 1)], 'the arguments of a tool call are not a JSON object'],
   ];

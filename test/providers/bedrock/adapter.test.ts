@@ -87,7 +87,7 @@ test('a cached conversation is marked at its last block, and what would have to 
   const image = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } } as const;
   const refused = adapter.encodeChat(requestOf({ model: 'anthropic.claude-opus-4-8', turns: [{ role: 'user', parts: [image] }] }), false);
   assert.ok(refused instanceof Failure);
-  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: bedrock fetches nothing (media_type and data)']);
+  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: bedrock fetches no URLs; send base64']);
 });
 
 const GPT_OSS = 'openai.gpt-oss-20b-1:0';
@@ -163,7 +163,9 @@ test('a failure is what its exception says, wherever its name stands', () => {
     [400, 'ValidationException', '{"message":"output_config.format: Extra inputs are not permitted"}', 'unsupported', false],
     [404, 'ResourceNotFoundException', '{"message":"x"}', 'not_found', false],
     [400, 'ServiceQuotaExceededException', '{"message":"x"}', 'rate_limit', false],
-    [429, 'ThrottlingException', '{"message":"x"}', 'rate_limit', true],
+    [429, 'ThrottlingException', '{"message":"Too many tokens, please wait before trying again."}', 'rate_limit', true],
+    [429, 'ThrottlingException', '{"message":"Too many tokens per day, please wait before trying again."}', 'rate_limit', false],
+    [400, 'ValidationException', '{"message":"tools.0.description: too many tokens per day"}', 'bad_request', false],
     [429, 'ModelNotReadyException', '{"message":"x"}', 'rate_limit', true],
     [408, 'ModelTimeoutException', '{"message":"x"}', 'server', true],
     [424, 'ModelErrorException', '{"message":"x"}', 'server', true],
@@ -173,6 +175,7 @@ test('a failure is what its exception says, wherever its name stands', () => {
   for (const [status, type, body, kind, isRetried] of cases) {
     const failure = adapter.decodeFailure(status, body, { 'x-amzn-errortype': type });
     assert.deepEqual([failure.kind, failure.isRetried, failure.upstreamStatus], [kind, isRetried, status], type);
+    assert.equal(failure.isQuota, kind === 'rate_limit' && !isRetried, type);
   }
   assert.equal(adapter.decodeFailure(400, '{"__type":"com.amazon.coral.service#ThrottlingException","message":"x"}').kind, 'rate_limit');
   for (const [body, headers] of [

@@ -117,6 +117,7 @@ test('decodeModels keeps the models that generate, and those that do not say', (
         },
         { name: 'models/embedding-9', supportedGenerationMethods: ['embedContent'] },
         { name: 'tunedModels/mine' },
+        { name: 'tunedModels/untold', supportedGenerationMethods: null },
         { displayName: 'nameless' },
         'noise',
       ],
@@ -128,6 +129,7 @@ test('decodeModels keeps the models that generate, and those that do not say', (
     models: [
       { ...unsaid, id: 'gemini-3.8-flash', displayName: 'Gemini 3.8 Flash', inputTokensMax: 1_048_576, outputTokensMax: 65_536 },
       { ...unsaid, id: 'tunedModels/mine' },
+      { ...unsaid, id: 'tunedModels/untold' },
     ],
     nextCursor: 'next',
   });
@@ -151,6 +153,7 @@ test('decodeModels reports an error inside a 200', () => {
   assert.ok(failure instanceof Failure);
   assert.equal(failure.kind, 'rate_limit');
   assert.equal(failure.detail, 'slow down');
+  assert.ok(adapter.decodeModels('{"error":"out of order"}') instanceof Failure);
 });
 
 test('failures name the provider as it is registered', () => {

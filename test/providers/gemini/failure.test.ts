@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../../../src/core/failure.ts';
 import type { FailureKind } from '../../../src/core/failure.ts';
-import { adapter, failedReply, randomFrom } from './fixtures.ts';
+import { adapter, failedReply, randomFrom, reply } from './fixtures.ts';
 
 function errorBody(code: number, status: string, details: readonly unknown[] = [], message = 'prose'): string {
   return JSON.stringify({ error: { code, message, status, details } });
@@ -101,6 +101,13 @@ for (const [what, error, kind, isRetried] of [
     assert.equal(failure.upstreamStatus, 200);
   });
 }
+
+test('an error that is a text keeps its words for the operator, and an empty one is none', () => {
+  assert.equal(failedReply('{"error":"out of order"}').detail, 'out of order');
+  assert.equal(adapter.decodeFailure(500, '{"error":"out of order"}').detail, 'out of order');
+  assert.equal(adapter.decodeFailure(500, '{"error":""}').detail, '{"error":""}');
+  assert.equal(reply('{"error":"","candidates":[{"finishReason":"STOP","content":{"parts":[{"text":"Hi"}]}}]}').stopReason, 'end_turn');
+});
 
 test('decodeFailure never throws', () => {
   const random = randomFrom(2);

@@ -30,7 +30,7 @@ describe('output', () => {
     }
     for (const model of ['gemini-2.5-pro', 'models/gemini-2.0-flash', 'gemini-1.5-pro', 'gemini-robotics-er-1.5-preview']) {
       const failure = refused(requestOf({ model, output: ANY_JSON, tools: tools(undefined) }));
-      assert.deepEqual([failure.kind, failure.message], ['unsupported', 'output: Gemini before 3 answers in JSON only without tools']);
+      assert.deepEqual([failure.kind, failure.message], ['unsupported', 'output: Gemini before 3 cannot combine JSON output with tools']);
       assert.ok('generationConfig' in payload(requestOf({ model, output: ANY_JSON })));
     }
   });
@@ -58,7 +58,7 @@ describe('tools that are all strict', () => {
   test('cannot be mixed with others', () => {
     for (const [strict, at] of [[[true, undefined], 0], [[false, true], 1], [[undefined, true, true], 1]] as const) {
       const failure = refused(requestOf({ tools: tools(...strict) }));
-      assert.deepEqual([failure.kind, failure.message], ['unsupported', `tools[${at}].strict: Gemini holds either all calls to their parameters or none`]);
+      assert.deepEqual([failure.kind, failure.message], ['unsupported', `tools[${at}].strict: Gemini enforces parameters for all tools or for none; set it on all or none`]);
     }
   });
 });
@@ -70,7 +70,7 @@ test('tools of which none is strict say nothing of a mode', () => {
 test('one call at a time is refused, several are what Gemini does', () => {
   const choosing = (parallel: boolean): Parameters<typeof requestOf>[0] => ({ tools: tools(undefined), toolChoice: { mode: 'auto', parallel } });
   const failure = refused(requestOf(choosing(false)));
-  assert.deepEqual([failure.kind, failure.message], ['unsupported', 'tool_choice.parallel: Gemini cannot be kept to one call at a time']);
+  assert.deepEqual([failure.kind, failure.message], ['unsupported', 'tool_choice.parallel: Gemini cannot be limited to one call at a time']);
   assert.deepEqual(payload(requestOf(choosing(true)))['toolConfig'], { functionCallingConfig: { mode: 'AUTO' } });
   // Of no call there is at most one.
   const idle = payload(requestOf({ tools: tools(undefined), toolChoice: { mode: 'none', parallel: false } }));

@@ -40,6 +40,12 @@ test('parts without a place in a chat travel in the state of the next part, trai
   ]);
 });
 
+test('a signature that stands alone is kept, also beside fields that are null', () => {
+  for (const part of [{ thoughtSignature: 'sig' }, { text: null, thought: null, functionCall: null, thoughtSignature: 'sig' }]) {
+    assert.deepEqual(reply(body([part])).parts, [{ type: 'text', text: '', state: encodeState('gemini', 'gemini', { signature: 'sig' }) }]);
+  }
+});
+
 test('a signed thought is disclosed and carried', () => {
   const thought = { text: 'hm', thought: true, thoughtSignature: 'sig' };
   const decoded = reply(body([thought, { text: 'b' }]));
@@ -61,6 +67,19 @@ test('arguments keep their spelling, and missing or null ones are an empty objec
     ['z', 'h', '{}'],
   ]);
 });
+
+for (const empty of [null, [], '', {}, false, 0]) {
+  test(`a call with whole arguments keeps them beside partialArgs ${JSON.stringify(empty)}`, () => {
+    const functionCall = { name: 'f', args: { a: 1 }, partialArgs: empty, willContinue: null };
+    assert.deepEqual(replyToolCalls(reply(body([{ text: null, functionCall }]))).map((call) => call.arguments.text), ['{"a":1}']);
+  });
+}
+
+for (const empty of [null, [], '', false, 0]) {
+  test(`a text is kept beside functionCall ${JSON.stringify(empty)}`, () => {
+    assert.deepEqual(reply(body([{ text: 'a', thought: null, functionCall: empty }])).parts, [{ type: 'text', text: 'a', state: undefined }]);
+  });
+}
 
 test('calls whose id is missing, empty or not their own get one from the gateway', () => {
   const functionCall = { name: 'f', args: {} };

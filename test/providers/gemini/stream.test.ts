@@ -114,6 +114,15 @@ test('a frame that is an array of partial replies is taken piece by piece', () =
   assert.deepEqual(deltas.map((delta) => (delta.type === 'text' ? delta.text : delta.type)), ['a', 'b', 'done']);
 });
 
+for (const data of ['{"message":"words"}', '{"error":{"message":"words"}}', '{"error":"words"}']) {
+  test(`a stream fails on an event that is called error, whatever its shape: ${data}`, () => {
+    const bytes = Buffer.from(`data: ${frame([{ text: 'a' }])}\n\nevent: error\ndata: ${data}\n\ndata: ${frame([], { finishReason: 'STOP' })}\n\n`);
+    const end = endOf(decodeChunks(adapter, [bytes]));
+    assert.ok(end instanceof Failure);
+    assert.deepEqual([end.kind, end.detail], ['server', 'words']);
+  });
+}
+
 test('text may still follow the finish reason', () => {
   const end = endOf(deltasOf([frame([{ text: 'a' }], { finishReason: 'STOP' }), frame([{ text: 'b' }])]));
   assert.ok(!(end instanceof Failure));

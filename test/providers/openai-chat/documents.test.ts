@@ -49,7 +49,7 @@ test('a PDF by URL goes where it is fetched, and is refused elsewhere', () => {
     },
   ]);
   for (const provider of ['openai', 'compat']) {
-    assert.equal(refusal(provider, user('a'), asking(words('b'), PDF_BY_URL)), `messages[1].content[1].url: ${provider} takes a PDF inline only`);
+    assert.equal(refusal(provider, user('a'), asking(words('b'), PDF_BY_URL)), `messages[1].content[1].url: ${provider} takes a PDF inline only; send base64`);
   }
 });
 
@@ -127,6 +127,6 @@ test('it names calls by the ids under which they went out', () => {
 test('Mistral, which refuses a user right behind a tool, is shown nothing but text', () => {
   for (const part of [IMAGE, PDF, PDF_BY_URL]) {
     assert.equal(refusal('mistral', user('a'), assistant(call('c1')), result('c1', 'x'), assistant(call('c2')), answering(['c2', [words('a'), part]])),
-      'messages[4].content[0].content[1]: mistral takes only text in the result of a tool');
+      'messages[4].content[0].content[1]: mistral takes only text in a tool result');
   }
 });

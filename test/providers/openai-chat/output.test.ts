@@ -42,17 +42,17 @@ test('OpenRouter is asked for hosts that obey, which what the caller wants of ho
 
 test('a host that would only be asked politely refuses by name', () => {
   for (const provider of ['perplexity', 'nvidia', 'huggingface', 'vercel', 'zai']) {
-    for (const output of [JSON_ALONE, STRICT]) assert.equal(refusal(provider, { output }), `output: ${provider} is not known to hold its answers to JSON`);
+    for (const output of [JSON_ALONE, STRICT]) assert.equal(refusal(provider, { output }), `output: ${provider} is not known to enforce JSON output`);
   }
   for (const provider of ['deepseek', 'moonshot']) {
-    assert.equal(refusal(provider, { output: STRICT }), `output.schema: ${provider} holds its answers to JSON, but to no schema`);
+    assert.equal(refusal(provider, { output: STRICT }), `output.schema: ${provider} can enforce JSON output, but no schema`);
   }
 });
 
 test('Groq takes a schema for gpt-oss alone, strict and without tools', () => {
   assert.ok(bodyText(adapterOf('groq'), requestOf({ model: GPT_OSS, output: STRICT })).includes(SCHEMA));
-  assert.equal(refusal('groq', { model: 'llama-3.3-70b-versatile', output: STRICT }), 'output.schema: groq does not hold the answers of this model to a schema');
-  assert.equal(refusal('groq', { model: GPT_OSS, output: { ...STRICT, strict: false } }), 'output.strict: groq holds its answers to a schema only where it is strict');
+  assert.equal(refusal('groq', { model: 'llama-3.3-70b-versatile', output: STRICT }), 'output.schema: groq does not enforce a schema for this model');
+  assert.equal(refusal('groq', { model: GPT_OSS, output: { ...STRICT, strict: false } }), 'output.strict: groq enforces a schema only if it is strict');
   assert.equal(refusal('groq', { model: GPT_OSS, output: STRICT, tools: [WEATHER] }), 'output.schema: groq takes no tools beside a schema');
 });
 
@@ -63,7 +63,7 @@ test('a strict tool says so where its calls are held to its parameters, and is r
   for (const provider of ['openai', 'azure', 'cerebras', 'mistral', 'together', 'xai', 'compat']) assert.deepEqual(strictOf(provider), [undefined, true], provider);
   assert.deepEqual(strictOf('groq', GPT_OSS), [undefined, true]);
   for (const provider of ['groq', 'deepseek', 'vllm', 'openrouter', 'ollama']) {
-    assert.equal(refusal(provider, { tools }), `tools[1].strict: ${provider} does not hold this model's calls to a tool's parameters`);
+    assert.equal(refusal(provider, { tools }), `tools[1].strict: ${provider} does not enforce a tool's parameters for this model; leave strict out`);
   }
 });
 
@@ -86,7 +86,7 @@ test('one call at a time is asked for beside tools, and refused where it cannot 
   }
   for (const provider of ['deepseek', 'ollama', 'perplexity', 'zai']) {
     assert.equal(sent(provider, true), undefined, provider);
-    assert.equal(refusal(provider, { tools: [WEATHER], toolChoice: { mode: 'auto', parallel: false } }), `tool_choice.parallel: ${provider} cannot be told to make one call at a time`);
+    assert.equal(refusal(provider, { tools: [WEATHER], toolChoice: { mode: 'auto', parallel: false } }), `tool_choice.parallel: ${provider} cannot be limited to one call at a time`);
     // Of no call there is at most one.
     const idle = payload(adapterOf(provider), requestOf({ tools: [WEATHER], toolChoice: { mode: 'none', parallel: false } }));
     assert.deepEqual([idle['tool_choice'], idle['parallel_tool_calls'], sent(provider, false, false)], ['none', undefined, undefined], provider);

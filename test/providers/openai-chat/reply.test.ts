@@ -71,6 +71,7 @@ test('an answer that a filter withheld whole is a refusal failure', () => {
   const failure = failureTo({ content: '' }, 'content_filter');
   assert.equal(failure.kind, 'refusal');
   assert.equal(failure.message, 'openai declined the request (HTTP 200, code content_filter)');
+  assert.equal(failureTo(undefined, 'content_filter').kind, 'refusal');
 });
 
 test('a call that a filter cut is no call, and what was withheld with it is a refusal', () => {

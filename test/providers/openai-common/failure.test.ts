@@ -110,6 +110,13 @@ test('a numeric code is shown, a type stands in for a missing code, prose as a c
   assert.match(failureOf(500, { code: 'The service is busy', error: 'x' }).message, /\(HTTP 500\)$/);
 });
 
+test('a body whose words stand where nobody else writes them is the detail, and says nothing of the kind', () => {
+  for (const body of [{ errors: [{ message: 'X is not supported' }] }, { detail: { reason: 'X' } }, { error: {}, message: 'X' }, { error: { message: ['X'] } }, { msg: 'X' }]) {
+    const failure = failureOf(400, body);
+    assert.deepEqual([failure.kind, failure.detail], ['bad_request', JSON.stringify(body)]);
+  }
+});
+
 test('every shape of a message becomes the detail', () => {
   assert.equal(failureOf(400, { error: 'a string' }).detail, 'a string');
   assert.equal(failureOf(401, { detail: 'a detail' }).detail, 'a detail');

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Delta } from '../../../src/core/delta.ts';
+import { Failure } from '../../../src/core/failure.ts';
 import { VERTEX_ROW } from '../../../src/providers/vertex/adapter.ts';
 import { sentText } from '../../sent-text.ts';
 import { encode, payload, requestOf } from '../../loops/codecs.ts';
@@ -67,4 +68,10 @@ test('its models are listed under their plain names', () => {
   assert.ok('models' in page);
   assert.deepEqual([page.models.map(({ id }) => id), page.nextCursor], [['gemini-3-pro'], 't']);
   assert.equal(adapter.encodeModels('t').path, '/v1beta1/publishers/google/models?pageSize=100&pageToken=t');
+});
+
+test('an error inside the list of its models is read by its own code', () => {
+  const failure = adapter.decodeModels('{"error":{"code":403,"status":"PERMISSION_DENIED","message":"no"}}');
+  assert.ok(failure instanceof Failure);
+  assert.deepEqual([failure.kind, failure.detail], ['auth', 'no']);
 });

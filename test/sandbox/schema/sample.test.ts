@@ -22,6 +22,7 @@ for (const [what, schema, expected] of [
   ['null where nothing else may be', object({ n: { type: 'null' } }), { n: null }],
   ['a constant null', object({ n: { const: null } }), { n: null }],
   ['the type beside null', object({ n: { type: ['null', 'boolean'] } }), { n: true }],
+  ['a text where the format has a name of JavaScript\'s own', object({ d: { type: 'string', format: 'constructor' } }), { d: 'd 1' }],
   ['a date', object({ d: { type: 'string', format: 'date' } }), { d: '2026-01-01' }],
   ['a long text', object({ t: { type: 'string', minLength: 9 } }), { t: 't 1......' }],
   ['a short text', object({ t: { type: 'string', maxLength: 2 } }), { t: 't ' }],

@@ -222,6 +222,26 @@ test('what is no token is none, a redirect leads nowhere, and no life is longer 
   assert.equal(elsewhere.calls(), 0);
 });
 
+test('keys of which one is empty, missing or no text that a header can carry are none', async (t) => {
+  const world = await startWorld(t);
+  world.files.set('token', 'a-token');
+  let answer = '';
+  const endpoint = await startUpstream(t, (response) => response.end(answer));
+  const url = new URL(endpoint.origin);
+  const sts = signed({ source: 'web identity', stsUrl: url, roleArn: 'arn:aws:iam::000000000000:role/r', sessionName: 'gateway', tokenFile: 'token' });
+  const container = signed({ source: 'container', url, token: undefined, tokenFile: undefined });
+  const good = { AccessKeyId: 'AKIA', SecretAccessKey: 'own', SessionToken: 'session', Expiration: '2036-11-22T00:00:00Z' };
+  for (const [name, value] of [['', ''], ...Object.keys(good).flatMap((key) => [[key, ''], [key, 'a\nb']])] as const) {
+    const fields: Readonly<Record<string, string>> = { ...good, [name]: value };
+    const xml = Object.entries(fields).map(([key, text]) => `<${key}>${text}</${key}>`).join('');
+    for (const [plan, text] of [[sts, `<Credentials>${xml.replace('<></>', '')}</Credentials>`], [container, JSON.stringify({ ...fields, Token: fields['SessionToken'] })]] as const) {
+      answer = text;
+      const given = await world.authorize(plan).grant(OUTGOING);
+      assert.equal(given instanceof Failure, name !== '', `${plan.plan.source}: ${name} ${JSON.stringify(value)}`);
+    }
+  }
+});
+
 test('a reload that has the region of a provider changed has its files read again', async (t) => {
   const { transport, clock } = await startWorld(t);
   let key = 'AKIAFIRST';

@@ -1,12 +1,12 @@
 /** What people and tools say that a provider cannot be told, found before anything is encoded. */
 
-import type { ContentPart, Turn } from '../../core/chat.ts';
-import { Failure } from '../../core/failure.ts';
+import type { ContentPart, Turn } from '../core/chat.ts';
+import { Failure } from '../core/failure.ts';
 
 /** Why a part cannot be told. `field` is the one to blame; empty = the part as a whole. */
 export type Objection = { readonly field: '' | '.url'; readonly why: string };
 
-/** Text that the caller does not hold has no form in any API of this kind. */
+/** Text that the caller does not hold has no form in either of OpenAI's APIs. */
 export const TEXT_BY_URL: Objection = { field: '.url', why: 'a text document goes inline only' };
 
 /** The failure for the first part to which there is an objection, naming its place. `isResult` = it is part of a tool's result. */
