@@ -80,7 +80,7 @@ export interface StreamFrames {
   render(delta: Delta): string;
   /**
    * In a dialect that is relayed, the text for one event of a provider that speaks it: name (empty when there is none) and data;
-   * parsed where that is large. What ends such a stream otherwise than well goes on from what was passed on.
+   * parsed where that is large. A failure after it is rendered so that it follows what was passed on.
    */
   relay?(event: string, data: string, parsed?: ParsedText): string;
 }
@@ -99,13 +99,13 @@ export interface DialectRelay {
   /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
   /**
-   * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
-   * does, since until then another attempt may be made and nothing is passed on.
+   * Whether an event brings a piece of the answer, be it of one that is a delta only once it is whole, such as a call. Asked until
+   * one does, since until then another attempt may be made and nothing is passed on.
    */
   bringsAnswer(event: string, data: string, parsed?: ParsedText): boolean;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;
-  /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */
+  /** Whether a whole answer in which the provider declined without a word is passed on; else it is answered as any refusal. */
   readonly relaysDeclined: boolean;
 }
 
