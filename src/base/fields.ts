@@ -81,7 +81,7 @@ export class Fields {
     if (object.duplicateKey !== undefined) {
       const key = object.duplicateKey;
       if (known?.includes(key) === false) throw unknownField(path, key, known);
-      throw new FieldProblem({ parent: path, key }, 'this key comes twice', known === undefined ? { quote: renderKey(key) } : {});
+      throw new FieldProblem({ parent: path, key }, 'duplicate key', known === undefined ? { quote: renderKey(key) } : {});
     }
     this.#object = object;
     this.#read = known === undefined ? [] : undefined;

@@ -1,5 +1,5 @@
 /**
- * A valid configuration, and how settings, callers, providers and routes come to one.
+ * A valid configuration, and how it is made of settings, callers, providers and routes.
  *
  * Reads no file and no environment by itself, and knows no provider: all are handed in.
  */

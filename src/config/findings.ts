@@ -67,7 +67,7 @@ export class Findings {
   /** Opens an object, of which each field that is not known is a problem; without `known` any is taken. Undefined where it is none. */
   open(value: JsonValue, path: Path | undefined, known?: readonly string[]): Fields | undefined {
     if (!(value instanceof JsonObject)) return this.try(() => Fields.from(value, path));
-    if (value.duplicateKey !== undefined) this.problem({ parent: path, key: value.duplicateKey }, 'this key comes twice');
+    if (value.duplicateKey !== undefined) this.problem({ parent: path, key: value.duplicateKey }, 'duplicate key');
     for (const key of value.entries.keys()) {
       if (this.isFull) break;
       if (known?.includes(key) === false) this.#note(unknownField(path, key, known));

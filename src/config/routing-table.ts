@@ -32,8 +32,8 @@ export function renderRouting(config: Pick<Config, 'routing' | 'providers' | 'ca
 
 function routeLines(route: Route, { attemptTimeoutMs, providers }: Pick<Config, 'attemptTimeoutMs' | 'providers'>): readonly string[] {
   const { name, targets, isSpread, hedgeAfterMs } = route;
-  const manner = targets.length === 1 ? '' : isSpread ? ': by weight, a conversation stays where it is' : ': in this order';
-  const hedge = hedgeAfterMs === undefined ? '' : `; after ${renderDuration(hedgeAfterMs)} without a first event another one beside it`;
+  const manner = targets.length === 1 ? '' : isSpread ? ': by weight, each conversation stays at one target' : ': in this order';
+  const hedge = hedgeAfterMs === undefined ? '' : `; after ${renderDuration(hedgeAfterMs)} without a first event another is asked too`;
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   const heads = aligned(targets.map((target, index) => {
     const isLast = index === targets.length - 1 && !isSpread;
@@ -50,9 +50,9 @@ function sentText({ defaults, omit, concurrentMax }: Target): readonly string[] 
   if (defaults !== undefined) {
     const { maxTokens, temperature, topP, stop, thinking, providerOptions } = defaults;
     const values = { max_tokens: maxTokens, temperature, top_p: topP, stop, thinking };
-    for (const [field, value] of Object.entries(values)) if (value !== undefined) texts.push(`${field} ${JSON.stringify(value)} where a request has none`);
+    for (const [field, value] of Object.entries(values)) if (value !== undefined) texts.push(`${field} ${JSON.stringify(value)} if the request has none`);
     // As it was written, but on one line: in JSON a bare line end only ever stands between tokens.
-    if (providerOptions !== undefined) texts.push(`provider_options ${providerOptions.raw.text.replaceAll(/\s*[\r\n]\s*/g, ' ')} where a request has none`);
+    if (providerOptions !== undefined) texts.push(`provider_options ${providerOptions.raw.text.replaceAll(/\s*[\r\n]\s*/g, ' ')} if the request has none`);
   }
   if (omit.length > 0) texts.push(`never ${omit.join(', ')}`);
   if (concurrentMax !== undefined) texts.push(`at most ${concurrentMax} at once`);

@@ -120,7 +120,7 @@ export const SETTINGS = [
     meaning: 'What is called without a proxy: hosts with their subdomains, `host:port`, IP addresses, or `*`; separated by commas.' },
   { variable: 'GATEWAY_DIALECTS', field: 'dialects', type: someOf('openai-chat', 'openai-responses', 'anthropic'), default: 'openai-chat,openai-responses,anthropic',
     meaning: "The other vendors' formats that are served beside the gateway's own; `none` = none. The paths of the others answer 404." },
-  { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
+  { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other vendors',
     meaning: 'Whether a model named `provider/model` is asked of that provider, if there is one of that name.' },
   { variable: 'GATEWAY_ROUTES', field: 'routes', type: ROUTES, default: undefined,
     meaning: 'Routes: names that stand for targets, in order of preference: `name=provider/model,provider/model;name=…`. When one fails, the next is asked.' },

@@ -45,7 +45,7 @@ export type DecodedRequest = {
 /** Empty = nothing is said there. */
 export type ConversationHead = { readonly system: string; readonly user: string };
 
-/** A provider by its name; or, in the maker's own form, whoever was relayed to. */
+/** A provider by its name; or, in the vendor's own form, whoever was relayed to. */
 export type LoopOwner = { readonly provider: string } | 'relayed';
 
 export type Translation = {
@@ -85,7 +85,7 @@ export interface StreamFrames {
 
 /**
  * How a request goes to a provider that speaks its dialect: the caller's own JSON, but for what is said here, so that
- * whatever the maker adds works on the day it appears.
+ * whatever the vendor adds works on the day it appears.
  */
 export interface DialectRelay {
   /** Below the provider's base URL. */
@@ -127,8 +127,8 @@ export type RelayRules = {
   readonly caller: string;
   /** Whether what is stored at the provider may be referred to. */
   readonly allowsStored: boolean;
-  /** Whether it goes to the dialect's maker, and not to a cloud that may have other makers' models. */
-  readonly isMaker: boolean;
+  /** Whether it goes to the dialect's vendor, and not to a cloud that may have other vendors' models. */
+  readonly isVendor: boolean;
 };
 
 export type RelayedBody = {

@@ -43,7 +43,7 @@ function headOf({ requestId, createdAtS, request, servedModel }: AnswerFacts, ob
   return { id, object, created: createdAtS, model: reply?.model ?? servedModel ?? request.model };
 }
 
-/** A refusal without a word is one that ended in order, as the maker's own are. */
+/** A refusal without a word is one that ended in order, as the vendor's own are. */
 function finishReason(reply: ChatReply): string {
   return isWordlessRefusal(reply) ? 'stop' : FINISH_REASONS[reply.stopReason];
 }

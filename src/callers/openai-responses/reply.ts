@@ -120,7 +120,7 @@ const INCOMPLETE_REASONS: ReadonlyMap<StopReason, string> = new Map([
   ['refusal', 'content_filter'],
 ]);
 
-/** How a good answer ended. A refusal without a word is one that ended in order, as the maker's own are. */
+/** How a good answer ended. A refusal without a word is one that ended in order, as the vendor's own are. */
 export function endingOf(reply: ChatReply): Omit<ResponseStand, 'output'> & { readonly status: 'completed' | 'incomplete' } {
   const incompleteReason = isWordlessRefusal(reply) ? undefined : INCOMPLETE_REASONS.get(reply.stopReason);
   const status = incompleteReason === undefined ? 'completed' : 'incomplete';

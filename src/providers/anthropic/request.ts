@@ -79,7 +79,7 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
 
 function urlObjection(provider: string, part: ContentPart): Objection | undefined {
   const isUrl = part.type !== 'text' && part.source.type === 'url';
-  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send media_type and data` } : undefined;
+  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send base64` } : undefined;
 }
 
 /** Marks the last block that can be marked: one of reasoning, which is carried as text, cannot. */
