@@ -1,6 +1,7 @@
 /** Names of tools that every provider takes: some formats have longer ones than OpenAI, Gemini and many hosts do. */
 
 import { createHash } from 'node:crypto';
+import type { Fields } from '../base/fields.ts';
 
 export const NAME_CHARS_MAX = 64;
 
@@ -15,4 +16,11 @@ export function fittingName(name: string, identity: string): string {
 export function cutName(name: string, identity: string): string {
   const digest = createHash('sha256').update(identity).digest('hex').slice(0, DIGEST_CHARS);
   return `${name.slice(0, NAME_CHARS_MAX - DIGEST_CHARS - 1)}_${digest}`;
+}
+
+/** A tool's name, which no tool before it has: most providers refuse two, and a call would be of either. It is added to `names`. */
+export function ownName(name: string, tool: Fields, names: Set<string>): string {
+  if (names.has(name)) throw tool.problem('name', 'another tool has this name');
+  names.add(name);
+  return name;
 }

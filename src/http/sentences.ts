@@ -15,7 +15,12 @@ export function createSentences(redact: (text: string) => string, forwardsErrorM
   const redacted = (text: string): string => bounded(redact(text.slice(0, MASKED_CHARS_MAX)), DETAIL_CHARS_MAX);
   const sentence = (failure: Failure): string => bounded(sentenceOf(failure, redact), DETAIL_CHARS_MAX);
   return {
-    presentable: (failure) => failure.with({ message: sentence(failure) + (forwardsErrorMessages ? proseOf(failure, redacted) : '') }),
+    presentable: (failure) =>
+      failure.with({
+        message: sentence(failure) + (forwardsErrorMessages ? proseOf(failure, redacted) : ''),
+        // Masked, it would tell an SDK nothing.
+        errorCode: failure.errorCode !== undefined && redact(failure.errorCode) === failure.errorCode ? failure.errorCode : undefined,
+      }),
     sentence,
     redacted,
   };

@@ -15,6 +15,7 @@ import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import type { Sandbox } from '../../src/sandbox/index.ts';
 import { createEndpoints } from '../../src/upstream/credentials/endpoint.ts';
 import { createHttpTransport } from '../../src/upstream/http.ts';
+import type { Transport } from '../../src/upstream/transport.ts';
 import { sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { providerAt } from '../upstream/attempts.ts';
@@ -278,6 +279,23 @@ test('a metadata server is asked directly although there is a proxy, and one tha
   const ended = await waiting;
   assert.ok(ended instanceof Failure);
   assert.equal(ended.message, 'the gateway is shutting down');
+});
+
+test('a token endpoint on this machine is asked directly, and has as long as one on the internet', async () => {
+  const asked: string[] = [];
+  const refusing = (way: string): Transport => ({
+    send(provider, _call, _scope, { attemptMs }) {
+      asked.push(`${provider.baseUrl.hostname} ${way} ${attemptMs}`);
+      return Promise.resolve(new Failure('unknown', 'nobody'));
+    },
+    close: () => undefined,
+    openSockets: () => 0,
+  });
+  const endpoints = createEndpoints(refusing('by proxy'), refusing('directly'));
+  for (const [url, isMetadata] of [['http://127.0.0.1:1/', false], ['http://127.0.0.1:1/', true], ['http://169.254.169.254/', false], ['https://sts.example.com/', false]] as const) {
+    await endpoints.ask({ method: 'GET', url: new URL(url), headers: {}, isMetadata });
+  }
+  assert.deepEqual(asked, ['127.0.0.1 directly 10000', '127.0.0.1 directly 1000', '169.254.169.254 directly 1000', 'sts.example.com by proxy 10000']);
 });
 
 test('an answer of an endpoint that is too large is none', async (t) => {

@@ -36,6 +36,7 @@ const ROWS: readonly Row[] = [
   ['indexes with gaps', pieces(call(3, 'x', 'a', '{"n":1}')) + pieces(call(7, 'y', 'b', '{}')) + chunkFrame({}, 'tool_calls') + DONE, { calls: TWO_CALLS }],
   ['a name after its arguments', pieces(call(0, 'x', undefined, '{"n":')) + pieces(call(0, undefined, 'a', '1}')) + chunkFrame({}, 'tool_calls') + DONE, { calls: [TWO_CALLS[0] ?? {}] }],
   ['a name on every piece', pieces(call(0, 'x', 'a', '{"n":')) + pieces(call(0, 'x', 'a', '1}')) + chunkFrame({}, 'tool_calls') + DONE, { calls: [TWO_CALLS[0] ?? {}] }],
+  ['two calls to one function with neither ids nor an index', pieces(call(undefined, undefined, 'a', { n: 1 })) + pieces(call(undefined, undefined, 'a', '{}')) + chunkFrame({}, 'tool_calls') + DONE, { calls: [{ name: 'a', arguments: { n: 1 } }, { name: 'a', arguments: {} }] }],
   ['arguments that are an object', pieces(call(0, 'x', 'a', { n: 1 })) + chunkFrame({}, 'tool_calls') + DONE, { calls: [TWO_CALLS[0] ?? {}] }],
   ['empty lists of calls', chunkFrame({ content: 'Hi', tool_calls: [] }) + chunkFrame({ content: '!', tool_calls: [] }) + GOOD_END, { text: 'Hi!' }],
   ['an empty role', chunkFrame({ role: '', content: 'Hi' }) + GOOD_END, { text: 'Hi' }],

@@ -14,6 +14,7 @@ import { caught, decodeBody, unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
 import { Places } from '../places.ts';
+import { ownName } from '../tool-name.ts';
 import { cacheHint } from './cache.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
@@ -89,6 +90,7 @@ const VENDOR_TOOLS = /^(?:[a-z0-9_]{1,64}_20\d{6}|tool_search_tool_(?:bm25|regex
 
 function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
   const tools: Tools = { taken: [], leftOut: new Set() };
+  const names = new Set<string>();
   fields.list('tools', (item, path) => {
     const tool = Fields.from(item, path);
     const type = tool.string('type') ?? 'custom';
@@ -102,7 +104,7 @@ function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
     const shown = shownToolName(name);
     if (shown !== name) ignored.addOnce(tool, ['name']);
     const taken: Tool = {
-      name: shown,
+      name: ownName(shown, tool, names),
       description: tool.string('description') || undefined,
       parameters: tool.opaqueObject('input_schema')?.raw,
       strict: tool.boolean('strict'),

@@ -19,6 +19,7 @@ import { Failure } from '../../core/failure.ts';
 import { failureFrom, parseBody, problemOr } from '../body.ts';
 import { readModel } from '../model.ts';
 import { isSchemaName } from '../schema-name.ts';
+import { ownName } from '../tool-name.ts';
 import { objectsAt, openTurns, readTurns } from './turns.ts';
 import type * as Wire from './wire.ts';
 
@@ -101,9 +102,7 @@ function readTools(fields: Fields): readonly Tool[] {
 /** `names` are those of the tools before this one; its own is added. */
 function decodeTool(item: JsonValue, path: Path, names: Set<string>): Tool {
   const fields = Fields.from(item, path, TOOL_FIELDS);
-  const name = fields.requiredText('name');
-  if (names.has(name)) throw fields.problem('name', 'another tool has this name');
-  names.add(name);
+  const name = ownName(fields.requiredText('name'), fields, names);
   return { name, description: fields.string('description'), parameters: readParameters(fields), strict: fields.boolean('strict') };
 }
 

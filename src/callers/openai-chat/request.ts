@@ -32,6 +32,7 @@ import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
+import { ownName } from '../tool-name.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
@@ -61,7 +62,8 @@ function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns } = readMessages(fields, ignored, places);
-  const tools = fields.list('tools', (item, path) => readTool(item, path, ignored, places)) ?? [];
+  const names = new Set<string>();
+  const tools = fields.list('tools', (item, path) => readTool(item, path, names, ignored, places)) ?? [];
   const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
   const maxTokens = readMaxTokens(fields, 'max_tokens', ignored);
   if (maxCompletionTokens !== undefined && maxTokens !== undefined && maxTokens !== maxCompletionTokens) ignored.add(fields.at('max_tokens'));
@@ -271,14 +273,13 @@ function readStop(fields: Fields): readonly string[] {
   return typeof value === 'string' ? [textItem(value, fields.at('stop'))] : (fields.list('stop', textItem) ?? []);
 }
 
-function readTool(item: JsonValue, path: Path, ignored: Ignored, places: Places): Tool {
+function readTool(item: JsonValue, path: Path, names: Set<string>, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
   if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are supported');
   const named = tool.object('function');
   if (named === undefined) throw tool.problem('function', 'required');
-  const name = named.requiredText('name');
   const decoded: Tool = {
-    name,
+    name: ownName(named.requiredText('name'), named, names),
     description: named.string('description') || undefined,
     parameters: named.opaqueObject('parameters')?.raw,
     strict: named.boolean('strict'),

@@ -6,6 +6,7 @@ import type { Tool, ToolChoice } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import type { Ignored } from '../field-table.ts';
 import type { Places } from '../places.ts';
+import { ownName } from '../tool-name.ts';
 import type { FunctionNames } from './namespaces.ts';
 
 /** Tools that only OpenAI runs, or that only its models can call. Codex names one of them in every request. */
@@ -31,11 +32,11 @@ const VERSION = /(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
 type Tools = { readonly tools: readonly Tool[]; readonly toolChoice: ToolChoice | undefined };
 
 /** Tools while they are read, and what is to be known of them. */
-type Draft = { readonly tools: Tool[]; readonly names: FunctionNames; readonly ignored: Ignored; readonly places: Places };
+type Draft = { readonly tools: Tool[]; readonly shown: Set<string>; readonly names: FunctionNames; readonly ignored: Ignored; readonly places: Places };
 
 export function readTools(fields: Fields, names: FunctionNames, ignored: Ignored, places: Places): Tools {
   const tools: Tool[] = [];
-  const draft: Draft = { tools, names, ignored, places };
+  const draft: Draft = { tools, shown: new Set(), names, ignored, places };
   const listed = fields.list('tools', (item, path) => {
     const tool = Fields.from(item, path);
     if (tool.any('type') === 'namespace') readNamespace(tool, path, draft);
@@ -55,7 +56,7 @@ function readNamespace(fields: Fields, path: Path, draft: Draft): void {
 }
 
 /** Adds a function, under the name that it is shown by; any other tool is left out. */
-function addTool(fields: Fields, path: Path, shown: (name: string) => string, { tools, ignored, places }: Draft): void {
+function addTool(fields: Fields, path: Path, shownAs: (name: string) => string, { tools, shown, ignored, places }: Draft): void {
   const type = fields.requiredString('type');
   if (type !== 'function') {
     if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function are supported');
@@ -63,7 +64,7 @@ function addTool(fields: Fields, path: Path, shown: (name: string) => string, { 
     return;
   }
   const tool: Tool = {
-    name: shown(fields.requiredText('name')),
+    name: ownName(shownAs(fields.requiredText('name')), fields, shown),
     description: fields.string('description') || undefined,
     parameters: fields.opaqueObject('parameters')?.raw,
     strict: fields.boolean('strict'),

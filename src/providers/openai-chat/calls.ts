@@ -33,7 +33,9 @@ type CallDraft = {
   id: string;
   name: string;
   arguments: string;
-  /** The piece of them that came last. */
+  /** How many pieces these came in. */
+  pieces: number;
+  /** The last of them that is a text. */
   latest: string;
   thoughtSignature: string | undefined;
   /** A tool of OpenAI's `custom` type: its input is plain text. */
@@ -71,11 +73,11 @@ export class CallDrafts {
       if (!isObject(entry)) continue;
       if (this.#keptChars > REPLY_CHARS_MAX || this.isTooMany) return;
       const body = isObject(field(entry, 'custom')) ? 'custom' : 'function';
-      const call = this.#callFor(entry, textField(field(entry, body), 'name') ?? '', source.isWhole, touched);
+      const argument = body === 'custom' ? 'input' : 'arguments';
+      const call = this.#callFor(entry, field(entry, body), argument, source.isWhole, touched);
       touched.add(call);
       // A later piece may say neither.
       if (field(entry, body) !== undefined) call.isCustom = body === 'custom';
-      const argument = body === 'custom' ? 'input' : 'arguments';
       this.#extend(call, field(entry, body), argument, source, ['tool_calls', at, body, argument]);
       const signature = textField(field(field(entry, 'extra_content'), 'google'), 'thought_signature');
       if (call.thoughtSignature === undefined && signature !== undefined) {
@@ -92,14 +94,16 @@ export class CallDrafts {
     this.#extend(call, body, 'arguments', source, ['function_call', 'arguments']);
   }
 
-  #callFor(entry: unknown, name: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
+  #callFor(entry: unknown, body: unknown, argument: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
+    const name = textField(body, 'name') ?? '';
     const id = textField(entry, 'id') ?? '';
     const index = field(entry, 'index');
     let call: CallDraft | undefined;
     if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : (this.#byId.get(id) ?? this.#calls.at(-1));
     // Under one index there may be several calls, each by its id, or one whose id changes.
     if (call !== undefined && name === '' && id !== call.id) call = this.#byId.get(id) ?? call;
-    if (call === undefined || isAnother(call, id, name, typeof index === 'number', touched.has(call))) call = this.#start();
+    const isIndexed = typeof index === 'number';
+    if (call === undefined || isAnother(call, id, name, isIndexed, field(body, argument), touched.has(call))) call = this.#start();
     if (typeof index === 'number') this.#byIndex.set(index, call);
     if (id !== '' && call.id === '') {
       call.id = id;
@@ -110,7 +114,7 @@ export class CallDrafts {
   }
 
   #start(): CallDraft {
-    const call = { id: '', name: '', arguments: '', latest: '', thoughtSignature: undefined, isCustom: false };
+    const call = { id: '', name: '', arguments: '', pieces: 0, latest: '', thoughtSignature: undefined, isCustom: false };
     this.#calls.push(call);
     this.#keptChars += CALL_CHARS;
     return call;
@@ -125,6 +129,7 @@ export class CallDrafts {
     const piece = field(body, key);
     if (piece === undefined || piece === null) return;
     const before = call.arguments.length;
+    if (piece !== '') call.pieces += 1;
     if (typeof piece === 'string' && piece !== '') call.latest = piece;
     // Anything but a string came whole.
     call.arguments = typeof piece === 'string' ? call.arguments + piece : (source.rawAt(...path)?.text ?? '');
@@ -160,9 +165,16 @@ export class CallDrafts {
 }
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
-function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, isTouched: boolean): boolean {
+function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, piece: unknown, isTouched: boolean): boolean {
   if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
-  return name !== '' && (isTouched || (call.name !== '' && name !== call.name && call.arguments !== ''));
+  if (name === '') return false;
+  return isTouched || (call.name !== '' && call.arguments !== '' && (name !== call.name || isBegunAnew(call, piece)));
+}
+
+/** Whether a piece that says the call's name again begins arguments where those of the call came whole, in one piece. Each call is parsed once for it. */
+function isBegunAnew(call: CallDraft, piece: unknown): boolean {
+  if (call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
+  return !(wholeArguments(call, true, createReplyBudget()) instanceof JsonProblem);
 }
 
 function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | JsonProblem {

@@ -6,6 +6,7 @@
  */
 
 import { isLinkLocal } from '../../base/link-local.ts';
+import { isLoopback } from '../../base/loopback.ts';
 import type { UpstreamHeaders } from '../../core/adapter.ts';
 import { Failure } from '../../core/failure.ts';
 import { Scope } from '../../core/scope.ts';
@@ -44,7 +45,7 @@ export function createEndpoints(internet: Transport, direct: Transport): Endpoin
     async ask(question) {
       const scope = new Scope();
       scopes.add(scope);
-      const answer = isDirect(question) ? await askOver(direct, question, scope, METADATA_LIMITS) : await askOver(internet, question, scope, INTERNET_LIMITS);
+      const answer = await askOver(isDirect(question) ? direct : internet, question, scope, isMetadataServer(question) ? METADATA_LIMITS : INTERNET_LIMITS);
       scopes.delete(scope);
       return answer;
     },
@@ -56,6 +57,11 @@ export function createEndpoints(internet: Transport, direct: Transport): Endpoin
 
 function isDirect({ url, isMetadata = false }: Question): boolean {
   return isMetadata || isLinkLocal(url.hostname);
+}
+
+/** A token endpoint on this machine is none: it may have to ask one on the internet first. */
+function isMetadataServer(question: Question): boolean {
+  return question.isMetadata === true || (isDirect(question) && !isLoopback(question.url.hostname));
 }
 
 async function askOver(transport: Transport, { method, url, headers, body }: Question, scope: Scope, limits: AttemptLimits): Promise<Answer | Failure> {

@@ -659,6 +659,11 @@ for (const [what, body, cache, ignored] of CACHED) {
   });
 }
 
+test('two tools of one name are refused, since a call would be of either', () => {
+  const tool = (name: string): object => ({ name, input_schema: { type: 'object' } });
+  equal(refusal({ messages: [HI], tools: [tool('f'), tool('g'), tool('f')] }), 'bad_request: tools[2].name: another tool has this name');
+});
+
 test('names of tools that are too long elsewhere are cut everywhere in the same way, told apart and named', () => {
   const [one, two, fits] = [`mcp__files__${'n'.repeat(70)}1`, `mcp__files__${'n'.repeat(70)}2`, 'f'.repeat(64)];
   const { request, ignored } = translate({

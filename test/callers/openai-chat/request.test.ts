@@ -459,6 +459,11 @@ test('states are given to their calls and texts', () => {
   ]);
 });
 
+test('two tools of one name are refused, since a call would be of either', () => {
+  const tool = (name: string): object => ({ type: 'function', function: { name } });
+  assert.equal(refusalOf({ tools: [tool('f'), tool('g'), tool('f')] }), 'bad_request: tools[2].function.name: another tool has this name');
+});
+
 test('the state of a text that said nothing stays with it, and goes to no other', () => {
   const silent = { type: 'text', text: '', state: 'a.b.BB' };
   const rows: readonly (readonly [object, readonly object[]])[] = [

@@ -342,7 +342,7 @@ test('functions in namespaces whose one name is that of another tool are told ap
   const plain = (name: string): object => ({ type: 'function', name });
   const tools = [
     { type: 'namespace', name: 'a__b', tools: [plain('c')] },
-    { type: 'namespace', name: 'a', tools: [plain('b__c'), plain('d'), plain('b__c')] },
+    { type: 'namespace', name: 'a', tools: [plain('b__c'), plain('d')] },
     plain('a__d'),
   ];
   const call = { type: 'function_call', call_id: 'c1', namespace: 'a', name: 'b__c', arguments: '{}' };
@@ -351,12 +351,21 @@ test('functions in namespaces whose one name is that of another tool are told ap
     tool_choice: { type: 'function', namespace: 'a', name: 'd' },
     input: [user('Hi'), call, { ...call, call_id: 'c2', namespace: 'gone', name: 'b__c' }],
   });
-  const [first, later = '', ofPlain = '', again, plainOne] = shown.map(({ name }) => name);
-  assert.deepEqual([first, again, plainOne], ['a__b__c', later, 'a__d']);
+  const [first, later = '', ofPlain = '', plainOne] = shown.map(({ name }) => name);
+  assert.deepEqual([first, plainOne], ['a__b__c', 'a__d']);
   assert.match(later, /^a__b__c_[0-9a-f]{8}$/);
   assert.match(ofPlain, /^a__d_[0-9a-f]{8}$/);
   assert.deepEqual(turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), [later, 'gone__b__c']);
   assert.deepEqual(toolChoice, { mode: 'tool', name: ofPlain, parallel: undefined });
+});
+
+test('two functions of one name and namespace are refused, since a call would be of either', () => {
+  const plain = { type: 'function', name: 'f' };
+  const refused = 'another tool has this name';
+  assert.equal(refusalOf({ tools: [plain, { type: 'web_search' }, plain] }), `bad_request: tools[2].name: ${refused}`);
+  const namespaced = { type: 'namespace', name: 'n', tools: [plain, plain] };
+  assert.equal(refusalOf({ tools: [namespaced] }), `bad_request: tools[0].tools[1].name: ${refused}`);
+  assert.equal(requestOf({ tools: [plain, { ...namespaced, tools: [plain] }] }).tools.length, 2);
 });
 
 test('a tool that only its maker runs is refused when the model must call it', () => {

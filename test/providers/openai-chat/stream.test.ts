@@ -150,6 +150,20 @@ test('whole calls in one delta are told apart without index and id', () => {
   assert.ok(calls.every(([id]) => isMadeCallId(String(id))));
 });
 
+test('whole calls to one function, a delta each, are told apart without ids, and on one constant index', () => {
+  for (const index of [undefined, 0]) {
+    for (const [first, second] of [['{"n":1}', '{"n":2}'], [{ n: 1 }, { n: 2 }], ['{}', ' {}'], [{}, {}]]) {
+      const calls = callsOf([piece({ index, id: '', function: { name: 'f', arguments: first } }), piece({ index, id: '', function: { name: 'f', arguments: second } })]);
+      assert.deepEqual(calls.map(([, name, args]) => [name, args]), [first, second].map((args) => ['f', typeof args === 'string' ? args.trim() : JSON.stringify(args)]));
+      assert.notEqual(calls[0]?.[0], calls[1]?.[0]);
+    }
+  }
+  // Pieces of one call that repeat its name are not.
+  const pieces = ['{"a":', '{"b":', '{}}}', ''].map((text) => piece({ index: 0, function: { name: 'f', arguments: text } }));
+  assert.deepEqual(callsOf(pieces).map(([, name, args]) => [name, args]), [['f', '{"a":{"b":{}}}']]);
+  assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: { n: 1 } } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: { n: 2 } } })]), [['a', 'f', '{"n":2}']]);
+});
+
 test('whole calls of different names on one constant index are told apart', () => {
   const calls = callsOf([piece({ index: 0, function: { name: 'f', arguments: '{}' } }), piece({ index: 0, function: { name: 'g', arguments: '{}' } })]);
   assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['g', '{}']]);
