@@ -61,6 +61,8 @@ export type AnswerFacts = {
   /** The request that is answered. */
   readonly request: DecodedRequest;
   readonly requestId: string;
+  /** A UUID that no other answer has, for the ids in it: callers may give one request id to many requests. */
+  readonly answerId: string;
   /** Who serves it. */
   readonly provider: string;
   /** The model as the provider names it; undefined as long as it has not, or when it names none. */
