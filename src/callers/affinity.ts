@@ -88,7 +88,7 @@ function isAssistants(item: JsonValue | undefined): boolean {
   return memberOf(item, 'role') === 'assistant' || (memberOf(item, 'role') === undefined && memberOf(item, 'type') !== undefined && !isResult(item));
 }
 
-/** What is sealed of an assistant's thoughts: by the gateway in any of these places, by makers in those of their own formats. */
+/** What is sealed of an assistant's thoughts: by the gateway in any of these places, by vendors in those of their own formats. */
 function sealedIn(item: JsonValue | undefined): readonly string[] {
   const ofParts = itemsOf(memberOf(item, 'content')).flatMap((part) => [memberOf(part, 'signature'), memberOf(part, 'data')]);
   const ofCalls = [item, ...itemsOf(memberOf(item, 'tool_calls'))].map((owner) => memberOf(memberOf(memberOf(owner, 'extra_content'), 'google'), 'thought_signature'));

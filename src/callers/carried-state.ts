@@ -1,7 +1,7 @@
 /**
- * `provider_state` in the formats of other makers: it rides where their clients bring something opaque back.
+ * `provider_state` in the formats of other vendors: it rides where their clients bring something opaque back.
  *
- * Written as `gateway:` and one `owner=state` for each, separated by commas, which no maker's own signature can be:
+ * Written as `gateway:` and one `owner=state` for each, separated by commas, which no vendor's own signature can be:
  * those are base64. What is read is checked as strictly as in the gateway's own format.
  */
 

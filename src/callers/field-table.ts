@@ -1,5 +1,5 @@
 /**
- * What becomes of each field of another maker's format when a request is translated, as data: the reader obeys the
+ * What becomes of each field of another vendor's format when a request is translated, as data: the reader obeys the
  * table, and the page about the dialect is printed from it.
  *
  * Nothing is left out unsaid: what is not translated is named to the caller, what would change the answer is refused.

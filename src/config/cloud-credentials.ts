@@ -1,4 +1,4 @@
-/** By what a cloud is called where that is no key: the first source that is there, in the order of the makers' own SDKs. */
+/** The credentials of a cloud other than keys: the first source that is present, in the order of the vendors' own SDKs. */
 
 import { parseSharedFiles } from '../base/aws/shared-files.ts';
 import type { SigningScope } from '../base/aws/signature.ts';

@@ -1,4 +1,4 @@
-/** What sentences and tables show of values that somebody wrote: no key that was pasted into the wrong place, and never a lot. */
+/** What error sentences and tables show of values that the operator wrote: no key that was pasted into the wrong place, and no long text. */
 
 import { bounded, createRedactor } from '../base/redact.ts';
 import type { Secret } from '../base/secret.ts';

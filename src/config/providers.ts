@@ -1,4 +1,4 @@
-/** Who the providers are: what the variables of each and the routing file say of its keys and its place. */
+/** The providers, with their keys and addresses, by the variables of each and by the routing file. */
 
 import { isLoopback } from '../base/loopback.ts';
 import { sha256 } from '../base/secret.ts';
@@ -68,7 +68,7 @@ export function readProviders(
   }
   if (providers.size === 0 && environment.problems.length === problemsBefore) {
     const examples = rows.slice(0, 3).map((row) => row.keyVariables[0]);
-    const byCloud = rows.some(({ cloud }) => cloud !== undefined) ? '; roles and files of accounts count for the clouds that GATEWAY_CLOUDS lists' : '';
+    const byCloud = rows.some(({ cloud }) => cloud !== undefined) ? '; roles and account files are used only for clouds that GATEWAY_CLOUDS lists' : '';
     environment.problems.push(`${examples.join(', ')}: no provider is configured; set one of these, or another that --help lists${byCloud}`);
   }
   return { providers: [...providers.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), providerNames: [...names], origins };
@@ -100,7 +100,7 @@ function rowsOfFile(file: RoutingFile, rows: readonly ProviderRow[], compatRow: 
       return complain('keys', like.cloud === undefined ? 'required' : `required, unless GATEWAY_CLOUDS lists ${like.cloud}, by whose credentials it is then called`);
     }
     if (isListed && entry.keys === undefined && entry.baseUrl === undefined) {
-      return complain('base_url', `required, because without keys of its own it would be ${like.name} once more`);
+      return complain('base_url', `required, because without keys of its own it would be the same as ${like.name}`);
     }
     if (isCompat && entry.baseUrl === undefined) return complain('base_url', 'required');
     const row: ProviderRow = { ...like, name, like: entry.like, keyVariables: [] };
@@ -136,7 +136,7 @@ function readProvider(
     return undefined;
   }
   if (entry?.workspace !== undefined && (row.cloud !== 'claude-aws' || entry.like === undefined)) {
-    const complaint = row.name === 'claude-aws' ? 'only that of another region stands here; set ANTHROPIC_AWS_WORKSPACE_ID' : 'has no effect, because it is not like claude-aws';
+    const complaint = row.name === 'claude-aws' ? 'allowed only for another region, which is a provider with like; set ANTHROPIC_AWS_WORKSPACE_ID' : 'has no effect, because it is not like claude-aws';
     file?.complaints.problemAt(['providers', row.name, 'workspace'], complaint);
   }
   if (given !== undefined && isListed && entry?.like === undefined) environment.warnings.push(`GATEWAY_CLOUDS: ${row.name} is called by the key in ${given.place}, not by other credentials`);

@@ -1,4 +1,4 @@
-/** What a running gateway takes over of a configuration that was read again, and what differs, by name; never a value. */
+/** What a running gateway applies of a configuration that was read again, and what differs, by name; never a value. */
 
 import { engineAddressText } from '../base/engine-address.ts';
 import { JsonObject } from '../base/json/value.ts';

@@ -67,7 +67,7 @@ export type SettingOptions = {
   readonly noProxy?: string | readonly string[] | undefined;
   /** The other vendors' formats that are served beside the gateway's own; `none` = none. The paths of the others answer 404. Default: `openai-chat,openai-responses,anthropic`. */
   readonly dialects?: string | readonly string[] | undefined;
-  /** Whether a model named `provider/model` is asked of that provider, if there is one of that name. Default: only in the formats of other makers. */
+  /** Whether a model named `provider/model` is asked of that provider, if there is one of that name. Default: only in the formats of other vendors. */
   readonly modelPrefixes?: boolean | undefined;
   /** Routes: names that stand for targets, in order of preference: `name=provider/model,provider/model;name=…`. When one fails, the next is asked. */
   readonly routes?: string | undefined;

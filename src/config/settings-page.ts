@@ -42,7 +42,7 @@ export function renderSettingsTable(rows: readonly ProviderRow[]): string {
   return [
     '| variable | type | default | meaning |\n|---|---|---|---|',
     ...settings,
-    `\n${VALUES}\n\n${REGISTRATION}\n`,
+    `\n${VALUES}\n\n## Providers\n\n${REGISTRATION}\n`,
     '| provider | key | base URL | default base URL |\n|---|---|---|---|',
     ...providers,
     `\n${KEYS}\n\n${STRUCTURED_OUTPUT}\n`,

@@ -4,7 +4,7 @@
  */
 
 import { LOG_LEVELS } from '../base/log.ts';
-import { CLOUDS } from './clouds.ts';
+import { CLOUD_NAMES } from '../core/adapter.ts';
 import { COMPAT, STRUCTURED_OUTPUT } from './providers.ts';
 import { CALLER_LIMITS, ROUTES } from './routing-variables.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS } from './setting-types.ts';
@@ -47,7 +47,7 @@ export const SETTINGS = [
     meaning: 'Several keys of one account at that host, instead.' },
   { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
     meaning: 'What that host can enforce for answers: a JSON schema (and the parameters of strict tools), any JSON, or nothing. Requests for more are refused as `unsupported`.' },
-  { variable: 'GATEWAY_CLOUDS', field: 'clouds', type: someOf(...CLOUDS), default: 'none',
+  { variable: 'GATEWAY_CLOUDS', field: 'clouds', type: someOf(...CLOUD_NAMES), default: 'none',
     meaning: 'Clouds to call with credentials other than keys: roles, identities, account files. Many machines have variables of that kind, so these alone register no provider.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
     meaning: 'Time for a whole answer that is not streamed, or a model list, retries and waits included.' },
@@ -120,7 +120,7 @@ export const SETTINGS = [
     meaning: 'What is called without a proxy: hosts with their subdomains, `host:port`, IP addresses, or `*`; separated by commas.' },
   { variable: 'GATEWAY_DIALECTS', field: 'dialects', type: someOf('openai-chat', 'openai-responses', 'anthropic'), default: 'openai-chat,openai-responses,anthropic',
     meaning: "The other vendors' formats that are served beside the gateway's own; `none` = none. The paths of the others answer 404." },
-  { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other makers',
+  { variable: 'GATEWAY_MODEL_PREFIXES', field: 'takesModelPrefixes', type: BOOLEAN, default: undefined, absence: 'only in the formats of other vendors',
     meaning: 'Whether a model named `provider/model` is asked of that provider, if there is one of that name.' },
   { variable: 'GATEWAY_ROUTES', field: 'routes', type: ROUTES, default: undefined,
     meaning: 'Routes: names that stand for targets, in order of preference: `name=provider/model,provider/model;name=…`. When one fails, the next is asked.' },

@@ -55,7 +55,7 @@ export type Provider = {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How a key travels: header `name`, value `prefix` + key. */
   readonly keyHeader: { readonly name: string; readonly prefix: string };
-  /** The dialects of callers that it speaks as their maker does. */
+  /** The dialects of callers that it speaks as their vendor does. */
   readonly speaks: readonly string[];
 };
 
@@ -67,7 +67,7 @@ export type StructuredOutput = (typeof STRUCTURED_OUTPUTS)[number];
 export type AdapterSettings = {
   /** Which of OpenAI's two APIs serves chats; `auto` = Chat Completions, and Responses for what that cannot serve. */
   readonly openAiApi: 'auto' | 'chat' | 'responses';
-  /** Replaces what is known of the host; absent = that. */
+  /** In place of what is known of the host; absent = what is known. */
   readonly structuredOutput?: StructuredOutput | undefined;
   /** What names of models stand for, as the operator says; absent = nothing is said. */
   readonly models?: ModelNames | undefined;
@@ -99,7 +99,7 @@ export type ProviderRow = {
   readonly structuredOutputVariable?: string;
   /** The variable in which an operator chooses its name; absent = it has one. */
   readonly nameVariable?: string;
-  /** The dialects of callers that it speaks as their maker does; absent = none. */
+  /** The dialects of callers that it speaks as their vendor does; absent = none. */
   readonly speaks?: readonly string[];
   /** The cloud that it is, which has variables of its own besides. */
   readonly cloud?: CloudName;
@@ -160,7 +160,7 @@ export interface Adapter {
   decodeChat(body: string, json?: unknown, exact?: JsonValue | JsonProblem, use?: AnswerUse): ChatReply | Failure;
   createStreamDecoder(use?: AnswerUse): StreamDecoder;
   encodeModels(cursor: string | undefined): UpstreamCall;
-  /** False where its maker has no list, so that one which is not found means nothing else; absent where there is one. */
+  /** False where its vendor has no list, so that one which is not found means nothing else; absent where there is one. */
   readonly hasModelList?: false | undefined;
   /** A page of its list, which `json` is parsed where that is large. Failures: server, or what an error inside a 200 says. */
   decodeModels(body: string, json?: unknown): ModelsPage | Failure;

@@ -45,7 +45,7 @@ export type DecodedRequest = {
 /** Empty = nothing is said there. */
 export type ConversationHead = { readonly system: string; readonly user: string };
 
-/** A provider by its name; or, in the maker's own form, whoever was relayed to. */
+/** A provider by its name; or, in the vendor's own form, whoever was relayed to. */
 export type LoopOwner = { readonly provider: string } | 'relayed';
 
 export type Translation = {
@@ -61,6 +61,8 @@ export type AnswerFacts = {
   /** The request that is answered. */
   readonly request: DecodedRequest;
   readonly requestId: string;
+  /** A UUID that no other answer has, for the ids in it: callers may give one request id to many requests. */
+  readonly answerId: string;
   /** Who serves it. */
   readonly provider: string;
   /** The model as the provider names it; undefined as long as it has not, or when it names none. */
@@ -78,14 +80,14 @@ export interface StreamFrames {
   render(delta: Delta): string;
   /**
    * In a dialect that is relayed, the text for one event of a provider that speaks it: name (empty when there is none) and data;
-   * parsed where that is large. What ends such a stream otherwise than well goes on from what was passed on.
+   * parsed where that is large. A failure after it is rendered so that it follows what was passed on.
    */
   relay?(event: string, data: string, parsed?: ParsedText): string;
 }
 
 /**
  * How a request goes to a provider that speaks its dialect: the caller's own JSON, but for what is said here, so that
- * whatever the maker adds works on the day it appears.
+ * whatever the vendor adds works on the day it appears.
  */
 export interface DialectRelay {
   /** Below the provider's base URL. */
@@ -97,13 +99,13 @@ export interface DialectRelay {
   /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
   /**
-   * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
-   * does, since until then another attempt may be made and nothing is passed on.
+   * Whether an event brings a piece of the answer, be it of one that is a delta only once it is whole, such as a call. Asked until
+   * one does, since until then another attempt may be made and nothing is passed on.
    */
   bringsAnswer(event: string, data: string, parsed?: ParsedText): boolean;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;
-  /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */
+  /** Whether a whole answer in which the provider declined without a word is passed on; else it is answered as any refusal. */
   readonly relaysDeclined: boolean;
 }
 
@@ -127,8 +129,8 @@ export type RelayRules = {
   readonly caller: string;
   /** Whether what is stored at the provider may be referred to. */
   readonly allowsStored: boolean;
-  /** Whether it goes to the dialect's maker, and not to a cloud that may have other makers' models. */
-  readonly isMaker: boolean;
+  /** Whether it goes to the dialect's vendor, and not to a cloud that may have other vendors' models. */
+  readonly isVendor: boolean;
 };
 
 export type RelayedBody = {

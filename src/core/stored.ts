@@ -24,7 +24,7 @@ export const OPAQUE: readonly string[] = ['arguments', 'input_examples', 'input_
 
 /** Members that refer to what is stored by some of their texts only (Gemini API, FileData; Vertex AI, VertexAISearch). */
 const PLACED: ReadonlySet<string> = new Set(['engine', 'fileUri', 'file_uri']);
-/** Those: a place in the provider's own store, in the account's buckets, in its projects. */
+/** Such a text: a place in the provider's own store, in the account's buckets, in its projects. */
 const STORED_PLACE = /^\s*(?:files\/|gs:|projects\/|https?:\/\/[^/?#]*\bgenerativelanguage\.googleapis\.com\b)/i;
 
 export function unsupportedAt(path: Path, complaint: string): Failure {
@@ -39,7 +39,7 @@ function problemAt(kind: 'bad_request' | 'unsupported', path: Path, complaint: s
 
 /** The failure for a place that refers to something stored. */
 function storedAt(path: Path, complaint = ''): Failure {
-  return unsupportedAt(path, `refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)${complaint}`);
+  return unsupportedAt(path, `refers to something stored at the provider, perhaps by another caller (not allowed without GATEWAY_RELAY_STORED)${complaint}`);
 }
 
 /**
@@ -54,10 +54,10 @@ export function storedProblem(value: JsonValue, path: Path | undefined, fields: 
     }
   } else if (value instanceof JsonObject) {
     const { duplicateKey, entries } = value;
-    if (duplicateKey !== undefined) return problemAt('bad_request', { parent: path, key: duplicateKey }, 'this key comes twice');
+    if (duplicateKey !== undefined) return problemAt('bad_request', { parent: path, key: duplicateKey }, 'duplicate key');
     for (const [key, member] of entries) {
       const place = { parent: path, key };
-      // A skill of the maker's own is everybody's.
+      // A skill of the vendor's own is everybody's.
       if (key === 'skill_id' && entries.get('type') === 'anthropic') continue;
       if (fields.stored.has(key) && (typeof member === 'string' || member instanceof JsonArray)) return storedAt(place);
       if (PLACED.has(key) && typeof member === 'string' && STORED_PLACE.test(member)) return storedAt(place);

@@ -32,7 +32,7 @@ export function notAllowed(routing: Routing, { caller, dialect }: Pick<Exchange,
   if (!names.every((name) => matchesAllow(allow, name))) return notAvailable('model', model);
   const isRelayed = source !== undefined && targets.some(({ provider }) => provider.speaks.includes(dialect.name));
   const second = secondSelector('provider_options.', providerOptions) ?? (isRelayed ? secondSelector('', source) : undefined);
-  if (second !== undefined) return new Failure('bad_request', `${second}: not allowed to a caller that may not ask for everything; its model stands in model`);
+  if (second !== undefined) return new Failure('bad_request', `${second}: not allowed to a caller with an allow list, which names its model in model alone`);
   for (const { field, name } of [...modelsOfPatch(providerOptions), ...(isRelayed ? modelsOfBody(source) : [])]) {
     const isFree = typeof name === 'string' && targets.every(({ provider }) => matchesAllow(allow, targetName({ provider: provider.name, model: name })));
     if (!isFree) return notAvailable(field, typeof name === 'string' ? name : model);

@@ -68,9 +68,9 @@ function optionsProblem(route: Route, targets: readonly Target[], { providerOpti
   if (providerOptions === undefined) return undefined;
   const patched = targets.filter(({ target }) => target?.omit.includes('provider_options') !== true);
   const decided = patched.length === 0 ? undefined : DECIDED_OPTIONS.find((name) => providerOptions.entries.has(name));
-  if (decided !== undefined) return new Failure('bad_request', `provider_options.${decided}: not allowed, route ${route.name} decides it`);
+  if (decided !== undefined) return new Failure('bad_request', `provider_options.${decided}: not allowed, since route ${route.name} decides it`);
   if (new Set(patched.map(({ provider }) => provider.adapter.dialect)).size <= 1) return undefined;
-  return new Failure('bad_request', `provider_options: the targets of route ${route.name} are of several kinds; put them in a target's defaults`);
+  return new Failure('bad_request', `provider_options: the targets of route ${route.name} have different APIs, so no request can set them; the operator can, in a target's defaults`);
 }
 
 /** So much of each text is hashed: 3 µs. */
@@ -163,7 +163,7 @@ function encodeRelayed(
   { relay, path }: { readonly relay: DialectRelay; readonly path: string },
   left: LeftOut,
 ): UpstreamCall | Failure {
-  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isMaker: provider.name === exchange.dialect.vendor };
+  const rules = { caller: exchange.caller, allowsStored: allowsStored(parts), isVendor: provider.name === exchange.dialect.vendor };
   const relayed = relay.encode(decoded, model, rules);
   if (relayed instanceof Failure) return relayed;
   left.ignored = relayed.ignored;

@@ -33,6 +33,8 @@ export class Connection {
   exchange: HttpExchange | undefined;
   readonly #socket: Duplex;
   readonly #waiting: Turn[] = [];
+  /** The request that was served last, where it was answered before all of it had come. */
+  #halfRead: IncomingMessage | undefined;
   #isServing = false;
   #isBroken = false;
   #isHeld = false;
@@ -57,6 +59,11 @@ export class Connection {
   break(refuse: () => void): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
+    // The rest of a request that was answered without it: who was refused need not send it.
+    if (!this.#isServing && this.#halfRead?.complete === false) {
+      this.#socket.destroy();
+      return;
+    }
     if (this.#waiting.at(-1)?.request?.complete === false) this.#waiting.pop();
     if (this.#isServing) this.#watchHangUp();
     this.#add({ request: undefined, serve: async () => refuse() });
@@ -86,7 +93,10 @@ export class Connection {
 
   async #serveAll(first: Turn): Promise<void> {
     this.#isServing = true;
-    for (let turn: Turn | undefined = first; turn !== undefined; turn = this.#next()) await turn.serve();
+    for (let turn: Turn | undefined = first; turn !== undefined; turn = this.#next()) {
+      await turn.serve();
+      this.#halfRead = turn.request?.complete === false ? turn.request : undefined;
+    }
     this.#isServing = false;
   }
 

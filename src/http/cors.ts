@@ -19,7 +19,7 @@ const NAME = /^[\w.-]{1,64}$/;
 
 /**
  * The names for `Access-Control-Allow-Headers`: those of the gateway, and whatever else the page says it will send, since
- * makers' clients send headers of their own that nobody here reads. The origin was allowed before.
+ * vendors' clients send headers of their own that nobody here reads. The origin was allowed before.
  */
 function allowedHeaders(requested: string | undefined): string {
   const names = (requested ?? '').split(',', NAMES_MAX).map((name) => name.trim());

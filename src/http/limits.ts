@@ -83,7 +83,7 @@ export function uncounted(exchange: Exchange, parts: ServerParts, { isStream, pr
   if (patch === undefined || (patch instanceof JsonObject && (!patch.entries.has('include_usage') || patch.entries.get('include_usage') === true))) return undefined;
   const limits = limitsOf(parts, parts.callerLabel(exchange.caller), 'chat');
   if (limits === undefined || !countsTokens(limits)) return undefined;
-  return new Failure('bad_request', 'provider_options.stream_options: a caller with a limit on tokens cannot leave out include_usage');
+  return new Failure('bad_request', 'provider_options.stream_options: a caller with a limit on tokens must keep include_usage');
 }
 
 /** Of the body where there is one that can be relayed, of what it says otherwise: who serves it does not matter. */

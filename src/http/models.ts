@@ -75,7 +75,7 @@ export async function answerModel(exchange: Exchange, parts: ServerParts): Promi
     exchange.sendFailure(new Failure('bad_request', 'the path is not percent-encoded UTF-8'));
     return;
   }
-  // Names are understood as a maker's clients mean them; the gateway's own format comes first and has no names but a provider's.
+  // Names are understood as a vendor's clients mean them; the gateway's own format comes first and has no names but a provider's.
   const dialect = sharersOf(exchange, parts.dialects).at(-1) ?? exchange.dialect;
   const asked = { provider: providerIn(exchange.query) ?? undefined, model, providerOptions: undefined };
   const chosen = choiceOf(dialect, asked, undefined, parts.providers, parts.config);
@@ -158,7 +158,7 @@ function sendMembers(exchange: Exchange, { dialects }: ServerParts, membersOf: (
   let members: JsonOutObject = {};
   const done = new Set<CallerDialect['models']>();
   for (const dialect of sharersOf(exchange, dialects)) {
-    // Two formats of one maker have one form of lists.
+    // Two formats of one vendor have one form of lists.
     if (done.has(dialect.models)) continue;
     done.add(dialect.models);
     const some = membersOf(dialect);

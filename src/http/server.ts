@@ -1,4 +1,4 @@
-/** A server of the gateway's own: its connections, how long they may take, and what on them is no request. */
+/** A server of the gateway's own: its connections, how long they may take, and malformed requests on them. */
 
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';

@@ -22,7 +22,7 @@ type Configured = Pick<Config, 'defaultProvider' | 'isDefaultChosen' | 'takesMod
 /**
  * In this order: the provider that the request names, in its body or in the header `X-Gateway-Provider`; the route that has
  * the model's name; the model's prefix up to its first slash, where a provider has that name; the operator's default where it
- * speaks the dialect; the dialect's own maker; the default. A named provider that is not registered is a not_found.
+ * speaks the dialect; the dialect's own vendor; the default. A named provider that is not registered is a not_found.
  */
 // hot: per request
 export function choiceOf(

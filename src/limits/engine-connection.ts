@@ -1,5 +1,5 @@
 /**
- * The one connection to a Redis or Valkey: pipelined, bounded, timed, and made anew when it failed. Knows no limits.
+ * The one connection to a Redis or Valkey: pipelined, bounded, timed, and made again after a failure. Knows no limits.
  *
  * It counts as up once a script has run on it, so that whoever asks while it is not is told so at once and waits for nothing:
  * a frozen engine costs those it has not answered yet one answer's time, and nobody after them. Failures are counted in a

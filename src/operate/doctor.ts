@@ -165,7 +165,7 @@ async function askForChat(
 ): Promise<string | Failure> {
   const named = practice.chat?.get(provider.name);
   const listed = models instanceof Failure ? [] : models.slice(0, MODELS_ASKED_MAX).map(({ id }) => id);
-  let failure = new Failure('not_found', `there is no list to take a model of ${provider.name} from`);
+  let failure = new Failure('not_found', `${provider.name} gave no list of models to choose from`);
   for (const model of named === undefined ? listed : [named]) {
     for (const maxTokens of TOKENS_ASKED) {
       const problem = await problemOf(provider, { model, max_tokens: maxTokens }, practice, context);
@@ -267,7 +267,7 @@ function nameCheck(provider: Provider, proxy: ProxyAddress | undefined, { config
   const host = askedHost(provider, proxy);
   const lookup = lookout.lookupOf(host);
   if (lookup === undefined) {
-    const why = isIP(host) !== 0 ? 'is an address' : config.transport === 'fetch' ? 'was left to fetch' : 'is this machine';
+    const why = isIP(host) !== 0 ? 'is an address' : config.transport === 'fetch' ? 'is looked up by fetch' : 'is this machine';
     return { check: 'name', ok: true, detail: `${host} ${why}` };
   }
   const [first = '', ...others] = lookup.addresses;
@@ -286,7 +286,7 @@ function connectCheck(provider: Provider, sight: Readonly<Sight>, proxy: ProxyAd
 
 function tlsDetail({ baseUrl }: Provider, { certificate }: Readonly<Sight>, redact: (text: string) => string): string {
   if (baseUrl.protocol === 'http:') return 'none: the base URL is http';
-  if (certificate === undefined) return 'accepted, unseen';
+  if (certificate === undefined) return 'accepted, certificate not seen';
   return `issued by ${plain(certificate.issuer, redact)}, ${certificate.daysLeft} days left`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What is seen of the way to each provider while real calls travel it: lookups, connections, certificates, dates.
+ * What is observed on the way to each provider during real calls: lookups, connections, certificates, dates.
  *
  * It opens no connection of its own and changes nothing of the calls: what it sees is what a caller's request would meet.
  */

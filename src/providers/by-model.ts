@@ -42,7 +42,7 @@ export function createAdapterByModel(formats: readonly [Format, ...Format[]]): A
   const adapterOf = (json: unknown, event: string): Adapter | undefined => (isObject(json) ? formats.find(({ isIts }) => isIts(json, event))?.adapter : undefined);
   const adapterIn: AdapterIn = (event, data, parsed) => {
     const json = parsed === undefined ? parseLenient(data) : parsed.json;
-    // What is no event, or an error, is for somebody to refuse; an event that is no format's own, or new, says nothing in any of them.
+    // Any format refuses what is no event, and reads an error. An event of none of them, such as a ping or a new one, says nothing in any.
     return adapterOf(json, event) ?? (isObject(json) && event !== 'error' ? undefined : fallback);
   };
   return {

@@ -2,7 +2,7 @@
  * Hosts that speak OpenAI Chat Completions: a row each, with what is documented of its quirks.
  *
  * A new host is a new row. Base URLs are the documented ones, version included; each can be replaced by `<NAME>_BASE_URL`.
- * What a host is not known to do with a part of a request, it is not asked; of its answers the operator may know better
+ * A host is asked only for what it is known to do. What its answers can be held to, the operator may know better
  * (`<NAME>_STRUCTURED_OUTPUT`). Sources: the hosts' own API references.
  */
 

@@ -59,7 +59,7 @@ export class TargetHealth {
   }
 
   succeeded(asked: AskedAs): void {
-    if (this.#health.succeeded(asked)) this.#tell({ of: 'target', provider: this.provider, model: this.model, to: 'in' });
+    if (this.#health.succeeded(asked)) this.#onTransition({ of: 'target', provider: this.provider, model: this.model, to: 'in' });
   }
 
   failed(asked: AskedAs): void {
@@ -81,11 +81,7 @@ export class TargetHealth {
   }
 
   #wentOut(cause: 'failures' | 'probe' | 'not_found'): void {
-    this.#tell({ of: 'target', provider: this.provider, model: this.model, to: 'out', cause, forMs: this.#health.leftMs });
-  }
-
-  #tell(transition: Transition): void {
-    this.#onTransition(transition);
+    this.#onTransition({ of: 'target', provider: this.provider, model: this.model, to: 'out', cause, forMs: this.#health.leftMs });
   }
 }
 

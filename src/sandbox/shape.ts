@@ -21,6 +21,15 @@ export type Mismatch = {
   readonly allowed: readonly string[];
 };
 
+/** A path as `messages[0].content[1].text`, without its tags; `spell` writes a key as its provider does. */
+export function renderPath(path: readonly Step[], spell = (key: string): string => key): string {
+  return path.reduce<string>((place, step) => {
+    if (typeof step === 'object') return place;
+    if (typeof step === 'number') return `${place}[${step}]`;
+    return place === '' ? spell(step) : `${place}.${spell(step)}`;
+  }, '');
+}
+
 /** Undefined when the value at the path has the shape. */
 export type Shape = (value: unknown, path: readonly Step[]) => Mismatch | undefined;
 

@@ -1,5 +1,5 @@
 /**
- * The connections to one provider: two agents of node:http, never the global one, whose timeouts and sharing nobody set.
+ * The connections to one provider: two agents of node:http, never the global one, whose timeouts and sharing are not ours.
  *
  * Knows whether a proxy is in between, and nothing of calls and their limits.
  */

@@ -1,4 +1,4 @@
-/** Whether the process is out of descriptors, where the platform says something else. */
+/** Whether the process is out of file descriptors, where the platform's error says something else. */
 
 import { createSocket } from 'node:dgram';
 

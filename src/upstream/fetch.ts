@@ -164,11 +164,12 @@ class FetchResponse implements UpstreamResponse {
     this.#finish(undefined);
   }
 
-  /** Undefined where there is no body, and where nobody can read it: a mock may give one response twice, or a body of its own kind. */
+  /** Undefined where there is no body, and where nobody can read it: a mock may give one response twice. node-fetch has a stream of Node's. */
   #openReader(): ReadableStreamDefaultReader<Uint8Array> | undefined {
     this.#watch.startWait();
     try {
-      this.#reader = this.#response.body?.getReader();
+      const body: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | null = this.#response.body;
+      this.#reader = (body === null || 'getReader' in body ? body : ReadableStream.from(body))?.getReader();
     } catch (thrown) {
       this.#finish(cutFailure(this.#provider, this.status, thrown));
     }

@@ -1,4 +1,4 @@
-/** What goes out with a call whichever transport sends it: the path, and the headers with the key. */
+/** What is sent with a call, whichever transport sends it: the path, and the headers with the key. */
 
 import type { ProviderKey } from '../core/adapter.ts';
 import type { Destination, OutboundCall } from './transport.ts';

@@ -1,5 +1,5 @@
 /**
- * The way out through an HTTP proxy: which provider takes it, and the tunnel through it.
+ * Calls through an HTTP proxy: which providers use it, and the tunnel through it.
  *
  * https goes through a tunnel (CONNECT, RFC 9110 section 9.3.6), so the proxy sees a host name and nothing else. http is handed
  * to the proxy request by request in absolute form (RFC 9112 section 3.2.2): proxies commonly allow CONNECT to port 443 only.
@@ -11,6 +11,7 @@ import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
+import { ProxyError, RESPONSE_HEAD_BYTES_MAX } from './transport-failure.ts';
 
 export type ProxySettings = {
   readonly httpsProxy: ProxyAddress | undefined;
@@ -53,17 +54,6 @@ export function createProxyAgent(proxy: ProxyAddress, settings: https.AgentOptio
   if (proxy.protocol === 'http:') return new http.Agent(settings);
   // Node would take the server name from the Host header, which names the provider. An address is none (RFC 6066, section 3).
   return new https.Agent({ ...settings, servername: isIP(proxy.hostname) === 0 ? proxy.hostname : '' });
-}
-
-/** A tunnel that did not come to be: the proxy answered with `status`, or could not be reached because of `cause`. */
-export class ProxyError extends Error {
-  readonly status: number | undefined;
-
-  constructor(status: number | undefined, cause?: Error) {
-    super('no tunnel through the proxy', { cause });
-    this.name = 'ProxyError';
-    this.status = status;
-  }
 }
 
 /** Whoever waits for the connection. While the tunnel is being opened it is here, to be destroyed when the wait is over. */
@@ -117,6 +107,7 @@ export function openTunnel(
     method: 'CONNECT',
     path: authority,
     headers: proxyHeaders(proxy, authority),
+    maxHeaderSize: RESPONSE_HEAD_BYTES_MAX,
   });
   request.on('connect', (response, socket) => {
     // What happens on it from now on is told by TLS, which takes it over.

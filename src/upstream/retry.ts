@@ -55,9 +55,9 @@ const TOKENS_PER_MS = 10 / 1000;
 
 /**
  * One provider's budget of retries: a bucket of 500 tokens, from which a retry takes 14, or 5 after `rate_limit`, or none with
- * another credential in place of one that was refused. A success gives 1 back, a success on a retry what that retry took, and 10
- * tokens a second flow in. In an outage the bucket empties after some thirty retries and the load on the provider falls to about
- * the callers' own.
+ * another credential in place of one that was refused. A success gives 1 back, a success on a retry what that retry took, and so
+ * does a retry that was not made after all; 10 tokens a second flow in. In an outage the bucket empties after some thirty retries
+ * and the load on the provider falls to about the callers' own.
  */
 export class RetryBudget {
   readonly #now: () => number;

@@ -9,7 +9,6 @@ import { EXTENSION_BYTES_MAX } from '../base/http-response.ts';
 import type { UpstreamHeaders } from '../core/adapter.ts';
 import { beyondLimit, Failure, malformedReply } from '../core/failure.ts';
 import type { ScopeEnd } from '../core/scope.ts';
-import { ProxyError } from './proxy.ts';
 
 /** Variables whose limits a transport enforces. */
 export type LimitName = 'GATEWAY_CONNECT_TIMEOUT' | 'GATEWAY_ATTEMPT_TIMEOUT' | 'GATEWAY_STREAM_IDLE_TIMEOUT';
@@ -72,6 +71,17 @@ const SHORTAGE_CODES: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFI
 /** Descriptors come back with the end of any connection. */
 const SHORTAGE_RETRY_AFTER_MS = 1000;
 
+/** A tunnel that did not come to be: the proxy answered with `status`, or could not be reached because of `cause`. */
+export class ProxyError extends Error {
+  readonly status: number | undefined;
+
+  constructor(status: number | undefined, cause?: Error) {
+    super('no tunnel through the proxy', { cause });
+    this.name = 'ProxyError';
+    this.status = status;
+  }
+}
+
 /** No response, because of `error`. Of kind rate_limit where the gateway itself is at its limit. */
 export function connectionFailure(provider: string, error: unknown): Failure {
   if (error instanceof ProxyError) return tunnelFailure(provider, error);
@@ -86,7 +96,7 @@ export function connectionFailure(provider: string, error: unknown): Failure {
   if (limit !== undefined) return new Failure('server', `${provider} answered, but ${limit}, which is the gateway's limit (${code})`, { isOwn: true, code });
   if (PARSER_CODE.test(code)) return new Failure('server', `${provider} sent an answer that is not acceptable HTTP (${code})`, { code });
   if (code === CERTIFICATE_WANTED_CODE) {
-    return new Failure('unknown', `${provider} wants a TLS certificate of the gateway, which has none (${code})`, { isRetried: false, code });
+    return new Failure('unknown', `${provider} requires a TLS client certificate, which the gateway does not have (${code})`, { isRetried: false, code });
   }
   if (CERTIFICATE_CODE.test(code)) {
     return new Failure('unknown', `the TLS certificate of ${provider} was rejected (${code})`, { isRetried: false, code });

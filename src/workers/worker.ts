@@ -1,5 +1,5 @@
 /**
- * A worker's side of the channel: it serves what its primary hands it, does what it says, and ends when it is gone.
+ * A worker's side of the channel: it serves what its primary hands it, obeys it, and ends when the primary is gone.
  *
  * Signals mean nothing here: a terminal and some supervisors send them to every process of a group, and the primary passes
  * them on.
@@ -18,7 +18,7 @@ import { PrimaryStore } from './primary-store.ts';
 const PAGE_MS_MAX = 2000;
 /** For the last message to leave. */
 const LAST_MS = 1000;
-/** Messages, and transitions, that come before anybody wants to know. There are as many as targets and keys, and a few. */
+/** Messages that come before anybody wants to know. There are as many as targets and keys, and a few. */
 const EARLY_MAX = 4096;
 const FAILED = 1;
 
@@ -59,7 +59,6 @@ export class PrimaryChannel {
   #page: { readonly id: number; readonly resolve: (text: string | undefined) => void } | undefined;
   #asked: Promise<string | undefined> | undefined;
   #receive: ((transition: Transition) => void) | undefined;
-  readonly #earlyTransitions: Transition[] = [];
 
   constructor() {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
@@ -114,10 +113,9 @@ export class PrimaryChannel {
     this.#send({ type: 'transition', transition });
   }
 
-  /** `receive` gets what others publish, and at first what still holds of what they did. */
+  /** `receive` gets what others publish, and at first what still holds of what they did. To be called before `serve`. */
   subscribe(receive: (transition: Transition) => void): void {
     this.#receive = receive;
-    for (const transition of this.#earlyTransitions.splice(0)) receive(transition);
   }
 
   #hear(message: ToWorker, socket: Socket | undefined): void {
@@ -150,9 +148,7 @@ export class PrimaryChannel {
       case 'decision':
         return this.#limits?.decided(message.id, message.decision);
       case 'transition':
-        if (this.#receive !== undefined) this.#receive(message.transition);
-        else if (this.#earlyTransitions.length < EARLY_MAX) this.#earlyTransitions.push(message.transition);
-        return;
+        return this.#receive?.(message.transition);
       case 'start':
         return;
     }

@@ -137,11 +137,11 @@ for (const [text, what] of [['[]', 'an array'], ['"a"', 'a string'], ['1', 'a nu
 }
 
 test('Fields refuses a key that came twice, before anything is read', () => {
-  assert.equal(problemOf(() => fieldsOf('{"a":1,"b":1,"a":2}')), 'a: this key comes twice');
+  assert.equal(problemOf(() => fieldsOf('{"a":1,"b":1,"a":2}')), 'a: duplicate key');
 });
 
 test('Fields refuses a double key in a nested object', () => {
-  assert.equal(problemOf(() => fieldsOf('{"a":{"b":1,"b":2}}').object('a', ['b'])), 'a.b: this key comes twice');
+  assert.equal(problemOf(() => fieldsOf('{"a":{"b":1,"b":2}}').object('a', ['b'])), 'a.b: duplicate key');
 });
 
 test('Fields leaves a double key in an opaque object alone', () => {

@@ -107,7 +107,7 @@ export function dialectRequests(random: Random): void {
   const owner = decoded.loopOwner();
   if (owner !== undefined && owner !== 'relayed') assert.match(owner.provider, /^[\w-]{1,64}$/);
   checkTranslated(decoded, random);
-  checkRelayed(dialect, decoded, { caller: 'shop', allowsStored: random.below(2) === 0, isMaker: random.below(2) === 0 });
+  checkRelayed(dialect, decoded, { caller: 'shop', allowsStored: random.below(2) === 0, isVendor: random.below(2) === 0 });
 }
 
 function checkRefusal({ kind, status, message }: Failure): void {

@@ -81,7 +81,7 @@ for (const [query, expected] of [
   ['limit=', 'bad_request: limit: must be a whole number from 1 to 1000'],
   ['after_id=x', 'bad_request: after_id: there is no such model'],
   ['before_id=', 'bad_request: before_id: there is no such model'],
-  ['after_id=a&before_id=c', 'bad_request: before_id: cannot be set beside after_id'],
+  ['after_id=a&before_id=c', 'bad_request: before_id: set either before_id or after_id, not both'],
 ] as const) {
   test(`a page of five models for "${query}" is "${expected}"`, () => deepEqual(page(query), expected));
 }

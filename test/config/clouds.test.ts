@@ -86,7 +86,7 @@ test('nothing but a key registers a cloud that is not listed', () => {
 
 test('whoever has no key is told of GATEWAY_CLOUDS', () => {
   assert.deepEqual(problemsWith({ ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's' }), [
-    'ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY: no provider is configured; set one of these, or another that --help lists; roles and files of accounts count for the clouds that GATEWAY_CLOUDS lists',
+    'ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY: no provider is configured; set one of these, or another that --help lists; roles and account files are used only for clouds that GATEWAY_CLOUDS lists',
   ]);
 });
 
@@ -297,7 +297,7 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
   const cases: readonly (readonly [Variables, object, readonly string[]])[] = [
     [{ OPENAI_API_KEY: 'k', ...keys }, eu, [`${place}.keys: required, unless GATEWAY_CLOUDS lists bedrock, by whose credentials it is then called`]],
     [{ OPENAI_API_KEY: 'k', GATEWAY_CLOUDS: 'vertex', ...GOOGLE, ...keys }, eu, [`${place}.keys: required, unless GATEWAY_CLOUDS lists bedrock, by whose credentials it is then called`]],
-    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock' }, [`${place}.base_url: required, because without keys of its own it would be bedrock once more`]],
+    [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock' }, [`${place}.base_url: required, because without keys of its own it would be the same as bedrock`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { ...eu, workspace: 'w' }, [`${place}.workspace: has no effect, because it is not like claude-aws`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 'bedrock', base_url: 'https://u:p@x.test' }, [`${place}.base_url: expected an http or https URL without user name, password, query or fragment`]],
     [{ GATEWAY_CLOUDS: 'bedrock', ...keys }, { like: 5 }, [`${place}.like: expected a string, got a number`]],
@@ -316,7 +316,7 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
     assert.deepEqual(problems, places.map((place) => `${place}: is set together with GATEWAY_ROUTING_FILE: providers.${cloud}.base_url; keep one`));
   }
   const own = loadBeside({ GATEWAY_CLOUDS: 'claude-aws', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...keys }, { 'claude-aws': { workspace: 'w2' } });
-  assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: only that of another region stands here; set ANTHROPIC_AWS_WORKSPACE_ID']);
+  assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: allowed only for another region, which is a provider with like; set ANTHROPIC_AWS_WORKSPACE_ID']);
 });
 
 test('--check prints by what each provider of a cloud is called, and where', () => {

@@ -151,7 +151,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   ['', ['is not JSON: unexpected end of the text (line 1, column 1)']],
   ['{\n  "routes": {},\n}', ['is not JSON: unexpected character (line 3, column 1)']],
   ['[]', ['expected an object, got an array']],
-  ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: this key comes twice', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
+  ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: duplicate key', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
   ['{"__proto__": {"routes": {}}, "constructor": 1}', ['__proto__: unknown field', 'constructor: unknown field']],
   [{ route: {}, model_prefixes: 'yes' }, ['route: unknown field; did you mean routes?', 'model_prefixes: expected a boolean, got a string']],
   [{ providers: [], routes: 'smart', callers: 1 }, ['providers: expected an object, got an array', 'routes: expected an object, got a string', 'callers: expected an object, got a number']],
@@ -275,6 +275,17 @@ test('what a file says that has no effect is a warning', () => {
   assert.deepEqual(complaints(loadFile(far).warnings), ['providers.mine.base_url: keys and prompts travel to far.example unencrypted; use https']);
   assert.deepEqual(loadFile({ providers: { openai: { keys: ['OTHER_KEY'] } } }, { OTHER_KEY: `${KEY}-2` }).warnings, [
     'OPENAI_API_KEY: ignored, because GATEWAY_ROUTING_FILE: providers.openai.keys names others',
+  ]);
+});
+
+test('--check shows the one target of a route with as much time as it has, be it spread or not', () => {
+  const linesOf = (spread: boolean): readonly string[] => {
+    const { config } = loadFile({ routes: { smart: { spread, targets: [target('openai', 'm')] } } });
+    return config === undefined ? [] : renderRouting(config).split('\n').filter((line) => line.includes('openai/m'));
+  };
+  assert.deepEqual([linesOf(false), linesOf(true)], [
+    ['    1   openai/m   1 key   first event in 10m   answer in 10m'],
+    ['    1 of 1   openai/m   1 key   first event in 10m   answer in 10m'],
   ]);
 });
 
@@ -449,14 +460,14 @@ test('GATEWAY_CALLER_LIMITS that cannot work is named by its entries, which are 
 test('--check prints the routing as it was understood', () => {
   assert.equal(renderRouting(configOf(loadFile(EXAMPLE, EXAMPLE_KEYS))), `
 Routes
-  smart: in this order; after 4s without a first event another one beside it
+  smart: in this order; after 4s without a first event another is asked too
     1   anthropic/claude-opus-5   1 key         first event in 30s   answer in half of the time left
     2   openai/gpt-5.6-sol        keys 1 to 2   first event in 30s   answer in half of the time left
-          thinking {"enabled":true,"effort":"high"} where a request has none
+          thinking {"enabled":true,"effort":"high"} if the request has none
           never temperature, top_p
     3   openai-eu/gpt-5.6-sol     1 key         first event in 10m   answer in 10m
           never temperature, top_p
-  bulk: by weight, a conversation stays where it is
+  bulk: by weight, each conversation stays at one target
     3 of 4   gemini/gemini-3.5-flash   1 key         first event in 30s   answer in half of the time left
     1 of 4   openai/gpt-5.6-mini       keys 1 to 2   first event in 30s   answer in half of the time left
           at most 50 at once

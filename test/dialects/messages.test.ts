@@ -115,7 +115,7 @@ test('what another caller may have stored is refused where there are several, an
   const several = { ...NO_RETRIES, GATEWAY_AUTH_TOKENS: 'other:another-token-of-callers' };
   const response = await (await startGateway(t, several)).post(PATH, body);
   assert.equal(response.status, 400);
-  assert.match(await response.text(), /messages\[0\]\.content\[0\]\.source\.file_id: refers to what is stored/);
+  assert.match(await response.text(), /messages\[0\]\.content\[0\]\.source\.file_id: refers to something stored/);
   const open = await startGateway(t, { ...several, GATEWAY_RELAY_STORED: 'true' });
   await open.post(PATH, body);
   assert.equal(open.sandbox.calls.length, 1);

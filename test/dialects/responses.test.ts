@@ -131,7 +131,7 @@ test('what another caller may have stored is not to be had by a patch of the pay
       const response = await gateway.post(path, { ...body, provider_options: patch });
       const { kind, error } = (await response.json()) as { kind: string; error: string };
       assert.deepEqual([response.status, kind], [400, 'unsupported'], `${path} ${place}`);
-      assert.ok(error.startsWith(`provider_options.${place}: refers to what is stored at the provider`), error);
+      assert.ok(error.startsWith(`provider_options.${place}: refers to something stored at the provider`), error);
     }
   }
   assert.equal(gateway.sandbox.calls.length, 0);

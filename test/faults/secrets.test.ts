@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { FAULTS, MODELS, startSandbox } from '../../src/sandbox/index.ts';
 import { RunningProcess } from '../e2e/running-process.ts';
-import { sandboxEnvironment, user } from '../running-gateway.ts';
-import { answerJson, inParallel, PATHS, startUpstream } from './upstream.ts';
+import { sandboxEnvironment, startGateway, user } from '../running-gateway.ts';
+import { answerJson, environmentFor, inParallel, PATHS, startUpstream } from './upstream.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
@@ -131,4 +131,24 @@ test('no key and no token shows in logs, replies or metrics, in any spelling, wh
   assert.ok(lines.filter((line) => line['message'] === 'attempt').length >= chats.length);
   assertNoSecret('the log', out + err);
   assertNoSecret('a reply', replies);
+});
+
+test('a code that goes on to the SDKs of its maker does not if it holds a secret', async (t) => {
+  const error = (code: string): string => JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: '', details: { error_code: code } } });
+  const key = 'Anthr0p1c-canary-key';
+  const upstream = await startUpstream(t, (response, _request, body) => {
+    const code = body.includes('known') ? 'ramp_limit_exceeded' : `x_${key}`;
+    if (!body.includes('"stream":true')) answerJson(response, 429, error(code));
+    else response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`event: error\ndata: ${error(code)}\n\n`);
+  });
+  const gateway = await startGateway(t, { ...environmentFor(upstream), ANTHROPIC_API_KEY: key, GATEWAY_MAX_RETRIES: '0' });
+  for (const stream of [false, true]) {
+    const codeFor = async (content: string): Promise<unknown> => {
+      const response = await gateway.post('/v1/messages', { model: 'anthropic/m', max_tokens: 1, stream, messages: [{ role: 'user', content }] });
+      const text = await response.text();
+      assertNoSecret('a reply', text.replaceAll(key, SECRETS.ANTHROPIC_API_KEY));
+      return (JSON.parse(text) as { error: { details?: { error_code: string } } }).error.details?.error_code;
+    };
+    assert.deepEqual([await codeFor('known'), await codeFor('else')], ['ramp_limit_exceeded', undefined]);
+  }
 });

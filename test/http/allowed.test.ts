@@ -59,7 +59,7 @@ test('the rules of everybody are those of a caller that has none of its own', ()
 });
 
 test('a second selector of models is refused, on the list or not, to whom may not ask for everything', () => {
-  const said = (path: string): string => `${path}: not allowed to a caller that may not ask for everything; its model stands in model`;
+  const said = (path: string): string => `${path}: not allowed to a caller with an allow list, which names its model in model alone`;
   for (const [name, value] of [['model', '"gpt-5.6-sol"'], ['model', '"gpt-5"'], ['model', 'null'], ['models', '["gpt-5.6-sol"]'], ['fallbacks', '[{"model":"gpt-5.6-sol"}]'], ['route', '"fallback"'], ['preset', '"mine"']]) {
     const asked = `{"${name}":${value}}`;
     assert.equal(told(BATCH, { targets: ['openai gpt-5.6-mini'], options: asked }), said(`provider_options.${name}`), asked);

@@ -191,6 +191,20 @@ test('a request cut off by the end of its connection gives its place back', asyn
   }
 });
 
+test('who is refused and sends no more of its body has one answer, one log line and one count', async (t) => {
+  const server = await startServer(t, {});
+  for (const way of ['end', 'destroy'] as const) {
+    const caller = new RawCaller(t, server.url).write('POST /v1/chat HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{');
+    await caller.answered();
+    await until(() => server.exchanges.count === 0);
+    caller.socket[way]();
+    await caller.closed;
+    assert.deepEqual(caller.answers.map(({ status }) => status), [401]);
+  }
+  assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+  assert.deepEqual(server.logLines.map((line) => line['status']).filter((status) => status !== 200), [401, 401]);
+});
+
 test('a request that ends before it is whole is told so, and its log line says so', async (t) => {
   const server = await startServer(t, {});
   const sentence = 'the connection ended before the request was whole';

@@ -288,7 +288,7 @@ test('a stream that would not tell its usage is refused where tokens are limited
     const answer = await gateway.post(path, { ...HELLO, provider: 'openai', provider_options: { stream_options } }, headers);
     return [answer.status, (await answer.text()).slice(0, 130)];
   };
-  const refusal = '{"kind":"bad_request","error":"provider_options.stream_options: a caller with a limit on tokens cannot leave out include_usage"}';
+  const refusal = '{"kind":"bad_request","error":"provider_options.stream_options: a caller with a limit on tokens must keep include_usage"}';
   for (const hidden of [{ include_usage: false }, { include_usage: null }, null, 1]) assert.deepEqual(await sent(hidden), [400, refusal]);
   assert.equal(gateway.sandbox.calls.length, 0);
   for (const fine of [{ include_usage: true }, {}]) assert.equal((await sent(fine))[0], 200);

@@ -92,7 +92,7 @@ test('provider_options fit targets of one kind, or those that are not sent them'
   });
   const ask = (model: string) => gateway.chat({ model, messages: [user('Hello')], provider_options: { top_k: 3 } });
   const { status, body } = await ask('smart');
-  assert.deepEqual([status, body.kind, body.error], [400, 'bad_request', "provider_options: the targets of route smart are of several kinds; put them in a target's defaults"]);
+  assert.deepEqual([status, body.kind, body.error], [400, 'bad_request', "provider_options: the targets of route smart have different APIs, so no request can set them; the operator can, in a target's defaults"]);
   for (const model of ['alike', 'spared']) assert.equal((await ask(model)).status, 200, model);
   assert.equal((gateway.sandbox.calls.at(-1)?.json as { top_k?: number }).top_k, 3);
 });
@@ -101,7 +101,7 @@ test('a caller puts no other model in the place of a target, whose failures woul
   const gateway = await startGateway(t, {}, { routes: [routeOf('one', 'openai/fake-chat')] });
   for (const [name, value] of Object.entries({ model: 'fake-status-404', models: ['fake-status-404'] })) {
     const { status, body } = await gateway.chat({ model: 'one', messages: [user('Hello')], provider_options: { [name]: value } });
-    assert.deepEqual([status, body.kind, body.error], [400, 'bad_request', `provider_options.${name}: not allowed, route one decides it`]);
+    assert.deepEqual([status, body.kind, body.error], [400, 'bad_request', `provider_options.${name}: not allowed, since route one decides it`]);
   }
   assert.equal(gateway.sandbox.calls.length, 0);
 });

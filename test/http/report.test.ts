@@ -189,9 +189,9 @@ test('nor does one that it writes where no field is unknown: a key that comes tw
   const gateway = await startGateway(t, { GATEWAY_AUTH_TOKENS: `other:${TOKEN}-of-another` });
   const [messages, said] = ['"messages":[{"role":"user","content":"x"}]', '"messages":[{"role":"user","text":"x"}'];
   const bodies = [
-    ['/v1/chat/completions', `{"model":"compat/m",${messages},"${TOKEN}":1,"${TOKEN}":2}`, '[key]: this key comes twice'],
-    ['/v1/messages', `{"model":"anthropic/m","max_tokens":5,${messages},"x":{"${TOKEN}":1,"${TOKEN}":2}}`, 'x.[key]: this key comes twice'],
-    ['/v1/chat', `{"model":"m",${said}],"provider_options":{"${TOKEN}":{"file_id":"f"}}}`, 'provider_options.[key]: refers to what is stored at the provider, maybe by another caller (GATEWAY_RELAY_STORED)'],
+    ['/v1/chat/completions', `{"model":"compat/m",${messages},"${TOKEN}":1,"${TOKEN}":2}`, '[key]: duplicate key'],
+    ['/v1/messages', `{"model":"anthropic/m","max_tokens":5,${messages},"x":{"${TOKEN}":1,"${TOKEN}":2}}`, 'x.[key]: duplicate key'],
+    ['/v1/chat', `{"model":"m",${said}],"provider_options":{"${TOKEN}":{"file_id":"f"}}}`, 'provider_options.[key]: refers to something stored at the provider, perhaps by another caller (not allowed without GATEWAY_RELAY_STORED)'],
     ['/v1/chat', `{"model":"m",${said},{"role":"tool","content":[{"type":"tool_result","tool_call_id":"${TOKEN}"}]}]}`, 'messages[1].content[0]: the assistant message before it has no tool_call with the id "[key]"'],
   ] as const;
   for (const [path, body] of bodies) assert.equal((await gateway.post(path, body)).status, 400, body);

@@ -116,7 +116,7 @@ test('of several keys each is examined, and the one to mend is named', async (t)
     'key ok: key 1: accepted; 3 models',
     'chat ok: key 1: m-1 answered',
     "key failed: key 2: openai rejected the gateway's credential (HTTP 401)",
-    'chat failed: key 2: there is no list to take a model of openai from',
+    'chat failed: key 2: openai gave no list of models to choose from',
   ]);
   assert.match(listed.find(({ ok }) => !ok)?.remedy ?? '', /^OPENAI_API_KEYS: give a key/);
 });
@@ -456,7 +456,7 @@ test('with GATEWAY_TRANSPORT=fetch the same calls go by fetch, and what it hides
   const environment = { ...OPENAI, OPENAI_BASE_URL: sandbox.baseUrls.openai.replace('127.0.0.1', 'localhost'), GATEWAY_TRANSPORT: 'fetch', HTTP_PROXY: 'http://nowhere.test' };
   const checks = await checksOf(environment);
   assert.deepEqual(linesOf(checks).slice(0, 5), [
-    'name ok: localhost was left to fetch', 'proxy ok: fetch uses none', 'connect ok', 'tls ok: none: the base URL is http', 'key ok: accepted; 3 models',
+    'name ok: localhost is looked up by fetch', 'proxy ok: fetch uses none', 'connect ok', 'tls ok: none: the base URL is http', 'key ok: accepted; 3 models',
   ]);
   const failed = await failedOf({ ...environment, OPENAI_BASE_URL: (await closedBaseUrl()).origin });
   assert.equal(failed.check, 'connect');

@@ -1,6 +1,7 @@
 /** What only the fetch transport does: it takes the function of an embedder. */
 
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
@@ -100,6 +101,20 @@ describe('fetch: a function that an embedder brings', () => {
     const failure = await read;
     assert.ok(failure instanceof Failure);
     assert.deepEqual([failure.message, cancelled], ['the caller hung up', 1]);
+  });
+
+  test("may answer with a stream of Node's in place of a web one, as node-fetch does", async () => {
+    const scope = new Scope();
+    const whole = Readable.from([Buffer.from('{"n":'), Buffer.from('1}')]);
+    const endless = new Readable({ read() {} });
+    endless.push('a');
+    const bodies = [whole, endless];
+    const transport = createFetchTransport(async () => ({ status: 200, headers: new Headers(), body: bodies.shift() }) as unknown as Response);
+    assert.equal(await bodyText(await transport.send(PROVIDER, postCall(), scope, LIMITS)), '{"n":1}');
+    const response = responseFrom(await transport.send(PROVIDER, postCall(), scope, LIMITS));
+    const failure = failureFrom(await response.readChunks(() => void scope.end('caller-gone')));
+    assert.equal(failure.message, 'the caller hung up');
+    await new Promise((resolve) => endless.on('close', resolve));
   });
 
   test('may answer with a body that nobody can read, such as that of one response for every call, and leaves no timer behind', async () => {

@@ -354,7 +354,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     const server = await startRawServer(t, { certificate: CERTIFICATE, wantsCertificate: true });
     const { transport } = openTransport(t);
     const failure = failureFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
-    assert.equal(failure.message, 'acme wants a TLS certificate of the gateway, which has none (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)');
+    assert.equal(failure.message, 'acme requires a TLS client certificate, which the gateway does not have (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)');
     assert.equal(failure.isRetried, false);
   });
 

@@ -11,10 +11,11 @@ import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { proxyAddressFrom } from '../../src/base/proxy-address.ts';
 import type { ProxyAddress } from '../../src/base/proxy-address.ts';
+import type { Failure } from '../../src/core/failure.ts';
 import { Scope } from '../../src/core/scope.ts';
 import type { TransportSettings } from '../../src/upstream/pooled.ts';
 import { proxyFor } from '../../src/upstream/proxy.ts';
-import type { Transport } from '../../src/upstream/transport.ts';
+import type { Transport, UpstreamResponse } from '../../src/upstream/transport.ts';
 import { GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { startConnectProxy } from './connect-proxy.ts';
@@ -259,6 +260,21 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.destroy() });
       const failure = failureFrom(await openTransport(t, proxy.url).send(providerAt(new URL('https://provider.test')), postCall(), new Scope(), LIMITS));
       assert.equal(failure.message, 'the proxy to acme closed the connection without an answer (ECONNRESET)');
+    });
+
+    test('by an answer with a larger head than the sentence on it says is a failure, and by a smaller one is none', async (t) => {
+      const server = await startEcho(t, true);
+      const send = async (padding: number): Promise<UpstreamResponse | Failure> => {
+        const proxy = await startConnectProxy(t, { onConnect: (socket) => {
+          const tunnel = connect(Number(server.baseUrl.port), '127.0.0.1');
+          for (const end of [socket, tunnel]) end.on('error', () => undefined);
+          socket.write(`HTTP/1.1 200 OK\r\nx-padding: ${'0'.repeat(padding)}\r\n\r\n`);
+          socket.pipe(tunnel).pipe(socket);
+        } });
+        return openTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS);
+      };
+      assert.equal(await bodyText(await send(60 * 1024)), '{"n":1}');
+      assert.match(failureFrom(await send(65 * 1024)).message, /^the proxy to acme answered, but its headers or trailers have more than 65536 bytes/);
     });
 
     test('by an answer that is not HTTP is a failure of kind server', async (t) => {

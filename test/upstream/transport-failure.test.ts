@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ProxyError } from '../../src/upstream/proxy.ts';
-import { codeFrom, connectionFailure, cutFailure, encodingFailure } from '../../src/upstream/transport-failure.ts';
+import { codeFrom, connectionFailure, cutFailure, encodingFailure, ProxyError } from '../../src/upstream/transport-failure.ts';
 
 function errorWith(code: unknown, message = 'connect to 10.0.0.1:443 with sk-secret'): Error {
   return Object.assign(new Error(message), { code });
@@ -39,7 +38,7 @@ describe('connectionFailure', () => {
     ['CERT_HAS_EXPIRED', 'unknown', false, 'the TLS certificate of acme was rejected (CERT_HAS_EXPIRED)'],
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'unknown', false, 'the TLS certificate of acme was rejected (ERR_TLS_CERT_ALTNAME_INVALID)'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unknown', false, 'the TLS certificate of acme was rejected (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'],
-    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'unknown', false, 'acme wants a TLS certificate of the gateway, which has none (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)'],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'unknown', false, 'acme requires a TLS client certificate, which the gateway does not have (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)'],
     ['ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE', 'unknown', true, 'acme could not be reached (ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE)'],
     ['INVALID_CA', 'unknown', false, 'the TLS certificate of acme was rejected (INVALID_CA)'],
     ['HPE_HEADER_OVERFLOW', 'server', false, "acme answered, but its headers or trailers have more than 65536 bytes, which is the gateway's limit (HPE_HEADER_OVERFLOW)"],

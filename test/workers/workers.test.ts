@@ -259,6 +259,26 @@ test('limits hold for four workers as for one, and workers that are killed give 
   await held;
 });
 
+test('what one worker finds out of a target all know, also those that are started later', async (t) => {
+  const gateway = await startWorkers(t, MAIN, 2, { GATEWAY_ROUTES: 'smart=anthropic/fake-status-404,openai/fake-chat' });
+  const askedInVain = (): number => gateway.sandbox.calls.filter(({ model }) => model === 'fake-status-404').length;
+  const ask = async (): Promise<void> => {
+    const headers = { authorization: `Bearer ${TOKEN}`, connection: 'close' };
+    const answer = await fetch(`${gateway.address}/v1/chat`, { method: 'POST', headers, body: JSON.stringify({ model: 'smart', messages: [user('Hello')] }) });
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  await ask();
+  const isOut = /^gateway_target_out\{provider="anthropic",model="fake-status-404"\} 1$/m;
+  await until(async () => isOut.test(await gateway.page()));
+  for (let asked = 0; asked < 8; asked += 1) await ask();
+  assert.equal(askedInVain(), 1);
+  for (const pid of gateway.pids) process.kill(pid, 'SIGKILL');
+  await until(() => gateway.linesOf(ENDED).length === 2);
+  await until(async () => /^gateway_workers 2$/m.test(await gateway.page()));
+  for (let asked = 0; asked < 8; asked += 1) await ask();
+  assert.equal(askedInVain(), 1);
+});
+
 test('SIGHUP reaches every worker; a bad file changes nothing, not even for a worker that is started later', async (t) => {
   const folder = makeFolder(t);
   const [tokenFile, routingFile] = [join(folder, 'token'), join(folder, 'routing.json')];

@@ -11,7 +11,7 @@ import { isLoopback } from '../loopback.ts';
 import { parseLenient } from '../json/lenient.ts';
 import { Secret } from '../secret.ts';
 
-/** Nobody's is a tenth as long. */
+/** Real ones are not a tenth as long. */
 const FILE_CHARS_MAX = 256 * 1024;
 const KEY_BITS_MIN = 2048;
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';

@@ -1,7 +1,7 @@
 /**
  * Ids of tool calls in the form that Messages has for them: `[A-Za-z0-9_-]+`, which a history keeps wherever it goes.
  *
- * An id of another maker that does not fit is written as `gwid_` and its base64url, and read back as it was, so that its
+ * An id of another vendor that does not fit is written as `gwid_` and its base64url, and read back as it was, so that its
  * provider sees its own id again. An id that only looks so is somebody's own and stays.
  */
 

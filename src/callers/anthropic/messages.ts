@@ -187,7 +187,7 @@ function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['con
   return parts.every((part) => part.type === 'text') ? parts.map(({ text }) => text).join(LINE) : parts;
 }
 
-/** What a search among tools found: the tool itself is in `tools`, of which other makers' models see all (Anthropic, tool search). */
+/** What a search among tools found: the tool itself is in `tools`, of which other vendors' models see all (Anthropic, tool search). */
 function foundTool(block: Fields): TextPart {
   return plainText(`Tool found: ${shownToolName(block.requiredText('tool_name'))}`);
 }
@@ -221,7 +221,7 @@ function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignore
   }
 }
 
-/** What the gateway itself put into a block of reasoning; undefined for that of another maker. */
+/** What the gateway itself put into a block of reasoning; undefined for that of another vendor. */
 function readReasoning(block: Fields, place: 'signature' | 'data', budget: JsonBudget): readonly CarriedState[] | undefined {
   const states = carriedStates(block.string(place) ?? '', budget);
   if (states === DAMAGED) throw block.problem(place, 'damaged, or not made by this gateway');

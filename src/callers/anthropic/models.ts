@@ -23,7 +23,7 @@ function pageOf({ models }: ModelList, query: URLSearchParams): JsonOutObject | 
     return new Failure('bad_request', `limit: must be a whole number from 1 to ${PAGE_MODELS_MAX}`);
   }
   const [after, before] = [query.get('after_id'), query.get('before_id')];
-  if (after !== null && before !== null) return new Failure('bad_request', 'before_id: cannot be set beside after_id');
+  if (after !== null && before !== null) return new Failure('bad_request', 'before_id: set either before_id or after_id, not both');
   const cursorAt = models.findIndex(({ name }) => name === (after ?? before));
   if (cursorAt === -1 && (after ?? before) !== null) {
     return new Failure('bad_request', `${after === null ? 'before_id' : 'after_id'}: there is no such model`);

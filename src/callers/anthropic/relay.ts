@@ -1,5 +1,5 @@
 /**
- * Messages passed on to a provider that speaks them as their maker does.
+ * Messages passed on to a provider that speaks them as their vendor does.
  *
  * Changed are only: the model's name where a prefix was cut off, which the answer then echoes; the name of the end user; which
  * answer a cache's diagnostics compare with, where it may be another caller's; and blocks of the history that would be refused:

@@ -65,7 +65,7 @@ function translate(fields: Fields, model: string): Translation {
   return { request, ignored: ignored.paths, told: (sentence) => places.told(sentence, request, NAMES) };
 }
 
-/** With 0 the maker reads the prompt into its cache and answers nothing; in a chat 0 would be no limit. */
+/** With 0 the vendor reads the prompt into its cache and answers nothing; in a chat 0 would be no limit. */
 function readMaxTokens(fields: Fields): number | undefined {
   const maxTokens = fields.count('max_tokens');
   if (maxTokens === 0) throw unsupported(fields.at('max_tokens'), 'an answer of 0 tokens cannot be asked for');
@@ -81,12 +81,12 @@ const NAMES = {
 
 type Tools = {
   readonly taken: Tool[];
-  /** Names of those that only the maker's own models know. */
+  /** Names of those that only the vendor's own models know. */
   readonly leftOut: Set<string>;
 };
 
-/** The maker's own tools, whoever runs them: their types end in a date, which a search among tools may do without. */
-const MAKERS_OWN = /^(?:[a-z0-9_]{1,64}_20\d{6}|tool_search_tool_(?:bm25|regex))$/;
+/** The vendor's own tools, whoever runs them: their types end in a date, which a search among tools may do without. */
+const VENDOR_TOOLS = /^(?:[a-z0-9_]{1,64}_20\d{6}|tool_search_tool_(?:bm25|regex))$/;
 
 function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
   const tools: Tools = { taken: [], leftOut: new Set() };
@@ -94,7 +94,7 @@ function readTools(fields: Fields, ignored: Ignored, places: Places): Tools {
   fields.list('tools', (item, path) => {
     const tool = Fields.from(item, path);
     const type = tool.string('type') ?? 'custom';
-    if (MAKERS_OWN.test(type)) {
+    if (VENDOR_TOOLS.test(type)) {
       tools.leftOut.add(tool.string('name') ?? '');
       ignored.add(path);
       return;

@@ -43,7 +43,7 @@ export class MessageEvents implements StreamFrames {
 
   // hot: per token
   relay(event: string, data: string, parsed?: ParsedText): string {
-    // The maker's clients skip events without a name.
+    // The vendor's clients skip events without a name.
     const name = nameOf(event, data, parsed);
     if (name === 'message_delta') this.#isEnding = true;
     if (name !== 'message_start') return renderEvent(name, data);

@@ -13,7 +13,7 @@ export function continuesThread(source: JsonObject): boolean {
   return memberOf(thread, 'type') === 'continue' || typeof memberOf(thread, 'previous_message_id') === 'string';
 }
 
-/** The failure at which the maker's SDK, by its code, sends the whole conversation instead. */
+/** The failure at which the vendor's SDK, by its code, sends the whole conversation instead. */
 export function lostThread(): Failure {
-  return new Failure('not_found', 'thread: what it continues is not stored here: send the whole conversation', { errorCode: 'thread_not_found' });
+  return new Failure('not_found', 'thread: no threads are stored here: send the whole conversation', { errorCode: 'thread_not_found' });
 }

@@ -2,7 +2,7 @@
  * Names of tools (Anthropic, tool use), which may be twice as long here as elsewhere, as Claude Code makes them of an MCP
  * server's and a tool's.
  *
- * Other makers' models are shown a shorter one. Which tool it stands for is known from the request itself, so a call of it
+ * Other vendors' models are shown a shorter one. Which tool it stands for is known from the request itself, so a call of it
  * goes back under its own name.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Chat Completions passed on to a provider that speaks them as their maker does.
+ * Chat Completions passed on to a provider that speaks them as their vendor does.
  *
  * Changed are only: the model's name where a prefix was cut off, the names of end users and caches, what the gateway
  * itself put into the history for another provider, reasoning that another one disclosed, and that a stream tells its usage,
@@ -70,7 +70,7 @@ function withoutOthers(message: JsonValue, index: number, rules: RelayRules, ign
   };
   const calls = message.entries.get('tool_calls');
   const isOfCalls = calls instanceof JsonArray && calls.items.some(holdsOwnState);
-  if (message.entries.has(REASONING) && (rules.isMaker || isOfCalls || holdsOwnState(message))) takeOut(REASONING);
+  if (message.entries.has(REASONING) && (rules.isVendor || isOfCalls || holdsOwnState(message))) takeOut(REASONING);
   if (holdsOwnState(message)) takeOut('extra_content');
   if (isOfCalls) {
     const cleaned = calls.items.map((call, at): JsonOut => {
@@ -83,7 +83,7 @@ function withoutOthers(message: JsonValue, index: number, rules: RelayRules, ign
   return withMembers(message, changes);
 }
 
-/** Where the gateway discloses reasoning, as many hosts do. The maker itself has no such member, and refuses it. */
+/** Where the gateway discloses reasoning, as many hosts do. The vendor itself has no such member, and refuses it. */
 const REASONING = 'reasoning_content';
 
 function holdsOwnState(value: JsonValue): boolean {

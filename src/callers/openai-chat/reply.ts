@@ -38,12 +38,12 @@ export function encodeCompletion(reply: ChatReply, facts: AnswerFacts): JsonOutO
   };
 }
 
-function headOf({ requestId, createdAtS, request, servedModel }: AnswerFacts, object: string, reply?: ChatReply): JsonOutObject {
-  const id = reply?.id?.startsWith('chatcmpl-') === true ? reply.id : `chatcmpl-${requestId}`;
+function headOf({ answerId, createdAtS, request, servedModel }: AnswerFacts, object: string, reply?: ChatReply): JsonOutObject {
+  const id = reply?.id?.startsWith('chatcmpl-') === true ? reply.id : `chatcmpl-${answerId}`;
   return { id, object, created: createdAtS, model: reply?.model ?? servedModel ?? request.model };
 }
 
-/** A refusal without a word is one that ended in order, as the maker's own are. */
+/** A refusal without a word is one that ended in order, as the vendor's own are. */
 function finishReason(reply: ChatReply): string {
   return isWordlessRefusal(reply) ? 'stop' : FINISH_REASONS[reply.stopReason];
 }

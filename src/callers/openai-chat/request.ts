@@ -146,7 +146,7 @@ function readResult(message: Fields, ignored: Ignored): ToolResultPart {
   return { type: 'tool_result', toolCallId, content: readResultContent(message, ignored), isError: false };
 }
 
-/** A text, or parts where a picture or a file is among them: the maker itself takes only texts here, agents show what a tool found (Zed). */
+/** A text, or parts where a picture or a file is among them: the vendor itself takes only texts here, agents show what a tool found (Zed). */
 function readResultContent(message: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = message.any('content');
   if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(message, 'content', LINE, TEXTS, ignored);
@@ -257,7 +257,7 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
   return part;
 }
 
-/** What the gateway itself put into `extra_content.google.thought_signature`; a signature of another maker is left out. */
+/** What the gateway itself put into `extra_content.google.thought_signature`; a signature of another vendor is left out. */
 function readStates(owner: Fields, ignored: Ignored, budget: JsonBudget): readonly CarriedState[] {
   const extra = owner.object('extra_content');
   const signature = extra?.object('google')?.string('thought_signature');

@@ -3,7 +3,7 @@
  *
  * A conversation is a flat list of items. What an assistant said, thought and called in a row is one turn of its, and
  * results in a row are one turn. Reasoning that the gateway itself wrote gives its states to the turn's parts; that of
- * other makers is left out.
+ * other vendors is left out.
  */
 
 import { FieldProblem, Fields } from '../../base/fields.ts';

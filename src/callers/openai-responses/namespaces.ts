@@ -1,7 +1,7 @@
 /**
  * Functions in namespaces (OpenAI, function calling, defining namespaces), in which Codex puts the tools of its MCP servers.
  *
- * Other makers' models are shown them as plain functions, each under one name for namespace and function. What such a name
+ * Other vendors' models are shown them as plain functions, each under one name for namespace and function. What such a name
  * stands for is known from the request itself, so a call of one goes back to the client as the function that it declared.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Responses passed on to a provider that speaks them as their maker does.
+ * Responses passed on to a provider that speaks them as their vendor does.
  *
  * Changed are only: the model's name where a prefix was cut off, the names of end users and caches, and reasoning items that
  * the gateway itself put into the history for another provider.

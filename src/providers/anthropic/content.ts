@@ -37,7 +37,7 @@ function encodePart(part: ContentPart, place: string): JsonOut | Failure {
       return { type: 'image', source: encodeImageSource(part) };
     case 'document': {
       const source = encodeDocumentSource(part);
-      if (source === undefined) return new Failure('unsupported', `${place}.url: Anthropic fetches no text/plain documents; send media_type and data`);
+      if (source === undefined) return new Failure('unsupported', `${place}.url: Anthropic fetches no text/plain documents; send base64`);
       return { type: 'document', source, title: part.name };
     }
     default:

@@ -85,7 +85,7 @@ type ModelFields = {
 
 /**
  * The model's fields for a request. `canBudget` is false where the conversation or a forced call rules a budget out.
- * The wish to think gives way where the request would be refused for it, since what stands beside it is no wish.
+ * Thinking alone is a wish: where the request would be refused for it beside another field, it is turned off.
  */
 export function modelFields(request: ChatRequest, canBudget: () => boolean): ModelFields {
   const { thinking, maxTokens } = request;

@@ -83,7 +83,7 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
 
 function urlObjection(provider: string, part: ContentPart): Objection | undefined {
   const isUrl = part.type !== 'text' && part.source.type === 'url';
-  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send media_type and data` } : undefined;
+  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send base64` } : undefined;
 }
 
 /** So that other conversations with the same system text and tools find these in the cache. A blank text would be refused as a block. */

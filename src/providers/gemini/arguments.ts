@@ -74,7 +74,7 @@ function valueOf(piece: JsonObject): Node | undefined {
 
 const STEP = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]/y;
 
-/** The steps of a path, at least one, and of one that is too long at least as many as are too many; undefined when it is none. */
+/** The steps of a path; undefined when it is none. Of one that is too long, no more than show it. */
 function stepsOf(path: JsonValue | undefined): (string | number)[] | undefined {
   if (typeof path !== 'string' || !path.startsWith('$')) return undefined;
   const steps: (string | number)[] = [];

@@ -78,5 +78,5 @@ function encodeFile(model: string, part: ImagePart | DocumentPart, place: string
 }
 
 function notInline(place: string, what: string): Failure {
-  return new Failure('unsupported', `${place}.url: Gemini takes ${what} inline only; send media_type and data`);
+  return new Failure('unsupported', `${place}.url: Gemini takes ${what} inline only; send base64`);
 }

@@ -96,6 +96,8 @@ class ReplyAssembly {
   #openCall: OpenCall | undefined;
   #thinking = '';
   #chars = 0;
+  /** Of the text that is being read, where nothing of it is kept as it was written: a slice keeps all of it. */
+  #sourceChars = 0;
   #id: string | undefined;
   /** The model as the provider names it. */
   model: string | undefined;
@@ -117,6 +119,7 @@ class ReplyAssembly {
 
   /** Takes the text of a reply or of a piece of one, or of an array of pieces (streams without alt=sse come so). */
   absorb(source: string, sink: DeltaSink, reply = parseLenient(source), exact?: JsonValue | JsonProblem): Failure | undefined {
+    this.#sourceChars = source.length;
     if (isObject(reply)) return this.#absorbReply(reply, source, sink, exact);
     const pieces = Array.isArray(reply) ? (exact ?? parseReplied(source)) : undefined;
     if (!(pieces instanceof JsonArray)) return unreadableReply(this.#provider, source, 'the reply is not a JSON object');
@@ -198,11 +201,11 @@ class ReplyAssembly {
   /** A part that is needed as it was written: a function call, or one to be carried back. */
   #addExact(part: JsonValue | undefined, source: string, sink: DeltaSink): Failure | undefined {
     if (!(part instanceof JsonObject)) return unreadableReply(this.#provider, source, 'a part of the reply is not a JSON object');
-    const { raw } = part;
-    if (!this.#hasRoomFor(raw.text.length)) return this.#tooLong();
+    if (!this.#hasRoomFor(this.#sourceChars)) return this.#tooLong();
+    this.#sourceChars = 0;
     const call = part.entries.get('functionCall');
     if (call instanceof JsonObject) return this.#addCall(call, textEntry(part.entries, 'thoughtSignature'), sink);
-    if (isCarriedPart(part)) this.#before.push(raw);
+    if (isCarriedPart(part)) this.#before.push(part.raw);
     return part.entries.get('thought') === true ? this.#addThinking(textEntry(part.entries, 'text') ?? '', sink) : undefined;
   }
 

@@ -2,7 +2,8 @@
  * Tool calls while they are being put together (OpenAI, Chat Completions, `tool_calls`).
  *
  * OpenAI keys the pieces of a streamed call by `index`. Hosts leave it out, make it constant or use it
- * twice, repeat the name on every piece, send a call whole, or its arguments as an object. A call is
+ * twice, change the id from piece to piece (Poolside, LMDeploy), repeat the name on every piece, send a call
+ * whole, its arguments as an object, or all of them once more behind their pieces (GLM on local servers). A call is
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
@@ -32,6 +33,10 @@ type CallDraft = {
   id: string;
   name: string;
   arguments: string;
+  /** How many pieces these came in. */
+  pieces: number;
+  /** The last of them that is a text. */
+  latest: string;
   thoughtSignature: string | undefined;
   /** A tool of OpenAI's `custom` type: its input is plain text. */
   isCustom: boolean;
@@ -68,11 +73,11 @@ export class CallDrafts {
       if (!isObject(entry)) continue;
       if (this.#keptChars > REPLY_CHARS_MAX || this.isTooMany) return;
       const body = isObject(field(entry, 'custom')) ? 'custom' : 'function';
-      const call = this.#callFor(entry, textField(field(entry, body), 'name') ?? '', source.isWhole, touched);
+      const argument = body === 'custom' ? 'input' : 'arguments';
+      const call = this.#callFor(entry, field(entry, body), argument, source.isWhole, touched);
       touched.add(call);
       // A later piece may say neither.
       if (field(entry, body) !== undefined) call.isCustom = body === 'custom';
-      const argument = body === 'custom' ? 'input' : 'arguments';
       this.#extend(call, field(entry, body), argument, source, ['tool_calls', at, body, argument]);
       const signature = textField(field(field(entry, 'extra_content'), 'google'), 'thought_signature');
       if (call.thoughtSignature === undefined && signature !== undefined) {
@@ -89,12 +94,16 @@ export class CallDrafts {
     this.#extend(call, body, 'arguments', source, ['function_call', 'arguments']);
   }
 
-  #callFor(entry: unknown, name: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
+  #callFor(entry: unknown, body: unknown, argument: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
+    const name = textField(body, 'name') ?? '';
     const id = textField(entry, 'id') ?? '';
     const index = field(entry, 'index');
     let call: CallDraft | undefined;
     if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : (this.#byId.get(id) ?? this.#calls.at(-1));
-    if (call === undefined || isAnother(call, id, name, touched.has(call))) call = this.#start();
+    // Under one index there may be several calls, each by its id, or one whose id changes.
+    if (call !== undefined && name === '' && id !== call.id) call = this.#byId.get(id) ?? call;
+    const isIndexed = typeof index === 'number';
+    if (call === undefined || isAnother(call, id, name, isIndexed, field(body, argument), touched.has(call))) call = this.#start();
     if (typeof index === 'number') this.#byIndex.set(index, call);
     if (id !== '' && call.id === '') {
       call.id = id;
@@ -105,7 +114,7 @@ export class CallDrafts {
   }
 
   #start(): CallDraft {
-    const call = { id: '', name: '', arguments: '', thoughtSignature: undefined, isCustom: false };
+    const call = { id: '', name: '', arguments: '', pieces: 0, latest: '', thoughtSignature: undefined, isCustom: false };
     this.#calls.push(call);
     this.#keptChars += CALL_CHARS;
     return call;
@@ -120,6 +129,8 @@ export class CallDrafts {
     const piece = field(body, key);
     if (piece === undefined || piece === null) return;
     const before = call.arguments.length;
+    if (piece !== '') call.pieces += 1;
+    if (typeof piece === 'string' && piece !== '') call.latest = piece;
     // Anything but a string came whole.
     call.arguments = typeof piece === 'string' ? call.arguments + piece : (source.rawAt(...path)?.text ?? '');
     this.#keptChars += call.arguments.length - before;
@@ -154,9 +165,16 @@ export class CallDrafts {
 }
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
-function isAnother(call: CallDraft, id: string, name: string, isTouched: boolean): boolean {
-  if (id !== '' && call.id !== '') return id !== call.id;
-  return name !== '' && (isTouched || (call.name !== '' && name !== call.name && call.arguments !== ''));
+function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, piece: unknown, isTouched: boolean): boolean {
+  if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
+  if (name === '') return false;
+  return isTouched || (call.name !== '' && call.arguments !== '' && (name !== call.name || isBegunAnew(call, piece)));
+}
+
+/** Whether a piece that says the call's name again begins arguments where those of the call came whole, in one piece. Each call is parsed once for it. */
+function isBegunAnew(call: CallDraft, piece: unknown): boolean {
+  if (call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
+  return !(wholeArguments(call, true, createReplyBudget()) instanceof JsonProblem);
 }
 
 function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): RawJson | JsonProblem {
@@ -166,5 +184,13 @@ function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): Ra
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
   const parsed = parseReplied(text, budget);
   if (parsed instanceof JsonObject) return parsed.raw;
+  const again = isRepeated(call) ? parseReplied(call.latest, budget) : undefined;
+  if (again instanceof JsonObject) return again.raw;
   return parsed instanceof JsonProblem ? parsed : NO_OBJECT;
+}
+
+/** Whether the last piece says all over again what came before it. */
+function isRepeated(call: CallDraft): boolean {
+  const before = call.arguments.slice(0, call.arguments.length - call.latest.length);
+  return before !== '' && call.latest.startsWith(before);
 }

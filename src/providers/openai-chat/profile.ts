@@ -3,7 +3,7 @@
  *
  * A quirk is here only when it changes bytes that are sent, or what is kept for a later turn. What
  * hosts do differently in their replies is absorbed for all of them alike, since any of them may sit
- * behind any base URL; but for what could be the answer itself elsewhere.
+ * behind any base URL; except `reasoningTags`, which elsewhere could be part of the answer.
  */
 
 import type { StructuredOutput } from '../../core/adapter.ts';

@@ -54,7 +54,7 @@ function objectionTo(provider: string, { pdf, resultMedia }: HostProfile, part: 
     const isUrl = part.source.type === 'url';
     if (part.mediaType === 'text/plain') return isUrl ? TEXT_BY_URL : undefined;
     if (pdf === 'refused') return { field: '', why: `${provider} takes no PDF` };
-    if (isUrl && pdf === 'file') return { field: '.url', why: `${provider} takes a PDF inline only; send media_type and data; send media_type and data; send media_type and data; send media_type and data` };
+    if (isUrl && pdf === 'file') return { field: '.url', why: `${provider} takes a PDF inline only; send base64` };
   }
   return isResult && resultMedia === 'refused' ? { field: '', why: `${provider} takes only text in a tool result` } : undefined;
 }

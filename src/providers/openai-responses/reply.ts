@@ -175,7 +175,7 @@ export class ResponseDraft {
     sink({ type: 'thinking', text: piece });
   }
 
-  /** Counts what is kept of an item until it is its turn. */
+  /** Counts an event that is kept: until its item's turn, or by a slice of it, which keeps all of it. */
   countHeld(chars: number): void {
     this.#chars += ITEM_CHARS + chars;
   }
@@ -234,7 +234,7 @@ export class ResponseDraft {
 
   #takeOpaque(item: JsonValue | undefined | Failure): Failure | undefined {
     if (item instanceof Failure) return item;
-    if (isCarriedItem(item)) this.#carry(item.raw);
+    if (isCarriedItem(item)) this.#before.push(item.raw);
     return undefined;
   }
 

@@ -77,7 +77,7 @@ function isOwnValue(key: string, value: string): boolean {
   return key === 'type' ? value === CUSTOM_CALL : WORD.test(value);
 }
 
-/** The own fields of a reply's item, as far as they can travel; of none, without an item. */
+/** The own fields of a reply's item, as far as they can travel; all undefined without an item. */
 export function ownFields(type: AssistantPart['type'], item: unknown): OwnFields {
   const word = (value: string | undefined): string | undefined => (value !== undefined && WORD.test(value) ? value : undefined);
   if (type === 'text') return { ...NO_FIELDS, phase: word(stringField(item, 'phase')) };

@@ -120,7 +120,11 @@ export class ResponsesStream implements StreamDecoder {
   }
 
   #takeItem(index: number, { json, data, parsed }: DoneEvent, sink: DeltaSink): Failure | undefined {
-    return this.#draft.takeItem(index, field(json, 'item'), () => exactItem(this.#provider, data, parsed), sink);
+    const exact: ExactItem = () => {
+      this.#draft.countHeld(data.length);
+      return exactItem(this.#provider, data, parsed);
+    };
+    return this.#draft.takeItem(index, field(json, 'item'), exact, sink);
   }
 
   #finish(type: string, { json, data, parsed }: DoneEvent, sink: DeltaSink): Failure | undefined {

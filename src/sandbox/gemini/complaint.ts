@@ -5,16 +5,12 @@
  */
 
 import { Complaint } from '../protocol.ts';
+import { renderPath } from '../shape.ts';
 import type { Mismatch } from '../shape.ts';
 
 /** A path as the API writes it: `contents[0].parts[1].function_call`. */
 function placeOf(path: Mismatch['path']): string {
-  return path.reduce<string>((place, step) => {
-    if (typeof step === 'object') return place;
-    if (typeof step === 'number') return `${place}[${step}]`;
-    const name = step.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return place === '' ? name : `${place}.${name}`;
-  }, '');
+  return renderPath(path, (key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 }
 
 /** A mismatch in its words. */

@@ -5,20 +5,12 @@
  */
 
 import { Complaint } from '../protocol.ts';
+import { renderPath } from '../shape.ts';
 import type { Mismatch } from '../shape.ts';
-
-/** A path as OpenAI writes it: `messages[0].content[1].text`. */
-function placeOf(path: Mismatch['path']): string {
-  return path.reduce<string>((place, step) => {
-    if (typeof step === 'object') return place;
-    if (typeof step === 'number') return `${place}[${step}]`;
-    return place === '' ? step : `${place}.${step}`;
-  }, '');
-}
 
 /** A mismatch in OpenAI's words. */
 export function complaintOf({ path, is, expected, allowed, value }: Mismatch): Complaint {
-  const param = placeOf(path);
+  const param = renderPath(path);
   if (is === 'unknown') return invalid(`Unknown parameter: '${param}'.`, param, 'unknown_parameter');
   if (is === 'missing') return invalid(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter');
   if (allowed.length > 0) return invalid(`Invalid value: '${String(value)}'. Supported values are: ${expected}.`, param, 'invalid_value');

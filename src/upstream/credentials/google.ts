@@ -94,7 +94,7 @@ async function readSubject({ subject }: CredentialsOf<'external_account'>, surro
   const text = subject.from === 'file' ? readText(surroundings, subject.path, what) : await askForSubject(subject.url, subject.headers, surroundings);
   if (text instanceof Failure) return text;
   const token = subject.jsonField === undefined ? text.trim() : textField(parseLenient(text), subject.jsonField);
-  return secretFrom(token) ?? new Failure('unknown', `${what} is none`);
+  return secretFrom(token) ?? new Failure('unknown', `${what} is not valid`);
 }
 
 async function askForSubject(url: URL, headers: Readonly<Record<string, string>>, { ask }: Surroundings): Promise<string | Failure> {

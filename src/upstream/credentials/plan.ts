@@ -1,4 +1,4 @@
-/** Whether two plans say the same, secrets included. */
+/** Whether two plans of credentials are the same, secrets included. */
 
 import { isObject } from '../../base/loose.ts';
 import { Secret } from '../../base/secret.ts';

@@ -64,10 +64,9 @@ export class Renewed<T extends object> {
   }
 
   /**
-   * A provider refused this one. True = there is, or will be, another. False for one that was given just now, or is the only
-   * one: then it is the account that is refused, and its source would be asked in vain with every request. Also while its source
-   * rests after a failure. Until there is another it serves on for other providers, and for this one too where there turns out to
-   * be none: what one request may not do others may.
+   * A provider refused this one. True = there is, or will be, another. False where its source would be asked in vain: for one that was
+   * given just now, for the only one (then it is the account that is refused), and while the source rests after a failure. Until there
+   * is another, this one serves on for other providers, and where none comes for this one too: it may refuse one request only.
    */
   drop(value: T): boolean {
     const held = this.#held;

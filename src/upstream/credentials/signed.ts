@@ -9,7 +9,7 @@ import { clockSkewMs } from './authorization.ts';
 import type { AnswerHead, Authorization, Clock, CredentialReport, Grant, Outgoing } from './authorization.ts';
 import type { Renewed } from './renewed.ts';
 
-/** AWS bears five minutes. */
+/** AWS accepts a clock that is off by up to five minutes. */
 const SKEW_MS_MAX = 4 * 60 * 1000;
 
 /** Headers that a signature covers: what says what the body is and to whom it goes. Whatever else there is a proxy may rewrite. */

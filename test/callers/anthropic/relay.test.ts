@@ -9,7 +9,7 @@ import { decodedBy } from '../dialect-testing.ts';
 function relayedFrom(...messages: readonly string[]): readonly [string, readonly string[]] {
   const decoded = decodedBy(ANTHROPIC, `{"model":"m","max_tokens":9,"messages":[${messages.join(',')}]}`);
   if (decoded instanceof Failure) return assert.fail(decoded.message);
-  const relayed = ANTHROPIC.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: true, isMaker: true }) ?? assert.fail();
+  const relayed = ANTHROPIC.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: true, isVendor: true }) ?? assert.fail();
   if (relayed instanceof Failure) return assert.fail(relayed.message);
   return [sentText(relayed).slice('{"model":"m","max_tokens":9,"messages":['.length, -2), relayed.ignored];
 }

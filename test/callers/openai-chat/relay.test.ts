@@ -6,15 +6,15 @@ import { sentText } from '../../sent-text.ts';
 import { decodedBy } from '../dialect-testing.ts';
 
 /** What is passed on of an assistant's message, and what is named as left out. */
-function relayedFrom(message: string, isMaker: boolean): readonly [string, readonly string[]] {
-  const [body, ignored] = relayedBody(`{"model":"m","messages":[${message}]}`, isMaker);
+function relayedFrom(message: string, isVendor: boolean): readonly [string, readonly string[]] {
+  const [body, ignored] = relayedBody(`{"model":"m","messages":[${message}]}`, isVendor);
   return [body.slice('{"model":"m","messages":['.length, -2), ignored];
 }
 
-function relayedBody(body: string, isMaker: boolean): readonly [string, readonly string[]] {
+function relayedBody(body: string, isVendor: boolean): readonly [string, readonly string[]] {
   const decoded = decodedBy(OPENAI_CHAT, body);
   if (decoded instanceof Failure) return assert.fail(decoded.message);
-  const relayed = OPENAI_CHAT.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: true, isMaker }) ?? assert.fail();
+  const relayed = OPENAI_CHAT.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: true, isVendor }) ?? assert.fail();
   if (relayed instanceof Failure) return assert.fail(relayed.message);
   return [sentText(relayed), relayed.ignored];
 }
@@ -22,12 +22,12 @@ function relayedBody(body: string, isMaker: boolean): readonly [string, readonly
 const OWN = '"extra_content":{"google":{"thought_signature":"gateway:text=a.acme.AA"}}';
 
 test('reasoning beside what the gateway carried is taken out with it', () => {
-  for (const isMaker of [true, false]) {
-    assert.deepEqual(relayedFrom(`{"role":"assistant","content":"A","reasoning_content":"Hm.",${OWN}}`, isMaker), [
+  for (const isVendor of [true, false]) {
+    assert.deepEqual(relayedFrom(`{"role":"assistant","content":"A","reasoning_content":"Hm.",${OWN}}`, isVendor), [
       '{"role":"assistant","content":"A"}',
       ['messages[0].reasoning_content', 'messages[0].extra_content'],
     ]);
-    assert.deepEqual(relayedFrom(`{"role":"assistant","reasoning_content":"Hm.","tool_calls":[{"id":"c"},{"id":"d",${OWN}}]}`, isMaker), [
+    assert.deepEqual(relayedFrom(`{"role":"assistant","reasoning_content":"Hm.","tool_calls":[{"id":"c"},{"id":"d",${OWN}}]}`, isVendor), [
       '{"role":"assistant","tool_calls":[{"id":"c"},{"id":"d"}]}',
       ['messages[0].reasoning_content', 'messages[0].tool_calls[1].extra_content'],
     ]);

@@ -9,7 +9,7 @@ import { decodedBy } from '../dialect-testing.ts';
 function relayedFrom(body: string): string {
   const decoded = decodedBy(OPENAI_RESPONSES, body);
   if (decoded instanceof Failure) return assert.fail(decoded.message);
-  const relayed = OPENAI_RESPONSES.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: false, isMaker: true }) ?? assert.fail();
+  const relayed = OPENAI_RESPONSES.relay?.encode(decoded, 'm', { caller: 'shop', allowsStored: false, isVendor: true }) ?? assert.fail();
   return relayed instanceof Failure ? relayed.message : sentText(relayed);
 }
 

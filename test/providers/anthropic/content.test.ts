@@ -34,7 +34,7 @@ describe('a document of the user', () => {
 
   test('a text by URL is refused by its path, since what a URL leads to is read as a PDF', () => {
     const failure = failureOf(adapter.encodeChat(request({ turns: [user('Hi'), said(TEXT, WORDS_BY_URL)] }), false));
-    assert.deepEqual([failure.kind, failure.message], ['unsupported', 'messages[1].content[1].url: Anthropic fetches no text/plain documents; send media_type and data']);
+    assert.deepEqual([failure.kind, failure.message], ['unsupported', 'messages[1].content[1].url: Anthropic fetches no text/plain documents; send base64']);
   });
 });
 

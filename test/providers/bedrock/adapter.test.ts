@@ -97,7 +97,7 @@ test('what Bedrock would have to fetch is refused', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } } as const;
   const refused = adapter.encodeChat(requestOf({ model: 'anthropic.claude-opus-4-8', turns: [{ role: 'user', parts: [image] }] }), false);
   assert.ok(refused instanceof Failure);
-  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: bedrock fetches no URLs; send media_type and data']);
+  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: bedrock fetches no URLs; send base64']);
 });
 
 const GPT_OSS = 'openai.gpt-oss-20b-1:0';

@@ -36,9 +36,9 @@ describe('a document of the user', () => {
   }
 
   for (const [what, model, part, sentence] of [
-    ['a text by URL', 'gemini-9-flash', WORDS_BY_URL, 'Gemini takes text/plain documents inline only; send media_type and data'],
+    ['a text by URL', 'gemini-9-flash', WORDS_BY_URL, 'Gemini takes text/plain documents inline only; send base64'],
     ['a PDF by an http URL', 'gemini-9-flash', { ...BY_URL, source: { type: 'url', url: 'http://x.example/a.pdf' } }, 'Gemini fetches documents over https only'],
-    ['a PDF by URL for an old model', 'gemini-2.0-flash', BY_URL, 'Gemini takes documents for models before 2.5 inline only; send media_type and data'],
+    ['a PDF by URL for an old model', 'gemini-2.0-flash', BY_URL, 'Gemini takes documents for models before 2.5 inline only; send base64'],
   ] as const) {
     test(`${what} is refused by its path`, () => {
       const failure = refused(requestOf({ model, turns: [user('Hi'), said(TEXT, part)] }));
@@ -92,10 +92,10 @@ describe("a tool's result of several parts", () => {
   });
 
   for (const [what, model, part, sentence] of [
-    ['a PDF by URL', 'gemini-9-flash', BY_URL, 'Gemini takes files in the results of tools inline only; send media_type and data'],
-    ['an image by URL', 'gemini-9-flash', IMAGE_BY_URL, 'Gemini takes files in the results of tools inline only; send media_type and data'],
-    ['an image by URL for an old model', 'gemini-2.5-flash', IMAGE_BY_URL, 'Gemini takes images inline only; send media_type and data'],
-    ['a text by URL for an old model', 'gemini-2.5-flash', WORDS_BY_URL, 'Gemini takes text/plain documents inline only; send media_type and data'],
+    ['a PDF by URL', 'gemini-9-flash', BY_URL, 'Gemini takes files in the results of tools inline only; send base64'],
+    ['an image by URL', 'gemini-9-flash', IMAGE_BY_URL, 'Gemini takes files in the results of tools inline only; send base64'],
+    ['an image by URL for an old model', 'gemini-2.5-flash', IMAGE_BY_URL, 'Gemini takes images inline only; send base64'],
+    ['a text by URL for an old model', 'gemini-2.5-flash', WORDS_BY_URL, 'Gemini takes text/plain documents inline only; send base64'],
   ] as const) {
     test(`is refused by its path for ${what}`, () => {
       const failure = refused(requestOf({ model, turns: shown([TEXT, part]) }));

@@ -68,6 +68,16 @@ test('an array nested beyond the limit is a failure that names it', () => {
   isOwnFailure(adapter.decodeChat(`[${'['.repeat(200)}${']'.repeat(200)}]`), /nesting beyond 100 levels/);
 });
 
+test('frames of which a slice is kept count as a whole, others by their text', () => {
+  const mebi = 'x'.repeat(1024 * 1024);
+  const frameOf = (part: object): string => JSON.stringify({ candidates: [{ content: { parts: [part, part] } }], mebi });
+  for (const part of [{ functionCall: { name: 'look', args: {} } }, { executableCode: { code: '1' } }]) {
+    isOwnFailure(endOf(deltasOf(Array.from({ length: 32 }, () => frameOf(part)))), /longer than 33554432 characters/);
+  }
+  const texts = Array.from({ length: 33 }, () => frameOf({ text: 'a' }));
+  assert.ok(!(endOf(deltasOf([...texts, '{"candidates":[{"finishReason":"STOP"}]}'])) instanceof Failure));
+});
+
 test('more than 128 calls are no failure', () => {
   const part = '{"functionCall":{"name":"look","args":{}}}';
   const outcome = adapter.decodeChat(`{"candidates":[{"content":{"parts":[${`${part},`.repeat(199)}${part}]},"finishReason":"STOP"}]}`);

@@ -69,7 +69,7 @@ test('an image by URL is unsupported, and the failure names its place', () => {
   };
   const failure = refused(requestOf({ turns: [user('b'), assistant(text('c')), turn] }));
   assert.equal(failure.kind, 'unsupported');
-  assert.equal(failure.message, 'messages[2].content[1].url: Gemini takes images inline only; send media_type and data');
+  assert.equal(failure.message, 'messages[2].content[1].url: Gemini takes images inline only; send base64');
 });
 
 test('Gemma gets the system prompt as the first text of the first user turn', () => {

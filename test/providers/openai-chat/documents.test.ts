@@ -49,7 +49,7 @@ test('a PDF by URL goes where it is fetched, and is refused elsewhere', () => {
     },
   ]);
   for (const provider of ['openai', 'compat']) {
-    assert.equal(refusal(provider, user('a'), asking(words('b'), PDF_BY_URL)), `messages[1].content[1].url: ${provider} takes a PDF inline only; send media_type and data; send media_type and data; send media_type and data; send media_type and data`);
+    assert.equal(refusal(provider, user('a'), asking(words('b'), PDF_BY_URL)), `messages[1].content[1].url: ${provider} takes a PDF inline only; send base64`);
   }
 });
 

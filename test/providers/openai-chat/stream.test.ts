@@ -116,6 +116,28 @@ test('a new id on a used index begins another call', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }), piece({ index: 0, function: { arguments: '1}' } }), piece({ index: 0, id: 'b', function: { name: 'f', arguments: '{}' } })]), [['a', 'f', '{"x":1}'], ['b', 'f', '{}']]);
 });
 
+test('another id without a name goes on with the call of its index, or with the call that it names', () => {
+  const [a, b] = [piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }), piece({ index: 1, id: 'b', function: { name: 'g', arguments: '' } })];
+  const rest = (index: number, id: string, text: string): object => piece({ index, id, function: { name: null, arguments: text } });
+  assert.deepEqual(callsOf([a, rest(0, 'p', '1'), rest(0, 'q', '}'), b, rest(1, 'q', '{}')]), [['a', 'f', '{"x":1}'], ['b', 'g', '{}']]);
+  const second = piece({ index: 0, id: 'b', function: { name: 'g', arguments: '{"y":' } });
+  assert.deepEqual(callsOf([a, second, rest(0, 'a', '1}'), rest(0, 'b', '2}')]), [['a', 'f', '{"x":1}'], ['b', 'g', '{"y":2}']]);
+});
+
+test('arguments that come once more behind their pieces count once, and others that do not fit are a failure', () => {
+  const begun = piece({ index: 0, id: 'a', function: { name: 'f', arguments: '' } });
+  const further = (...texts: readonly string[]): object[] => texts.map((text) => piece({ index: 0, function: { arguments: text } }));
+  for (const texts of [['{"x":1}', '{"x":1}'], ['{"x"', ':1}', '{"x":1}'], ['{"x"', '{"x":1}'], ['{"x"', ':1}', '{"x":1}', '']]) {
+    assert.deepEqual(callsOf([begun, ...further(...texts)]), [['a', 'f', '{"x":1}']], texts.join(' '));
+  }
+  // What repeats its own beginning is no repetition.
+  assert.deepEqual(callsOf([begun, ...further('{"x":', '{"x":1}', '}')]), [['a', 'f', '{"x":{"x":1}}']]);
+  assert.deepEqual(callsOf([begun, ...further('{"x":', '{"x":1}}')]), [['a', 'f', '{"x":{"x":1}}']]);
+  for (const texts of [['{"x":1}', '{"y":1}'], ['{"x":1}', '{}'], ['{}', '{"x":1}'], ['{"x"', '{"x"']]) {
+    assert.match(failureOf([begun, ...further(...texts), chunk({}, 'tool_calls')]).message, /arguments of a tool call are not a JSON object/, texts.join(' '));
+  }
+});
+
 test('a name that comes late or again, and an id that comes again, begin nothing', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
@@ -126,6 +148,20 @@ test('whole calls in one delta are told apart without index and id', () => {
   const calls = callsOf([chunk({ tool_calls: [{ function: { name: 'f', arguments: '{}' } }, { function: { name: 'f', arguments: '{}' } }, { index: 0, function: { name: 'g', arguments: {} } }] })]);
   assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['f', '{}'], ['g', '{}']]);
   assert.ok(calls.every(([id]) => isMadeCallId(String(id))));
+});
+
+test('whole calls to one function, a delta each, are told apart without ids, and on one constant index', () => {
+  for (const index of [undefined, 0]) {
+    for (const [first, second] of [['{"n":1}', '{"n":2}'], [{ n: 1 }, { n: 2 }], ['{}', ' {}'], [{}, {}]]) {
+      const calls = callsOf([piece({ index, id: '', function: { name: 'f', arguments: first } }), piece({ index, id: '', function: { name: 'f', arguments: second } })]);
+      assert.deepEqual(calls.map(([, name, args]) => [name, args]), [first, second].map((args) => ['f', typeof args === 'string' ? args.trim() : JSON.stringify(args)]));
+      assert.notEqual(calls[0]?.[0], calls[1]?.[0]);
+    }
+  }
+  // Pieces of one call that repeat its name are not.
+  const pieces = ['{"a":', '{"b":', '{}}}', ''].map((text) => piece({ index: 0, function: { name: 'f', arguments: text } }));
+  assert.deepEqual(callsOf(pieces).map(([, name, args]) => [name, args]), [['f', '{"a":{"b":{}}}']]);
+  assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: { n: 1 } } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: { n: 2 } } })]), [['a', 'f', '{"n":2}']]);
 });
 
 test('whole calls of different names on one constant index are told apart', () => {

@@ -321,6 +321,13 @@ test('text, summaries, calls, seals and empty items beyond the limit stop the st
   assert.ok(timesTaken(itemDone(message(''))) <= REPLY_CHARS_MAX / 64);
 });
 
+test('an item that is carried counts with its event, of which it is a slice', () => {
+  const searched = { ...itemDone({ type: 'web_search_call', id: 'ws_1', status: 'completed' }), obfuscation: 'x'.repeat(1024 * 1024) };
+  const most = REPLY_CHARS_MAX / 1024 / 1024;
+  assert.match(failureOf(...Array.from({ length: most + 1 }, () => searched)).message, /longer than 33554432 characters/);
+  assert.equal(kinds(deltasOf(...Array.from({ length: most - 1 }, () => searched), completed())).at(-1), 'done');
+});
+
 test('items that wait for one that is never done are bounded', () => {
   const mebi = 'x'.repeat(1024 * 1024);
   const decoder = responses.createStreamDecoder();

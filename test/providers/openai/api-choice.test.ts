@@ -73,7 +73,7 @@ test('PDFs by URL, and results of tools that are more than text, go where they c
   assert.equal(pathOf({ turns: answered(IMAGE), stop: ['END'] }), '/chat/completions');
   const refused = auto.encodeChat(requestOf({ turns: [PDF_BY_URL], stop: ['END'] }), false);
   assert.ok(refused instanceof Failure);
-  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: openai takes a PDF inline only; send media_type and data; send media_type and data; send media_type and data; send media_type and data']);
+  assert.deepEqual([refused.kind, refused.message], ['unsupported', 'messages[0].content[0].url: openai takes a PDF inline only; send base64']);
 });
 
 test('models that only Responses knows are asked there, and their stop sequences are refused', () => {
