@@ -13,6 +13,7 @@ import { createGeminiAdapter } from '../../src/providers/gemini/adapter.ts';
 import { OPENAI_ROW } from '../../src/providers/openai/adapter.ts';
 import { compatRow } from '../../src/providers/index.ts';
 import { createResponsesAdapter } from '../../src/providers/openai-responses/adapter.ts';
+import { VERTEX_ROW } from '../../src/providers/vertex/adapter.ts';
 import { sentText } from '../sent-text.ts';
 
 const REQUEST: ChatRequest = {
@@ -44,6 +45,34 @@ function asked(adapter: Adapter, request: ChatRequest = REQUEST): readonly [stri
   assert.deepEqual([call.method, call.headers['content-type']], ['POST', 'application/json']);
   return [call.path, JSON.parse(sentText(call))];
 }
+
+test('Vertex counts for Gemini and Claude, each at a path and in a form of its own, and says of other models that it does not', () => {
+  const adapter = VERTEX_ROW.createAdapter('vertex', { openAiApi: 'auto', project: { id: 'p', location: 'eu' } });
+  const contents = [{ role: 'user', parts: [{ text: 'hi' }] }];
+  const declared = [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: SCHEMA }] }];
+  assert.deepEqual(asked(adapter, { ...REQUEST, model: 'gemini-3.5-flash' }), [
+    '/v1beta1/projects/p/locations/eu/publishers/google/models/gemini-3.5-flash:countTokens',
+    {
+      contents,
+      systemInstruction: { parts: [{ text: 'be brief' }] },
+      tools: declared,
+      generationConfig: { maxOutputTokens: 10, temperature: 0.5, topP: 0.9, stopSequences: ['END'] },
+    },
+  ]);
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
+  assert.deepEqual(asked(adapter, { ...REQUEST, model: 'claude-opus-4-8', tools: [], toolChoice: undefined }), [
+    '/v1/projects/p/locations/eu/publishers/anthropic/models/count-tokens:rawPredict',
+    { model: 'claude-opus-4-8', anthropic_version: 'vertex-2023-10-16', system: 'be brief', messages },
+  ]);
+  for (const model of ['meta/llama-4', 'endpoints/1234']) {
+    assert.deepEqual(asked(adapter, { ...REQUEST, model }), ['unsupported', 'vertex counts no tokens of this model']);
+  }
+  assert.equal(asked(adapter, { ...REQUEST, model: 'a/../b' })[0], 'bad_request');
+  const { decode } = countingOf(adapter);
+  assert.deepEqual([decode('{"totalTokens":7,"totalBillableCharacters":9}'), decode('{"input_tokens":8}')], [7, 8]);
+  for (const body of ['{}', '', '{"error":{"code":500,"status":"INTERNAL"}}']) assert.ok(decode(body) instanceof Failure, body);
+  assert.equal(VERTEX_ROW.createAdapter('vertex').counting, undefined);
+});
 
 test("Anthropic's count has the fields of a message that count", () => {
   const adapter = createAnthropicAdapter('acme');

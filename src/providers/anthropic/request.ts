@@ -34,13 +34,15 @@ export function encodePayload(provider: string, host: MessagesHost, request: Cha
 }
 
 /** What the count of tokens takes (Anthropic, count tokens in a message): anything else is refused there. */
-const COUNTED = ['model', 'cache_control', 'thinking', 'output_config', 'system', 'messages', 'tools', 'tool_choice', 'context_management', 'mcp_servers'];
+const COUNTED = ['model', 'anthropic_version', 'cache_control', 'thinking', 'output_config', 'system', 'messages', 'tools', 'tool_choice', 'context_management', 'mcp_servers'];
 
 /** The payload that has its tokens counted. */
 export function encodeCountPayload(provider: string, host: MessagesHost, request: ChatRequest): JsonOut | Failure {
   const payload = payloadOf(provider, host, request, false);
   if (payload instanceof Failure) return payload;
-  const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
+  // Also where the model of an answer is in its path.
+  const named = { ...payload, model: request.model };
+  const whole = request.providerOptions === undefined ? new Map(Object.entries(named)) : mergePatch(named, request.providerOptions);
   const counted: Record<string, JsonOut | undefined> = {};
   for (const name of COUNTED) counted[name] = whole.get(name);
   return counted;

@@ -6,11 +6,10 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { isObject, listField, stringField, textField } from '../../base/loose.ts';
-import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, UpstreamCall } from '../../core/adapter.ts';
-import type { ModelInfo } from '../../core/chat.ts';
-import { unreadableReply } from '../../core/failure.ts';
-import type { Failure } from '../../core/failure.ts';
+import { countField, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, TokenCounting, UpstreamCall } from '../../core/adapter.ts';
+import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
+import { Failure, unreadableReply } from '../../core/failure.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
 import { MAKER, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
@@ -41,16 +40,44 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
   const { project } = settings ?? {};
   if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...googleLayer(name) };
   const place = `projects/${project.id}/locations/${project.location}`;
+  const claude = createAnthropicAdapter(name, claudeHost(`/v1/${place}`));
+  const google = `/v1beta1/${place}/publishers/google`;
   const joint = createAdapterByModel([
-    { adapter: createAnthropicAdapter(name, claudeHost(`/v1/${place}`)), serves: isClaude, isIts: isMessages },
+    { adapter: claude, serves: isClaude, isIts: isMessages },
     { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
     { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
-    { adapter: geminiBelow(name, `/v1beta1/${place}/publishers/google`), serves: () => true, isIts: isGenerated },
+    { adapter: geminiBelow(name, google), serves: () => true, isIts: isGenerated },
   ]);
-  return { ...joint, ...googleLayer(name) };
+  const counting: TokenCounting = {
+    encode(request) {
+      if (isClaude(request.model) && claude.counting !== undefined) return claude.counting.encode(request);
+      if (isTuned(request.model) || hasPublisher(request.model)) return new Failure('unsupported', `${name} counts no tokens of this model`);
+      return encodeCount(name, google, request);
+    },
+    decode: (body) => decodeCount(name, body),
+  };
+  return { ...joint, ...googleLayer(name), counting };
 }
 
-/** Its requests are the same, but nothing is counted by the same request. */
+/** What a count takes here, without the object around it that the Gemini API wants (Vertex AI, countTokens). */
+const COUNTED = ['contents', 'systemInstruction', 'tools', 'generationConfig'];
+
+function encodeCount(name: string, prefix: string, request: ChatRequest): UpstreamCall | Failure {
+  const call = createGeminiAdapter(name).encodeChat(request, false);
+  if (!('path' in call)) return call;
+  const whole = call.body instanceof Map ? call.body : new Map(Object.entries(call.body ?? {}));
+  const counted = Object.fromEntries(COUNTED.map((field) => [field, whole.get(field)]));
+  return { ...call, path: prefix + call.path.replace(/:generateContent$/, ':countTokens'), body: counted };
+}
+
+/** Gemini's and Claude's. */
+function decodeCount(provider: string, body: string): number | Failure {
+  const json = parseLenient(body);
+  const count = countField(json, 'totalTokens') ?? countField(json, 'input_tokens');
+  return failureInside(provider, json) ?? count ?? unreadableReply(provider, body, 'it sent no token count');
+}
+
+/** Its requests are the same, but are counted in another form. */
 function geminiBelow(name: string, prefix: string): Adapter {
   return below(prefix, createGeminiAdapter(name));
 }
@@ -79,7 +106,7 @@ function claudeHost(prefix: string): MessagesHost {
   };
   const body = { has: 'version', version: 'vertex-2023-10-16', hasStream: true } as const;
   // No header: those of the maker's that it does not know are refused.
-  return { ...MAKER, path, countPath: undefined, headers: {}, body, fetchesUrls: false, cacheMark: 'block' };
+  return { ...MAKER, path, countPath: `${prefix}/publishers/anthropic/models/count-tokens:rawPredict`, headers: {}, body, fetchesUrls: false, cacheMark: 'block' };
 }
 
 function isClaude(model: string): boolean {
