@@ -37,7 +37,7 @@ export class FieldProblem {
   /** Empty for the whole. */
   readonly place: string;
   readonly message: string;
-  /** Nothing is wrong with what was written, but something was not: a misspelt field elsewhere says more. */
+  /** A field is not there, rather than wrong: where another is misspelt, that problem says more. */
   readonly isMissing: boolean;
   /** The key as the message repeats it where the caller made it up, rather than one of ours. */
   readonly quote: string | undefined;

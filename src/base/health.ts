@@ -63,10 +63,6 @@ export class Health {
     return this.#untilMs !== undefined;
   }
 
-  get score(): number {
-    return this.#score;
-  }
-
   /** How long it is still out; 0 when it is in, or its time is over. */
   get leftMs(): number {
     return this.#untilMs === undefined ? 0 : Math.max(0, this.#untilMs - this.#chance.now());
@@ -114,7 +110,7 @@ export class Health {
     return true;
   }
 
-  /** To be called once after each `ask`, on every path, and after what is said of its outcome: gives the probe's place back. */
+  /** To be called once after each `ask`, on every path and last: gives the probe's place back. */
   done(asked: AskedAs): void {
     if (asked === 'probe') this.#isProbed = false;
   }

@@ -34,14 +34,14 @@ export type LogSettings = {
   readonly write: (line: string) => void;
   /** Stand in every line, after its own fields. */
   readonly fields?: LogFields;
-  /** No line is longer, in bytes: what is long in it is cut shorter. Without it a line can have as many times 1024 characters as it has fields. */
+  /** The most bytes of a line: its long strings are cut shorter until it fits. Undefined = each string has 1024 characters at most, and the line any length. */
   readonly lineBytesMax?: number;
   readonly now?: () => Date;
 };
 
 /** Longer strings are cut, so that a line has a bounded length. */
 export const STRING_CHARS_MAX = 1024;
-/** What they are cut to where the line is too long, one after the other. A character takes up to six bytes, and a line has up to some forty fields. */
+/** What they are cut to, one length after the other, until the line fits. A character takes up to six bytes, and a line has up to some forty fields. */
 const SHORTER_CHARS: readonly number[] = [256, 64, 8];
 
 /** Whether lines of a level are written where `least` is the least that is. */

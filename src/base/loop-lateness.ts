@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /** How often the event loop is looked at, in milliseconds. */
 const TICK_MS = 20;
-/** How long its delays are collected before they are forgotten, this long again after that. Most scrape more often. */
+/** How long delays are collected; as long again after that they are forgotten. Most scrape more often. */
 const WINDOW_MS = 60_000;
 const PERCENTILES = [50, 99, 100] as const;
 

@@ -5,8 +5,8 @@ const NUMBER_BYTES = 24;
 const COUNT_BYTES = 16;
 
 /**
- * What the gauges of several processes come to: what each has a part of is summed up, of what is better the smaller, or the larger, the
- * worst is shown, and of what is one for all of them the first process knows it.
+ * How the gauges of several processes are merged: `sum` where each has a part, `max` or `min` where the worst one is shown, `first`
+ * where the value is one for all and the first process knows it.
  */
 export type GaugeMerge = 'sum' | 'max' | 'min' | 'first';
 

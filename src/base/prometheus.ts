@@ -104,10 +104,9 @@ export class Registry {
   }
 
   /**
-   * Sets every series to what the snapshots come to. Of processes that are gone what they counted stays, and what was the case
-   * there is no more. A series keeps its place for good, and no counter ever falls, however doubles are rounded: to
-   * Prometheus that is a restart, and all that was ever counted came since. Families and series of another shape, as of another
-   * version, are left out.
+   * Sets every series to what the snapshots come to. Of processes that are gone, counters and histograms stay and gauges do not.
+   * No series is ever removed and no counter ever falls, not even by the rounding of doubles: Prometheus would take that for a
+   * restart, and all that was ever counted for new. Families and series of another shape, as of another version, are left out.
    */
   merge(living: readonly Snapshot[], gone: readonly Snapshot[]): void {
     for (const family of this.#families.values()) family.clear();

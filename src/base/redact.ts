@@ -31,16 +31,55 @@ const KEY_SHAPES = [
   `\\b[Bb]earer\\s(?=\\S{8})(?=[^\\s\\d]{0,256}\\d)[\\w*+/=%~-]${KEY_TAIL}`,
 ];
 
+/** A form in which a secret may turn up. */
+type Form = {
+  /** What a folded text then holds. */
+  readonly needle: string;
+  /** What matches it in the text itself. */
+  readonly pattern: string;
+};
+
 /**
  * A function that replaces with `[key]` every occurrence of a secret: as it is, reversed, percent-encoded, escaped as
  * in JSON, in hex, in base64 or base64url (also inside longer encoded text), its first 8 characters with what follows,
  * all of that in any case; and whatever looks like a provider's key. Linear in the text, but not for hot paths.
  */
 export function createRedactor(secrets: readonly Secret[]): (text: string) => string {
-  const values = secrets.map((secret) => secret.reveal()).filter((value) => value !== '');
-  const known = values.length === 0 ? undefined : new RegExp(values.flatMap(patternsOf).join('|'), 'gi');
+  const values = new Set(secrets.map((secret) => secret.reveal()).filter((value) => value !== ''));
   const looks = new RegExp(KEY_SHAPES.join('|'), 'g');
-  return (text) => (known === undefined ? text : text.replace(known, MASK)).replace(looks, MASK);
+  const index = new FormIndex([...values].flatMap(formsOf));
+  return (text) => {
+    const known = values.size === 0 ? [] : index.patternsIn(text);
+    return (known.length === 0 ? text : text.replace(new RegExp(known.join('|'), 'gi'), MASK)).replace(looks, MASK);
+  };
+}
+
+/** Finds by their beginnings which forms a text may hold: to look for each of a thousand tokens took a second for each kilobyte. */
+class FormIndex {
+  /** By the length of a beginning, and by that: patterns, each with its needle. */
+  readonly #byStart = new Map<number, Map<string, Map<string, string>>>();
+
+  constructor(forms: readonly Form[]) {
+    for (const { needle, pattern } of forms) {
+      const start = needle.slice(0, PREFIX_CHARS);
+      const ofLength = this.#byStart.get(start.length) ?? new Map<string, Map<string, string>>();
+      const alike = ofLength.get(start) ?? new Map<string, string>();
+      this.#byStart.set(start.length, ofLength.set(start, alike.set(pattern, needle)));
+    }
+  }
+
+  /** The patterns to look for, the longest first, since that is the one to be found. */
+  patternsIn(text: string): readonly string[] {
+    const found = new Set<string>();
+    for (const reading of readingsOf(text)) {
+      for (const [length, ofLength] of this.#byStart) {
+        for (let at = 0; at + length <= reading.length; at += 1) {
+          for (const [pattern, needle] of ofLength.get(reading.slice(at, at + length)) ?? []) if (reading.startsWith(needle, at)) found.add(pattern);
+        }
+      }
+    }
+    return [...found].sort((a, b) => b.length - a.length);
+  }
 }
 
 /** The same for secrets that change, as tokens do: `secrets` says what they are, each time. */
@@ -67,19 +106,49 @@ export function bounded(text: string, charsMax: number): string {
 }
 
 /** Of a secret in lower case as much as in upper: they are matched in any case. */
-function patternsOf(value: string): string[] {
+function formsOf(value: string): Form[] {
   const isLong = value.length > PATTERN_CHARS_MAX;
   const start = value.slice(0, PATTERN_CHARS_MAX);
   const chars = [...start];
   const spelt = chars.map(spellings);
-  const hex = chars.map((char) => Buffer.from(char).toString('hex'));
-  if (chars.length < PREFIX_CHARS) return [spelt.join('')];
+  const whole = { needle: folded(start), pattern: spelt.join('') };
+  if (chars.length < PREFIX_CHARS) return [whole];
+  const prefix = chars.slice(0, PREFIX_CHARS).join('');
+  const hex = Buffer.from(prefix).toString('hex');
   return [
-    `(?:${spelt.join('')}|${spelt.slice(0, PREFIX_CHARS).join('')})${KEY_TAIL}`,
-    `${hex.slice(0, PREFIX_CHARS).join('')}[\\da-f]*`,
-    spelt.reverse().join(''),
-    ...base64Cores(start).map((core) => core.replace(/-/g, '[+-]').replace(/_/g, '(?:\\\\?/|_)') + (isLong ? '(?:\\\\?[\\w+/-])*={0,2}' : '[\\w+/-]{0,2}={0,2}')),
+    { ...whole, pattern: whole.pattern + KEY_TAIL },
+    { needle: folded(prefix), pattern: spelt.slice(0, PREFIX_CHARS).join('') + KEY_TAIL },
+    { needle: hex, pattern: `${hex}[\\da-f]*` },
+    { needle: folded(chars.reverse().join('')), pattern: spelt.reverse().join('') },
+    ...base64Cores(start).map((core) => ({
+      needle: folded(core),
+      pattern: core.replace(/-/g, '[+-]').replace(/_/g, '(?:\\\\?/|_)') + (isLong ? '(?:\\\\?[\\w+/-])*={0,2}' : '[\\w+/-]{0,2}={0,2}'),
+    })),
   ];
+}
+
+/** In one case, and in one of the two alphabets of base64. */
+function folded(text: string): string {
+  return text.toLowerCase().replaceAll('-', '+').replaceAll('_', '/');
+}
+
+/** Each takes one kind of escapes for what it stands for. */
+const UNESCAPERS: readonly ((text: string) => string)[] = [
+  (text) => text.replace(/\\u([\da-f]{4})/gi, charOf),
+  (text) => text.replace(/\\(["\\/])/g, '$1'),
+  // Percent-encoding is of the bytes of UTF-8.
+  (text) => Buffer.from(Buffer.from(text).toString('latin1').replace(/%([\da-f]{2})/gi, charOf), 'latin1').toString(),
+];
+
+function charOf(_: string, code: string): string {
+  return String.fromCharCode(parseInt(code, 16));
+}
+
+/** The text as it may be read, folded: each kind of escapes taken for that or not. */
+function readingsOf(text: string): ReadonlySet<string> {
+  const readings = new Set([text]);
+  for (const unescaped of UNESCAPERS) for (const reading of [...readings]) readings.add(unescaped(reading));
+  return new Set([...readings].map(folded));
 }
 
 /** A pattern for the character, also behind a backslash, percent-encoded and as JSON's `\\u` escape: encoders differ in what they encode. */

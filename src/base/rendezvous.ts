@@ -25,8 +25,8 @@ export function mix(hash: number): number {
 }
 
 /**
- * How much the member with this hash has of the name with that one: the highest takes it. With weights each member takes its
- * share of all names exactly, in expectation.
+ * The claim of a member on a name, by their hashes: the highest takes it. With weights each member takes its share of all names
+ * exactly, in expectation.
  */
 export function claim(name: number, member: number, weight = 1): number {
   const evenly = (mix(name ^ member) + 0.5) / 2 ** 32;

@@ -21,8 +21,8 @@ export class Secret {
   }
 
   /**
-   * Whether it is the text of which this is the `padded` form, compared in a time that depends on neither, nor on how much of
-   * them agrees; of the length it shows how many blocks it fills.
+   * Whether `given` is the `padded` form of the same text. Takes the same time wherever the two differ; all that shows of their
+   * lengths is how many blocks they fill.
    */
   equalsPadded(given: Buffer): boolean {
     return given.length === this.#padded.length && crypto.timingSafeEqual(this.#padded, given);

@@ -6,7 +6,6 @@
  * the operator lists that in GATEWAY_CLOUDS. Nothing is guessed: what is missing or contradicts itself is a problem.
  */
 
-import { CLOUD_NAMES } from '../core/adapter.ts';
 import type { AdapterSettings, CloudName, ProviderRow } from '../core/adapter.ts';
 import type { CredentialPlan } from '../core/credential-plan.ts';
 import { entraPlan, googlePlan, signaturePlan } from './cloud-credentials.ts';
@@ -66,9 +65,6 @@ const READERS: Readonly<Record<CloudName, (reading: Reading) => Cloud | undefine
   'claude-aws': readClaudeAws,
   vertex: readVertex,
 };
-
-/** All that can be listed. */
-export const CLOUDS: readonly string[] = CLOUD_NAMES;
 
 /** An endpoint of Azure with the path of its v1 API, which the endpoint of a project has behind its own. */
 function withV1(endpoint: URL): URL {

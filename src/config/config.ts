@@ -21,7 +21,7 @@ import type { Registered } from './providers.ts';
 import { readRoutingFile } from './routing-file.ts';
 import type { RoutingFile } from './routing-file.ts';
 import { routingFrom } from './routing.ts';
-import { SECRET } from './setting-types.ts';
+import { BOOLEAN, SECRET } from './setting-types.ts';
 import { readSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 import type { Source } from './source.ts';
@@ -105,7 +105,7 @@ export function loadConfig(
   const labels = isEmbedded ? undefined : callers.map(({ label }) => label);
   const routingFileName = settings.routingFile === undefined ? undefined : 'GATEWAY_ROUTING_FILE';
   const config = configFrom(environment, settings, { callers, labels, ...registered, routingFileName, routingFile }, readFile);
-  checkVerification(environment, variables);
+  checkVerification(environment);
   const { problems, warnings } = environment;
   // A token in the place of a label, or a key in that of a name, is not shown either.
   const masked = createMask([...callers.map(({ token }) => token), ...environment.secrets]);
@@ -179,6 +179,9 @@ function partOf(max: number | undefined, workers: number): number | undefined {
 /** Callers in the order they were given. Places are named by number: a label could be a token in the wrong place. */
 function callersFrom(environment: Environment, token: Secret | undefined, entries: readonly string[], { isRequired }: { readonly isRequired: boolean }): Config['callers'] {
   const callers = token === undefined ? [] : [{ label: DEFAULT_CALLER, token, place: 'GATEWAY_AUTH_TOKEN' }];
+  // Looked up by name: a file may have thousands.
+  const placeOfLabel = new Map(callers.map(({ label, place }) => [label, place]));
+  const placeOfToken = new Map(callers.map((caller) => [caller.token.reveal(), caller.place]));
   for (const [index, entry] of entries.entries()) {
     const place = `GATEWAY_AUTH_TOKENS, entry ${index + 1}`;
     const [, label = '', text = ''] = /^([^\s:]+)\s*:\s*(.+)$/.exec(entry) ?? [];
@@ -189,10 +192,11 @@ function callersFrom(environment: Environment, token: Secret | undefined, entrie
       );
       continue;
     }
-    const sameLabel = callers.find((caller) => caller.label === label);
-    if (sameLabel !== undefined) environment.problems.push(`${place}: has the same label as ${sameLabel.place}`);
-    const sameToken = callers.find((caller) => caller.token.reveal() === text);
-    if (sameToken !== undefined) environment.problems.push(`${place}: has the same token as ${sameToken.place}`);
+    const [sameLabel, sameToken] = [placeOfLabel.get(label), placeOfToken.get(text)];
+    if (sameLabel === undefined) placeOfLabel.set(label, place);
+    else environment.problems.push(`${place}: has the same label as ${sameLabel}`);
+    if (sameToken === undefined) placeOfToken.set(text, place);
+    else environment.problems.push(`${place}: has the same token as ${sameToken}`);
     callers.push({ label, token: entryToken, place });
   }
   for (const caller of callers) warnIfShort(environment, caller.place, caller.token);
@@ -249,8 +253,8 @@ function checkTogether(source: Source, config: Config): void {
 }
 
 /** Node's own variable, which it obeys wherever nothing else is said; `fetch` has no way of saying it. */
-function checkVerification(environment: Environment, variables: Readonly<Record<string, string | undefined>>): void {
-  if (variables['NODE_TLS_REJECT_UNAUTHORIZED']?.trim() !== '0') return;
+function checkVerification(environment: Environment): void {
+  if (environment.find('NODE_TLS_REJECT_UNAUTHORIZED', BOOLEAN)?.text !== '0') return;
   environment.problems.push(
     'NODE_TLS_REJECT_UNAUTHORIZED: 0 would hand keys to whoever answers; remove it, and name the authority of a private certificate in NODE_EXTRA_CA_CERTS',
   );

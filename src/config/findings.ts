@@ -15,7 +15,7 @@ import type { Source } from './source.ts';
 /** Nobody reads more at once. */
 const PROBLEMS_MAX = 50;
 
-/** Names among which one is looked for that was meant: of 64 characters each takes 20 µs. */
+/** Most names among which the one that was meant is looked for: one of 64 characters takes 20 µs. */
 const HINTS_MAX = 100;
 
 /** Where the object stands, which every sentence begins with: `GATEWAY_ROUTING_FILE: `, or the path of an option. */
@@ -24,7 +24,7 @@ export type Origin = { readonly prefix: string; readonly root: Path | undefined 
 export class Findings {
   readonly #source: Pick<Source, 'problems' | 'warnings'>;
   readonly #origin: Origin;
-  /** Of values that are none, as far as that was said. */
+  /** Of the values that are no good ones, as far as that was said. */
   readonly #places = new Set<string>();
   #problems = 0;
 
@@ -42,7 +42,7 @@ export class Findings {
     this.#note(new FieldProblem(path, complaint));
   }
 
-  /** The same once all was decoded: what is no good value is not also absent, say. */
+  /** The same once all was decoded: left out where the value itself was a problem before. */
   laterProblem(path: Path | undefined, complaint: string): void {
     const problem = new FieldProblem(path, complaint);
     if (!this.#places.has(problem.place)) this.#note(problem);
@@ -106,7 +106,7 @@ export class Findings {
     return hintOf(this.isFull ? undefined : nearest(word, known.slice(0, HINTS_MAX)));
   }
 
-  /** Whether what else is wrong is not said any more. */
+  /** Whether further problems are left out. */
   get isFull(): boolean {
     return this.#problems > PROBLEMS_MAX;
   }

@@ -2,8 +2,9 @@
 
 import { hintOf, nearest } from '../base/nearest.ts';
 import type { Secret } from '../base/secret.ts';
+import { CLOUD_NAMES } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderRow } from '../core/adapter.ts';
-import { CLOUDS, placeVariablesOf, readCloud } from './clouds.ts';
+import { placeVariablesOf, readCloud } from './clouds.ts';
 import { Environment } from './environment.ts';
 import { described, entriesOf, isRecord, notTexts, refuseUnknown, shownName } from './option-source.ts';
 import type { Options, OptionSource } from './option-source.ts';
@@ -105,7 +106,7 @@ function cloudOf(source: OptionSource, entry: Entry, readFile: (path: string) =>
   const { path, row, given } = entry;
   const variables = given['environment'];
   const problemsBefore = source.problems.length;
-  if (row.cloud === undefined) source.problems.push(`${path}.environment: only of ${CLOUDS.join(', ')}`);
+  if (row.cloud === undefined) source.problems.push(`${path}.environment: only of ${CLOUD_NAMES.join(', ')}`);
   if (!isRecord(variables)) source.problems.push(`${path}.environment: expected an object of variables, got ${described(variables)}`);
   if (row.cloud === undefined || !isRecord(variables)) return undefined;
   const mistyped = notTexts(variables);

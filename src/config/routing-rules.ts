@@ -55,7 +55,7 @@ export interface Complaints {
   warningAt(keys: Keys, complaint: string): void;
   /** `; did you mean x?`, or nothing. */
   hint(word: string, known: readonly string[]): string;
-  /** Whether what else is wrong is not said any more. */
+  /** Whether further problems are left out. */
   isFull(): boolean;
 }
 

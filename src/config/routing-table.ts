@@ -1,9 +1,9 @@
 /** Routes, providers and callers as `--check` prints them: what the gateway understood, for people to read in a terminal. */
 
 import { renderDuration } from '../base/duration.ts';
-import { ANY_CALLER, FIRST_EVENT_TIMEOUT_MS, targetName } from '../core/route.ts';
+import { FIRST_EVENT_TIMEOUT_MS, rulesOf, targetName } from '../core/route.ts';
 import type { Provider } from '../core/adapter.ts';
-import type { CallerLimits, CallerRules, Route, Target } from '../core/route.ts';
+import type { CallerLimits, Route, Routing, Target } from '../core/route.ts';
 import type { Config } from './config.ts';
 
 /** Between columns. */
@@ -26,7 +26,7 @@ export function renderRouting(config: Pick<Config, 'routing' | 'providers' | 'ca
       return [name, accessText(provider), bound === undefined ? place : `${place}, at most ${bound} at once`];
     }))]);
   }
-  if (routing.callers.size > 0) sections.push(['Callers', callerLines(routing.callers, callers)]);
+  if (routing.callers.size > 0) sections.push(['Callers', callerLines(routing, callers)]);
   return sections.map(([title, lines]) => `\n${title}\n${lines.map((line) => `  ${line}\n`).join('')}`).join('');
 }
 
@@ -36,7 +36,8 @@ function routeLines(route: Route, { attemptTimeoutMs, providers }: Pick<Config, 
   const hedge = hedgeAfterMs === undefined ? '' : `; after ${renderDuration(hedgeAfterMs)} without a first event another is asked too`;
   const weights = targets.reduce((sum, { weight }) => sum + weight, 0);
   const heads = aligned(targets.map((target, index) => {
-    const isLast = index === targets.length - 1 && !isSpread;
+    // Of several that are spread each may be asked before another.
+    const isLast = index === targets.length - 1 && (!isSpread || index === 0);
     const provider = providers.find(({ name: one }) => one === target.provider);
     return [isSpread ? `${target.weight} of ${weights}` : String(index + 1), targetName(target), accessText(provider), ...timesText(target, isLast, attemptTimeoutMs)];
   }));
@@ -74,14 +75,13 @@ function accessText(provider: Provider | undefined): string {
   return keys.length === 1 ? '1 key' : `keys 1 to ${keys.length}`;
 }
 
-function callerLines(rules: ReadonlyMap<string, CallerRules>, callers: Config['callers']): readonly string[] {
-  const labels = [...new Set([...callers.map(({ label }) => label), ...rules.keys()])];
+function callerLines(routing: Routing, callers: Config['callers']): readonly string[] {
+  const labels = [...new Set([...callers.map(({ label }) => label), ...routing.callers.keys()])];
   const width = Math.max(...labels.map((label) => label.length));
-  const rulesFor = (label: string): CallerRules => rules.get(label) ?? rules.get(ANY_CALLER) ?? { limits: undefined, allow: undefined };
-  const unlimited = labels.filter((label) => rulesFor(label).limits === undefined);
+  const unlimited = labels.filter((label) => rulesOf(routing, label)?.limits === undefined);
   return [
     ...labels.flatMap((label) => {
-      const { limits, allow } = rulesFor(label);
+      const { limits, allow } = rulesOf(routing, label) ?? {};
       return [`${label.padEnd(width)}${GAP}may ask for ${allowText(allow)}`, ...limitLines(limits).map((line) => `${' '.repeat(width)}${GAP}${line}`)];
     }),
     ...(unlimited.length === 0 ? [] : [`Without limits: ${unlimited.join(', ')}.`]),

@@ -4,7 +4,7 @@
  */
 
 import { LOG_LEVELS } from '../base/log.ts';
-import { CLOUDS } from './clouds.ts';
+import { CLOUD_NAMES } from '../core/adapter.ts';
 import { COMPAT, STRUCTURED_OUTPUT } from './providers.ts';
 import { CALLER_LIMITS, ROUTES } from './routing-variables.ts';
 import { ADDRESS, BASE_URL, BOOLEAN, DELAY, DURATION, ENGINE_URL, HOSTS, INTERVAL, KEY_LIST, NETWORKS, ORIGINS } from './setting-types.ts';
@@ -47,7 +47,7 @@ export const SETTINGS = [
     meaning: 'Several keys of one account at that host, instead.' },
   { variable: 'GATEWAY_COMPAT_STRUCTURED_OUTPUT', field: 'providers', type: STRUCTURED_OUTPUT, default: 'schema',
     meaning: 'What that host can enforce for answers: a JSON schema (and the parameters of strict tools), any JSON, or nothing. Requests for more are refused as `unsupported`.' },
-  { variable: 'GATEWAY_CLOUDS', field: 'clouds', type: someOf(...CLOUDS), default: 'none',
+  { variable: 'GATEWAY_CLOUDS', field: 'clouds', type: someOf(...CLOUD_NAMES), default: 'none',
     meaning: 'Clouds to call with credentials other than keys: roles, identities, account files. Many machines have variables of that kind, so these alone register no provider.' },
   { variable: 'GATEWAY_REQUEST_TIMEOUT', field: 'requestTimeoutMs', type: DURATION, default: '10m',
     meaning: 'Time for a whole answer that is not streamed, or a model list, retries and waits included.' },

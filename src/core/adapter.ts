@@ -67,7 +67,7 @@ export type StructuredOutput = (typeof STRUCTURED_OUTPUTS)[number];
 export type AdapterSettings = {
   /** Which of OpenAI's two APIs serves chats; `auto` = Chat Completions, and Responses for what that cannot serve. */
   readonly openAiApi: 'auto' | 'chat' | 'responses';
-  /** Replaces what is known of the host; absent = that. */
+  /** In place of what is known of the host; absent = what is known. */
   readonly structuredOutput?: StructuredOutput | undefined;
   /** What names of models stand for, as the operator says; absent = nothing is said. */
   readonly models?: ModelNames | undefined;

@@ -61,6 +61,8 @@ export type AnswerFacts = {
   /** The request that is answered. */
   readonly request: DecodedRequest;
   readonly requestId: string;
+  /** A UUID that no other answer has, for the ids in it: callers may give one request id to many requests. */
+  readonly answerId: string;
   /** Who serves it. */
   readonly provider: string;
   /** The model as the provider names it; undefined as long as it has not, or when it names none. */
@@ -78,7 +80,7 @@ export interface StreamFrames {
   render(delta: Delta): string;
   /**
    * In a dialect that is relayed, the text for one event of a provider that speaks it: name (empty when there is none) and data;
-   * parsed where that is large. What ends such a stream otherwise than well goes on from what was passed on.
+   * parsed where that is large. A failure after it is rendered so that it follows what was passed on.
    */
   relay?(event: string, data: string, parsed?: ParsedText): string;
 }
@@ -97,13 +99,13 @@ export interface DialectRelay {
   /** A whole good answer of the provider, as its caller gets it. `exact` is the same parsed, where somebody did that. */
   encodeReply(raw: string, facts: AnswerFacts, exact?: JsonValue | JsonProblem): JsonOut;
   /**
-   * Whether an event brings a piece of the answer, which is told of some only once they are whole: a call, say. Asked until one
-   * does, since until then another attempt may be made and nothing is passed on.
+   * Whether an event brings a piece of the answer, be it of one that is a delta only once it is whole, such as a call. Asked until
+   * one does, since until then another attempt may be made and nothing is passed on.
    */
   bringsAnswer(event: string, data: string, parsed?: ParsedText): boolean;
   /** Whether answers hold what only the account can read that made them. */
   readonly sealsForAccount: boolean;
-  /** Whether a whole answer in which the provider declined without a word says so as all do that are answered here, and is passed on. */
+  /** Whether a whole answer in which the provider declined without a word is passed on; else it is answered as any refusal. */
   readonly relaysDeclined: boolean;
 }
 

@@ -24,7 +24,7 @@ export const OPAQUE: readonly string[] = ['arguments', 'input_examples', 'input_
 
 /** Members that refer to what is stored by some of their texts only (Gemini API, FileData; Vertex AI, VertexAISearch). */
 const PLACED: ReadonlySet<string> = new Set(['engine', 'fileUri', 'file_uri']);
-/** Those: a place in the provider's own store, in the account's buckets, in its projects. */
+/** Such a text: a place in the provider's own store, in the account's buckets, in its projects. */
 const STORED_PLACE = /^\s*(?:files\/|gs:|projects\/|https?:\/\/[^/?#]*\bgenerativelanguage\.googleapis\.com\b)/i;
 
 export function unsupportedAt(path: Path, complaint: string): Failure {

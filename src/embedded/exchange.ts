@@ -14,7 +14,6 @@ import type { ChatEvent } from '../callers/native/wire.ts';
 import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import { Failure } from '../core/failure.ts';
-import { TIMER_MS_MAX } from '../core/scope.ts';
 import { tooLarge } from '../http/body.ts';
 import { Exchange } from '../http/exchange.ts';
 
@@ -137,7 +136,7 @@ export class EmbeddedExchange extends Exchange {
   drained(stallMs: number): Promise<void> {
     const { scope } = this;
     return new Promise((resolve) => {
-      const timer = setTimeout(() => scope.end('caller-stalled'), Math.min(stallMs, TIMER_MS_MAX));
+      const timer = setTimeout(() => scope.end('caller-stalled'), stallMs);
       const settle = (): void => {
         clearTimeout(timer);
         this.#onTaken = ignore;

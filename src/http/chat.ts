@@ -104,8 +104,8 @@ function refusalReply({ record }: Exchange, { reply }: Failure): ChatReply {
   return reply ?? { id: undefined, model: record.servedModel, parts: [], thinking: '', stopReason: 'refusal', usage: undefined };
 }
 
-function factsOf({ record, requestId, arrivedAtS }: Exchange, { decoded }: Asked): AnswerFacts {
-  return { request: decoded, requestId, provider: record.provider ?? '', servedModel: record.servedModel, createdAtS: arrivedAtS };
+function factsOf({ record, requestId, answerId, arrivedAtS }: Exchange, { decoded }: Asked): AnswerFacts {
+  return { request: decoded, requestId, answerId, provider: record.provider ?? '', servedModel: record.servedModel, createdAtS: arrivedAtS };
 }
 
 /** A chat that providers can be asked for. */

@@ -22,6 +22,8 @@ export abstract class Exchange {
   /** Among those in flight (base/roster.ts). */
   seat = 0;
   readonly requestId: string;
+  /** No other exchange has it; a caller may give one request id to many. */
+  readonly answerId: string;
   /** The trace that the caller says this request belongs to. */
   readonly trace: Trace | undefined;
   readonly startedAtMs = performance.now();
@@ -60,8 +62,9 @@ export abstract class Exchange {
   sentBytes = 0;
 
   /** `target` is a path, which may have a query. */
-  constructor(requestId: string, trace: Trace | undefined, target: string, dialect: CallerDialect) {
+  constructor(requestId: string, trace: Trace | undefined, target: string, dialect: CallerDialect, answerId = requestId) {
     this.requestId = requestId;
+    this.answerId = answerId;
     this.trace = trace;
     this.dialect = dialect;
     const mark = target.indexOf('?');

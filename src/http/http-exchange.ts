@@ -35,8 +35,9 @@ export class HttpExchange extends Exchange {
 
   constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, dialect: CallerDialect) {
     const givenId = request.headers['x-request-id'];
-    const requestId = typeof givenId === 'string' && REQUEST_ID.test(givenId) ? givenId : randomUUID();
-    super(requestId, traceFrom(request.headers), request.url ?? '/', dialect);
+    const ownId = randomUUID();
+    const requestId = typeof givenId === 'string' && REQUEST_ID.test(givenId) ? givenId : ownId;
+    super(requestId, traceFrom(request.headers), request.url ?? '/', dialect, ownId);
     this.request = request;
     this.response = response;
     this.expectsContinue = expectsContinue;

@@ -7,7 +7,7 @@ import type { ServerParts } from './parts.ts';
 
 /** Longest piece of a provider's prose that reaches a log line or, where allowed, a caller. */
 const DETAIL_CHARS_MAX = 500;
-/** Of longer prose only this much is searched for secrets: masking 64 KB with 30 keys takes 65 ms. */
+/** Of longer prose only this much is searched for secrets: masking 64 KB takes 20 ms. */
 const MASKED_CHARS_MAX = 8 * DETAIL_CHARS_MAX;
 
 /** `redact` masks every secret there is. */

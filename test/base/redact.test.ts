@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { bounded, createLiveRedactor, createRedactor } from '../../src/base/redact.ts';
-import { Secret } from '../../src/base/secret.ts';
+import { Secret, sha256 } from '../../src/base/secret.ts';
+import { nextTurn } from '../../src/base/turn.ts';
 
 const key = 'q7+Zt/4w=Lm.Xc-93_vB';
 const redact = createRedactor([new Secret(key), new Secret('pass1')]);
@@ -128,6 +129,28 @@ test('createLiveRedactor masks what is a secret now, and no more what is none', 
   assert.equal(live('first-token second-token'), '[key] second-token');
   secrets = [new Secret('second-token')];
   assert.equal(live('first-token second-token'), 'first-token [key]');
+});
+
+test('createRedactor needs no longer for thousands of secrets than for one, however these begin', { timeout: 60_000 }, async () => {
+  for (const start of ['', 'token-of-']) {
+    const secrets = Array.from({ length: 3000 }, (_, index) => new Secret(start + sha256(String(index)).toString('base64url')));
+    const many = createRedactor(secrets);
+    const prose = 'the provider says: '.repeat(200);
+    for (const secret of secrets.slice(0, 20)) {
+      const base64 = Buffer.from(secret.reveal()).toString('base64');
+      assert.equal(many(`${prose}${secret.reveal()}, ${base64}.`), `${prose}[key], [key].`);
+      // So that the limit on time can end it.
+      await nextTurn();
+    }
+  }
+});
+
+test('createRedactor masks a secret that stands there twice, the second time escaped', () => {
+  const odd = 'a/b"c\\d/e-f_g%41h';
+  const json = JSON.stringify(odd).slice(1, -1);
+  for (const text of [json, json.replaceAll('/', '\\/'), encodeURIComponent(odd), json.replaceAll('%', '\\u0025'), odd.replace('%', '%25')]) {
+    assert.equal(createRedactor([new Secret(odd)])(`x ${odd} y ${text} z`), 'x [key] y [key] z', text);
+  }
 });
 
 test('createRedactor ignores an empty secret', () => {

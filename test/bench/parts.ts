@@ -71,7 +71,7 @@ for (const dialect of DIALECTS) {
   const body = Buffer.from(asked.body);
   const decoded = dialect.decodeRequest(body, route);
   if (decoded instanceof Failure) throw decoded;
-  const facts: AnswerFacts = { request: decoded, requestId: 'r', provider: 'compat', servedModel: 'bench', createdAtS: 1_750_000_000 };
+  const facts: AnswerFacts = { request: decoded, requestId: 'r', answerId: 'r', provider: 'compat', servedModel: 'bench', createdAtS: 1_750_000_000 };
   const reply = { id: 'r', model: 'bench', parts: [{ type: 'text', text: words, state: undefined }], thinking: '', stopReason: 'end_turn', usage: undefined } as const;
   const frames = dialect.createFrames(facts);
   frames.render(text);

@@ -49,6 +49,7 @@ export function asked(model: string, wantsUsage = true): DecodedRequest {
 export const FACTS: AnswerFacts = {
   request: asked('asked-model'),
   requestId: 'r1',
+  answerId: 'a1',
   provider: 'acme',
   servedModel: undefined,
   createdAtS: 1795257683,

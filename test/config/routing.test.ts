@@ -278,6 +278,17 @@ test('what a file says that has no effect is a warning', () => {
   ]);
 });
 
+test('--check shows the one target of a route with as much time as it has, be it spread or not', () => {
+  const linesOf = (spread: boolean): readonly string[] => {
+    const { config } = loadFile({ routes: { smart: { spread, targets: [target('openai', 'm')] } } });
+    return config === undefined ? [] : renderRouting(config).split('\n').filter((line) => line.includes('openai/m'));
+  };
+  assert.deepEqual([linesOf(false), linesOf(true)], [
+    ['    1   openai/m   1 key   first event in 10m   answer in 10m'],
+    ['    1 of 1   openai/m   1 key   first event in 10m   answer in 10m'],
+  ]);
+});
+
 test('a token in the place of a label is not shown, whole or in part', () => {
   const token = 'Plain-token-of-a-caller-that-is-longer-than-any-name-that-a-sentence-repeats';
   const asked = { GATEWAY_AUTH_TOKENS: `batch:${token}` };

@@ -23,6 +23,25 @@ test('by default every dialect is served; GATEWAY_DIALECTS leaves the others unk
   }
 });
 
+test('no two answers share an id, though their requests do: callers name a whole loop by the id of what it is for', async (t) => {
+  const gateway = await startGateway(t);
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const seen: string[] = [];
+  for (const [path, body] of [
+    ['/v1/chat/completions', { messages }],
+    ['/v1/messages', { max_tokens: 500, messages }],
+    ['/v1/responses', { input: 'Hi' }],
+  ] as const) {
+    for (const stream of [false, true, false, true]) {
+      const answer = await gateway.post(path, { model: 'gemini/fake-chat', stream, ...body }, { 'x-request-id': 'the-same' });
+      assert.equal(answer.headers.get('x-request-id'), 'the-same');
+      seen.push(...new Set([...(await answer.text()).matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id ?? '')));
+    }
+  }
+  assert.deepEqual(seen, [...new Set(seen)]);
+  assert.equal(seen.length, 16);
+});
+
 test('a wrong method, a body that is no JSON and one that is too large are answered in the form of the path', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_MAX_BODY_BYTES: '100' });
   for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/messages']) {

@@ -51,6 +51,7 @@ const ROWS: readonly Row[] = [
   ['no [DONE]', chunkFrame({ content: 'Hi' }) + chunkFrame({}, 'stop'), { text: 'Hi' }],
   ['stop where there are calls', pieces(call(0, 'x', 'a', '{"n":1}')) + chunkFrame({}, 'stop') + DONE, { calls: [TWO_CALLS[0] ?? {}] }],
   ['a finish reason of its own', chunkFrame({ content: 'Hi' }) + chunkFrame({}, 'eos') + DONE, { text: 'Hi' }],
+  ['a finish reason of "null" until the end', chunkFrame({ content: 'H' }, 'null') + chunkFrame({ content: 'i' }, 'null') + chunkFrame({}, 'stop') + DONE, { text: 'Hi' }],
   ['a byte order mark and CRLF', `\uFEFF${(chunkFrame({ content: 'Hi' }) + GOOD_END).replaceAll('\n', '\r\n')}`, { text: 'Hi' }],
   ['CR alone', (chunkFrame({ content: 'Hi' }) + GOOD_END).replaceAll('\n', '\r'), { text: 'Hi' }],
   ['comments', `: PROCESSING\n\n${chunkFrame({ content: 'Hi' })}:\n\n${GOOD_END}`, { text: 'Hi' }],
@@ -99,6 +100,8 @@ const FAILED_ROWS: readonly (readonly [what: string, sse: string, kind: string])
   ['an error with a numeric code', `${chunkFrame({ content: 'Hi' })}data: {"error":{"code":502,"message":"no"}}\n\n`, 'server'],
   ['an error that is a string', `${chunkFrame({ content: 'Hi' })}data: {"error":"no"}\n\n`, 'server'],
   ['an error beside a finish reason', chunkFrame({ content: 'Hi' }) + chunkFrame({}, 'error', { error: { code: 502, message: 'no' } }) + DONE, 'server'],
+  ['a cut where finish reasons are "null" until the end', chunkFrame({ content: 'Hi' }, 'null') + chunkFrame({}, 'null'), 'server'],
+  ['a cut where finish reasons are empty until the end', chunkFrame({ content: 'Hi' }, '') + chunkFrame({}, ''), 'server'],
   ['[DONE] without a finish reason', chunkFrame({ content: 'Hi' }) + DONE, 'server'],
   ['a page of HTML in mid-stream', `${chunkFrame({ content: 'Hi' })}<html>\n\ndata: <html>\n\n`, 'server'],
 ];

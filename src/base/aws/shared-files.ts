@@ -10,7 +10,7 @@ import type { AwsCredentials } from './signature.ts';
 /** Real ones are not a tenth as long. */
 export const SHARED_FILE_CHARS_MAX = 1024 * 1024;
 
-/** What a profile would have to be followed to, which is not done here, by the key that says so. */
+/** Keys by which a profile leads to another source of credentials; these are not followed. */
 const UNSUPPORTED_KEYS = ['credential_process', 'credential_source', 'login_session', 'role_arn', 'source_profile', 'sso_account_id', 'sso_session', 'sso_start_url'];
 
 type Profile = ReadonlyMap<string, string>;

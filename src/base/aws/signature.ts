@@ -43,7 +43,7 @@ export function signatureHeaders(request: SignableRequest, credentials: AwsCrede
   return { ...added, authorization: `${ALGORITHM} Credential=${place}, SignedHeaders=${signedNames(headers)}, Signature=${signature}` };
 }
 
-/** The query of a URL that is good for `expiresS` seconds without a header: `request` without the parameters of the signature. */
+/** For the sandbox. The query of a URL that is good for `expiresS` seconds without a header: `request` without the parameters of the signature. */
 export function presignedQuery(request: SignableRequest, credentials: AwsCredentials, scope: SigningScope, atMs: number, expiresS: number): string {
   const date = amzDate(atMs);
   const [path = '', query = ''] = cut(request.path, '?');
@@ -80,7 +80,7 @@ function credentialScope({ region, service }: SigningScope, date: string): strin
   return `${date.slice(0, 8)}/${region}/${service}/aws4_request`;
 }
 
-/** The key that a secret comes to for a day, a region and a service: half of what a signature costs. The last of each user is kept. */
+/** The signing key of a secret for a day, a region and a service; to derive it is half of what a signature costs. The last is kept for each scope. */
 const SIGNING_KEYS = new WeakMap<SigningScope, { readonly secret: Secret; readonly day: string; readonly key: Buffer }>();
 
 function signingKey(secret: Secret, scope: SigningScope, day: string): Buffer {

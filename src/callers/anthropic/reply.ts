@@ -25,14 +25,14 @@ export function encodeMessage(reply: ChatReply, facts: AnswerFacts): JsonOutObje
  * reasoning of an answer that names another.
  */
 export function messageFrom(
-  { requestId, request }: AnswerFacts,
+  { answerId, request }: AnswerFacts,
   id: string | undefined,
   content: readonly JsonOutObject[],
   stopReason: string | null,
   usage: Usage | undefined,
 ): JsonOutObject {
   return {
-    id: id?.startsWith('msg_') === true ? id : `msg_${requestId}`,
+    id: id?.startsWith('msg_') === true ? id : `msg_${answerId}`,
     type: 'message',
     role: 'assistant',
     model: request.model,

@@ -38,8 +38,8 @@ export function encodeCompletion(reply: ChatReply, facts: AnswerFacts): JsonOutO
   };
 }
 
-function headOf({ requestId, createdAtS, request, servedModel }: AnswerFacts, object: string, reply?: ChatReply): JsonOutObject {
-  const id = reply?.id?.startsWith('chatcmpl-') === true ? reply.id : `chatcmpl-${requestId}`;
+function headOf({ answerId, createdAtS, request, servedModel }: AnswerFacts, object: string, reply?: ChatReply): JsonOutObject {
+  const id = reply?.id?.startsWith('chatcmpl-') === true ? reply.id : `chatcmpl-${answerId}`;
   return { id, object, created: createdAtS, model: reply?.model ?? servedModel ?? request.model };
 }
 

@@ -7,7 +7,6 @@
  * clients that did not ask bring it back all the same, and without it their next request would lack it.
  */
 
-import { createHash } from 'node:crypto';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
@@ -19,7 +18,7 @@ import type { NamespacedFunction } from './namespaces.ts';
 
 /** The body of a good answer. */
 export function encodeResponse(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
-  const ids = new ResponseIds(facts.requestId);
+  const ids = new ResponseIds(facts.answerId);
   const output = outputItems(reply, reply.parts, reply.thinking, facts).map((item, index) => itemFrom(item, ids.ofItem(item, index)));
   const { status, incompleteReason, model, usage } = endingOf(reply);
   return responseFrom(facts, ids, { status, output, model, incompleteReason, usage });
@@ -144,22 +143,19 @@ const ID_PREFIXES: Readonly<Record<OutputItem['type'], string>> = {
   function_call: 'fc',
 };
 
-/** What an id may hold and how long it may be, so that with its prefix and index it stays below the 64 characters that the API takes. */
-const ID_STEM = /^[A-Za-z0-9_-]{1,48}$/;
-
-/** The ids of one response and its items: the request's own id, or its digest where that is no id in this format. */
+/** The ids of one response and its items: below the 64 characters that the API takes. */
 export class ResponseIds {
-  readonly #stem: string;
+  readonly #answerId: string;
 
-  constructor(requestId: string) {
-    this.#stem = ID_STEM.test(requestId) ? requestId : createHash('sha256').update(requestId).digest('hex').slice(0, 32);
+  constructor(answerId: string) {
+    this.#answerId = answerId;
   }
 
   get ofResponse(): string {
-    return `resp_${this.#stem}`;
+    return `resp_${this.#answerId}`;
   }
 
   ofItem(item: Pick<OutputItem, 'type'>, index: number): string {
-    return `${ID_PREFIXES[item.type]}_${this.#stem}_${index}`;
+    return `${ID_PREFIXES[item.type]}_${this.#answerId}_${index}`;
   }
 }

@@ -47,7 +47,7 @@ export class ResponseEvents implements StreamFrames {
 
   constructor(facts: AnswerFacts) {
     this.#facts = facts;
-    this.#ids = new ResponseIds(facts.requestId);
+    this.#ids = new ResponseIds(facts.answerId);
   }
 
   // hot: per token

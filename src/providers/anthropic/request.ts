@@ -56,17 +56,19 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
   if (messages instanceof Failure) return messages;
   const meant = { ...request, model: host.modelOf(request.model) };
   const fields = modelFields(meant, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
+  const cached = encodeCache(request.cache);
   const isMarkedWhole = host.cacheMark === 'whole';
-  if (!isMarkedWhole && request.cache !== undefined) markLastBlock(messages, encodeCache(request.cache));
+  const mark = isMarkedWhole ? undefined : cached;
+  if (mark !== undefined) markLastBlock(messages, mark);
   return {
     model: host.body.has === 'model' ? request.model : undefined,
     anthropic_version: host.body.has === 'model' ? undefined : host.body.version,
     max_tokens: fields.max_tokens,
     thinking: fields.thinking,
     output_config: format === undefined ? fields.output_config : { effort: fields.output_config?.effort, format },
-    cache_control: isMarkedWhole ? encodeCache(request.cache) : undefined,
+    cache_control: isMarkedWhole ? cached : undefined,
     metadata: request.user === undefined ? undefined : { user_id: request.user },
-    system: request.system,
+    system: mark === undefined ? request.system : markedSystem(request.system, mark),
     messages,
     tools: request.tools.length === 0 ? undefined : request.tools.map(encodeTool),
     tool_choice: encodeToolChoice(request),
@@ -82,8 +84,13 @@ function urlObjection(provider: string, part: ContentPart): Objection | undefine
   return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send base64` } : undefined;
 }
 
+/** So that other conversations with the same system text and tools find these in the cache. A blank text would be refused as a block. */
+function markedSystem(system: string | undefined, mark: JsonOutObject): JsonOut | undefined {
+  return system === undefined || system.trim() === '' ? system : [{ type: 'text', text: system, cache_control: mark }];
+}
+
 /** Marks the last block that can be marked: one of reasoning, which is carried as text, cannot. */
-function markLastBlock(messages: readonly Message[], mark: JsonOutObject | undefined): void {
+function markLastBlock(messages: readonly Message[], mark: JsonOutObject): void {
   const content = messages.at(-1)?.content ?? [];
   const at = content.findLastIndex((block) => typeof block === 'object' && block !== null && 'type' in block);
   const block = content[at];

@@ -195,7 +195,8 @@ export class AnthropicStream implements StreamDecoder {
 
   // hot: per token
   #addText(open: OpenBlock, type: 'text' | 'thinking', text: string, sink: DeltaSink): Failure | undefined {
-    if (open.type !== type) return this.#misplaced();
+    // SGLang puts the line break between two calls into the first of them.
+    if (open.type !== type) return text.trim() === '' ? this.#count(text.length) : this.#misplaced();
     if (text !== '') {
       open.text += text;
       sink({ type, text });

@@ -3,8 +3,8 @@
  *
  * OpenAI keys the pieces of a streamed call by `index`. Hosts leave it out, make it constant or use it
  * twice, change the id from piece to piece (Poolside, LMDeploy), repeat the name on every piece, send a call
- * whole, or its arguments as an object. A call is whole only when the answer ends: arguments that parse may
- * still be the beginning of longer ones.
+ * whole, its arguments as an object, or all of them once more behind their pieces (GLM on local servers). A call is
+ * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
 import { createReplyBudget } from '../../base/json/limits.ts';
@@ -35,6 +35,8 @@ type CallDraft = {
   arguments: string;
   /** How many pieces these came in. */
   pieces: number;
+  /** The last of them that is a text. */
+  latest: string;
   thoughtSignature: string | undefined;
   /** A tool of OpenAI's `custom` type: its input is plain text. */
   isCustom: boolean;
@@ -112,7 +114,7 @@ export class CallDrafts {
   }
 
   #start(): CallDraft {
-    const call = { id: '', name: '', arguments: '', pieces: 0, thoughtSignature: undefined, isCustom: false };
+    const call = { id: '', name: '', arguments: '', pieces: 0, latest: '', thoughtSignature: undefined, isCustom: false };
     this.#calls.push(call);
     this.#keptChars += CALL_CHARS;
     return call;
@@ -128,6 +130,7 @@ export class CallDrafts {
     if (piece === undefined || piece === null) return;
     const before = call.arguments.length;
     if (piece !== '') call.pieces += 1;
+    if (typeof piece === 'string' && piece !== '') call.latest = piece;
     // Anything but a string came whole.
     call.arguments = typeof piece === 'string' ? call.arguments + piece : (source.rawAt(...path)?.text ?? '');
     this.#keptChars += call.arguments.length - before;
@@ -181,5 +184,13 @@ function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): Ra
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
   const parsed = parseReplied(text, budget);
   if (parsed instanceof JsonObject) return parsed.raw;
+  const again = isRepeated(call) ? parseReplied(call.latest, budget) : undefined;
+  if (again instanceof JsonObject) return again.raw;
   return parsed instanceof JsonProblem ? parsed : NO_OBJECT;
+}
+
+/** Whether the last piece says all over again what came before it. */
+function isRepeated(call: CallDraft): boolean {
+  const before = call.arguments.slice(0, call.arguments.length - call.latest.length);
+  return before !== '' && call.latest.startsWith(before);
 }

@@ -242,9 +242,10 @@ export class ReplyDraft {
   }
 }
 
+/** Undefined while the answer goes on: older SGLang and Ollama write an empty text until then, hosts in front of Alibaba's own API `"null"`. */
 function reasonOf(choice: unknown): string | undefined {
   const reason = field(choice, 'finish_reason');
-  return (typeof reason === 'string' && reason !== '') || typeof reason === 'number' ? String(reason) : undefined;
+  return (typeof reason === 'string' && reason !== '' && reason !== 'null') || typeof reason === 'number' ? String(reason) : undefined;
 }
 
 /** Hosts that send one choice leave its index out, or write null. */

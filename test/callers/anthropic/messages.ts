@@ -36,6 +36,7 @@ export function refusal(body: Readonly<Record<string, unknown>>): string {
 export const FACTS: AnswerFacts = {
   request: decode({ model: 'x/fake', messages: [HI] }),
   requestId: 'req-1',
+  answerId: 'answer-1',
   provider: 'acme',
   servedModel: 'fake-2',
   createdAtS: 1_795_256_268,

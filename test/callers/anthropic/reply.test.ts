@@ -42,7 +42,7 @@ test('a full reply has every field that clients need, in the form of the API, ar
   };
   equal(
     renderJson(encodeMessage(reply, FACTS)),
-    '{"id":"msg_req-1","type":"message","role":"assistant","model":"x/fake","content":[' +
+    '{"id":"msg_answer-1","type":"message","role":"assistant","model":"x/fake","content":[' +
       '{"type":"thinking","thinking":"Hm.","signature":"gateway:"},' +
       '{"type":"text","text":"Let me "},' +
       '{"type":"redacted_thinking","data":"gateway:own=openai-chat.acme.e30"},' +
@@ -58,7 +58,7 @@ test('a full reply has every field that clients need, in the form of the API, ar
 test('a reply that reports nothing counts 0, because clients demand numbers', () => {
   equal(
     renderJson(encodeMessage({ ...BARE, parts: [said('Hello')] }, FACTS)),
-    '{"id":"msg_req-1","type":"message","role":"assistant","model":"x/fake","content":[{"type":"text","text":"Hello"}],' +
+    '{"id":"msg_answer-1","type":"message","role":"assistant","model":"x/fake","content":[{"type":"text","text":"Hello"}],' +
       '"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}}',
   );
 });

@@ -10,7 +10,7 @@ import { BARE, FACTS } from './messages.ts';
 
 const START =
   'event: message_start\n' +
-  'data: {"type":"message_start","message":{"id":"msg_req-1","type":"message","role":"assistant","model":"x/fake","content":[],' +
+  'data: {"type":"message_start","message":{"id":"msg_answer-1","type":"message","role":"assistant","model":"x/fake","content":[],' +
   '"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}}}\n\n';
 
 const CALL: ToolCallPart = { type: 'tool_call', id: 'toolu_1', name: 'weather', arguments: new RawJson('{"city":"Oslo",\n"n":1.0}'), state: undefined };

@@ -46,13 +46,13 @@ test('a full reply has every field of the Chat Completions form', () => {
 test('a reply that says nothing has an empty text, and no usage that nobody reported', () => {
   assert.equal(
     renderJson(encodeCompletion(BARE_REPLY, FACTS)),
-    '{"id":"chatcmpl-r1","object":"chat.completion","created":1795257683,"model":"asked-model","choices":[{"index":0,' +
+    '{"id":"chatcmpl-a1","object":"chat.completion","created":1795257683,"model":"asked-model","choices":[{"index":0,' +
       '"message":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":"stop"}]}',
   );
 });
 
 test('an id of another format is not shown', () => {
-  assert.match(renderJson(encodeCompletion({ ...BARE_REPLY, id: 'msg_1' }, FACTS)), /^\{"id":"chatcmpl-r1",/);
+  assert.match(renderJson(encodeCompletion({ ...BARE_REPLY, id: 'msg_1' }, FACTS)), /^\{"id":"chatcmpl-a1",/);
 });
 
 test('calls without a text have null as content', () => {

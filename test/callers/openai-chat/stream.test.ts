@@ -28,7 +28,7 @@ function done(reply: Partial<ChatReply>): Delta {
   return { type: 'done', reply: { ...BARE_REPLY, ...reply } };
 }
 
-const HEAD = 'data: {"id":"chatcmpl-r1","object":"chat.completion.chunk","created":1795257683,"model":"asked-model","choices":[';
+const HEAD = 'data: {"id":"chatcmpl-a1","object":"chat.completion.chunk","created":1795257683,"model":"asked-model","choices":[';
 
 function chunk(delta: string, finish = 'null', tail = ''): string {
   return `${HEAD}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}]${tail}}\n\n`;
@@ -107,7 +107,7 @@ function assembled(stream: string): Message {
   for (const { name, data } of events.slice(0, -1)) {
     assert.equal(name, undefined);
     const { id, object, choices } = JSON.parse(data) as Chunk;
-    assert.deepEqual([id, object], ['chatcmpl-r1', 'chat.completion.chunk']);
+    assert.deepEqual([id, object], ['chatcmpl-a1', 'chat.completion.chunk']);
     for (const { index, delta, finish_reason } of choices) {
       assert.deepEqual([index, finish], [0, null]);
       finish = finish_reason;

@@ -26,19 +26,19 @@ function rendered(reply: Partial<ChatReply>): Record<string, unknown> {
 test('a full reply has every field of the Responses form', () => {
   assert.equal(
     renderJson(encodeResponse(FULL, FACTS)),
-    '{"id":"resp_r1","object":"response","created_at":1795257683,"status":"completed","error":null,"incomplete_details":null,"model":"served-model","output":[' +
-      '{"id":"rs_r1_0","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"gateway:own=a.acme.AA"},' +
-      '{"id":"msg_r1_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hel\\"lo","annotations":[]}]},' +
-      '{"id":"fc_r1_2","type":"function_call","call_id":"call_1","name":"weather","status":"completed","arguments":"{\\"days\\":1.0,\\n\\"id\\":12345678901234567890}"},' +
-      '{"id":"rs_r1_3","type":"reasoning","summary":[],"encrypted_content":"gateway:own=a.acme.BB"},' +
-      '{"id":"fc_r1_4","type":"function_call","call_id":"call_2","name":"weather","status":"completed","arguments":"{}"}],' +
+    '{"id":"resp_a1","object":"response","created_at":1795257683,"status":"completed","error":null,"incomplete_details":null,"model":"served-model","output":[' +
+      '{"id":"rs_a1_0","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"gateway:own=a.acme.AA"},' +
+      '{"id":"msg_a1_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hel\\"lo","annotations":[]}]},' +
+      '{"id":"fc_a1_2","type":"function_call","call_id":"call_1","name":"weather","status":"completed","arguments":"{\\"days\\":1.0,\\n\\"id\\":12345678901234567890}"},' +
+      '{"id":"rs_a1_3","type":"reasoning","summary":[],"encrypted_content":"gateway:own=a.acme.BB"},' +
+      '{"id":"fc_a1_4","type":"function_call","call_id":"call_2","name":"weather","status":"completed","arguments":"{}"}],' +
       '"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":3,"cache_write_tokens":4},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":30}}',
   );
 });
 
 test('a reply that says nothing has an empty output, and no usage that nobody reported', () => {
   assert.deepEqual(rendered({}), {
-    id: 'resp_r1',
+    id: 'resp_a1',
     object: 'response',
     created_at: 1795257683,
     status: 'completed',
@@ -76,12 +76,12 @@ test('a refusal without a word is a completed answer with a refusal part', () =>
   const response = rendered({ stopReason: 'refusal' });
   assert.equal(response['status'], 'completed');
   assert.deepEqual(response['output'], [
-    { id: 'msg_r1_0', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'refusal', refusal: 'The request was declined.' }] },
+    { id: 'msg_a1_0', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'refusal', refusal: 'The request was declined.' }] },
   ]);
 });
 
 test('thinking alone is a reasoning item that is known for the gateway\'s own', () => {
-  assert.deepEqual(rendered({ thinking: 'Hm.' })['output'], [{ id: 'rs_r1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'gateway:' }]);
+  assert.deepEqual(rendered({ thinking: 'Hm.' })['output'], [{ id: 'rs_a1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'gateway:' }]);
 });
 
 test('a text that says nothing is its reasoning alone, unless what follows would be taken for its owner', () => {
@@ -93,14 +93,13 @@ test('a text that says nothing is its reasoning alone, unless what follows would
   assert.deepEqual(types({ parts: [{ ...silent, state: undefined }] }), []);
 });
 
-test('ids have at most 64 characters of an id\'s own, whatever the request is called', () => {
-  for (const requestId of ['r1', 'x'.repeat(48), 'x'.repeat(49), 'x'.repeat(128), 'a.b', '7d0f4c1e-0b0e-4a52-9f2b-0a4f6f1c9d11']) {
-    const parts = Array.from({ length: 1000 }, () => CALL);
-    const response = JSON.parse(renderJson(encodeResponse({ ...BARE_REPLY, parts }, { ...FACTS, requestId }))) as { id: string; output: { id: string }[] };
-    const ids = [response.id, ...response.output.map(({ id }) => id)];
-    assert.equal(new Set(ids).size, 1001);
-    for (const id of ids) assert.match(id, /^[A-Za-z0-9_-]{1,64}$/);
-  }
+test('ids have at most 64 characters of an id\'s own, and each is another', () => {
+  const parts = Array.from({ length: 1000 }, () => CALL);
+  const facts = { ...FACTS, answerId: '7d0f4c1e-0b0e-4a52-9f2b-0a4f6f1c9d11' };
+  const response = JSON.parse(renderJson(encodeResponse({ ...BARE_REPLY, parts }, facts))) as { id: string; output: { id: string }[] };
+  const ids = [response.id, ...response.output.map(({ id }) => id)];
+  assert.equal(new Set(ids).size, 1001);
+  for (const id of ids) assert.match(id, /^[A-Za-z0-9_-]{1,64}$/);
 });
 
 test('a failure has the body of OpenAI and the headers that its SDKs look at', () => {

@@ -593,8 +593,8 @@ test('the request of Codex in its second round is a chat, and what was left out 
     input: [
       { type: 'message', id: 'msg_a', role: 'developer', content: [{ type: 'input_text', text: 'You are Codex.' }] },
       { type: 'message', id: 'msg_b', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
-      { type: 'reasoning', id: 'rs_r1_0', summary: [], content: null, encrypted_content: 'gateway:own=a.b.AA' },
-      { type: 'function_call', status: 'completed', id: 'fc_r1_1', name: 't0', arguments: '{"a":1}', call_id: 'call_1' },
+      { type: 'reasoning', id: 'rs_a1_0', summary: [], content: null, encrypted_content: 'gateway:own=a.b.AA' },
+      { type: 'function_call', status: 'completed', id: 'fc_a1_1', name: 't0', arguments: '{"a":1}', call_id: 'call_1' },
       { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'fake-42' },
     ],
   });

@@ -32,7 +32,7 @@ function done(reply: Partial<ChatReply>): Delta {
 }
 
 const START = {
-  id: 'resp_r1',
+  id: 'resp_a1',
   object: 'response',
   created_at: 1795257683,
   status: 'in_progress',
@@ -48,8 +48,8 @@ test('a call of a function in a namespace goes back as the client declared it, w
   assert.ok(source instanceof JsonObject);
   const facts = { ...FACTS, request: { ...FACTS.request, source } };
   const reply: ChatReply = { ...BARE_REPLY, parts: [{ ...CALL, name: 'mcp__files__read', state: undefined }, { ...CALL, id: 'call_2', name: 'read', state: undefined }], stopReason: 'tool_use' };
-  const called = { id: 'fc_r1_0', type: 'function_call', call_id: 'call_1', name: 'read', namespace: 'mcp__files', status: 'completed', arguments: CALL.arguments.text };
-  const plain = { id: 'fc_r1_1', type: 'function_call', call_id: 'call_2', name: 'read', status: 'completed', arguments: CALL.arguments.text };
+  const called = { id: 'fc_a1_0', type: 'function_call', call_id: 'call_1', name: 'read', namespace: 'mcp__files', status: 'completed', arguments: CALL.arguments.text };
+  const plain = { id: 'fc_a1_1', type: 'function_call', call_id: 'call_2', name: 'read', status: 'completed', arguments: CALL.arguments.text };
   const whole = JSON.parse(renderJson(encodeResponse(reply, facts))) as Record<string, unknown>;
   assert.deepEqual(whole['output'], [called, plain]);
   const events = eventsOf(new ResponseEvents(facts).render({ type: 'done', reply })).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
@@ -78,15 +78,15 @@ test('a stream of thinking, text and a call has the events of the Responses form
     { type: 'tool_call', call: CALL },
     done({ model: 'served', thinking: 'Hm.', parts: [{ type: 'text', text: 'Hello', state: 'a.acme.AA' }, CALL], stopReason: 'tool_use', usage }),
   ];
-  const thought = { id: 'rs_r1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'gateway:' };
-  const said = { id: 'msg_r1_1', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hello', annotations: [] }] };
-  const ofText = { id: 'rs_r1_2', type: 'reasoning', summary: [], encrypted_content: 'gateway:text=a.acme.AA' };
-  const ofCall = { id: 'rs_r1_3', type: 'reasoning', summary: [], encrypted_content: 'gateway:own=a.acme.BB' };
+  const thought = { id: 'rs_a1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'gateway:' };
+  const said = { id: 'msg_a1_1', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hello', annotations: [] }] };
+  const ofText = { id: 'rs_a1_2', type: 'reasoning', summary: [], encrypted_content: 'gateway:text=a.acme.AA' };
+  const ofCall = { id: 'rs_a1_3', type: 'reasoning', summary: [], encrypted_content: 'gateway:own=a.acme.BB' };
   const args = '{"city":\n"Oslo"}';
-  const called = { id: 'fc_r1_4', type: 'function_call', call_id: 'call_1', name: 'weather', status: 'completed', arguments: args };
-  const inThought = { item_id: 'rs_r1_0', output_index: 0, summary_index: 0 };
-  const inText = { item_id: 'msg_r1_1', output_index: 1, content_index: 0 };
-  const inCall = { item_id: 'fc_r1_4', output_index: 4 };
+  const called = { id: 'fc_a1_4', type: 'function_call', call_id: 'call_1', name: 'weather', status: 'completed', arguments: args };
+  const inThought = { item_id: 'rs_a1_0', output_index: 0, summary_index: 0 };
+  const inText = { item_id: 'msg_a1_1', output_index: 1, content_index: 0 };
+  const inCall = { item_id: 'fc_a1_4', output_index: 4 };
   const expected = [
     { type: 'response.created', response: START },
     { type: 'response.in_progress', response: START },
@@ -140,7 +140,7 @@ test('each delta is passed on as it comes, and a call with the end of its turn',
 test('the frame of a piece of text is exactly this', () => {
   assert.equal(
     framesOf({ type: 'text', text: 'A' }, { type: 'text', text: 'B\n"' })[1],
-    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_r1_0","output_index":0,"content_index":0,"delta":"B\\n\\""}\n\n',
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_a1_0","output_index":0,"content_index":0,"delta":"B\\n\\""}\n\n',
   );
 });
 
@@ -163,10 +163,10 @@ test('a stream that ended early ends with response.incomplete', () => {
 
 test('a refusal without a word is a message with a refusal part, and the response completes', () => {
   const events = dataOf(done({ stopReason: 'refusal' })).slice(2);
-  const place = { item_id: 'msg_r1_0', output_index: 0, content_index: 0 };
+  const place = { item_id: 'msg_a1_0', output_index: 0, content_index: 0 };
   const sentence = 'The request was declined.';
   const part = { type: 'refusal', refusal: sentence };
-  const item = { id: 'msg_r1_0', type: 'message', status: 'completed', role: 'assistant', content: [part] };
+  const item = { id: 'msg_a1_0', type: 'message', status: 'completed', role: 'assistant', content: [part] };
   assert.deepEqual(
     events.slice(0, -1).map(({ sequence_number: _, ...event }) => event),
     [
@@ -186,7 +186,7 @@ test('a stream that fails ends with the two events that every client takes for a
   const events = framesOf({ type: 'text', text: 'A' }, { type: 'failed', failure });
   assert.equal(
     events[1],
-    'event: response.failed\ndata: {"type":"response.failed","sequence_number":5,"response":{"id":"resp_r1","object":"response","created_at":1795257683,"status":"failed",' +
+    'event: response.failed\ndata: {"type":"response.failed","sequence_number":5,"response":{"id":"resp_a1","object":"response","created_at":1795257683,"status":"failed",' +
       '"error":{"code":"provider_error","message":"acme ended the stream"},"incomplete_details":null,"model":"asked-model","output":[],"usage":null}}\n\n' +
       'event: error\ndata: {"type":"error","sequence_number":6,"code":"provider_error","message":"acme ended the stream","param":null,' +
       '"error":{"type":"api_error","code":"provider_error","message":"acme ended the stream","param":null}}\n\n',

@@ -88,6 +88,13 @@ describe('a stream', () => {
     assert.equal(made.call.arguments.text, '{"a":1.0}');
   });
 
+  test('passes over a blank text in a call', () => {
+    const second = start('{"type":"tool_use","id":"t2","name":"look","input":{}}', 1);
+    const deltas = decode(START, CALL_BLOCK, inputPiece('{"a":1}'), textPiece('\n'), stop(), second, inputPiece('{}', 1), stop(1), ending('tool_use'), STOP);
+    assert.deepEqual(replyToolCalls(replyOf(endOf(deltas))).map((call) => call.arguments.text), ['{"a":1}', '{}']);
+    assert.deepEqual(deltas.map((delta) => delta.type), ['tool_call', 'tool_call', 'done']);
+  });
+
   test('takes null for no arguments, as in a whole message, and blank pieces', () => {
     for (const pieces of [[inputPiece('nu'), inputPiece('ll')], [inputPiece(' '), inputPiece('\n')], [piece('{"type":"input_json_delta","partial_json":null}')]]) {
       const [made] = decode(START, CALL_BLOCK, ...pieces, stop(), ending('tool_use'), STOP);

@@ -78,12 +78,22 @@ test('a profile stands for the model that the operator names, and otherwise for 
   assert.deepEqual(payload(adapter, requestOf({ model: `${PROFILE}2`, thinking }))['thinking'], { type: 'adaptive', display: 'summarized' });
 });
 
-test('a cached conversation is marked at its last block, and what would have to be fetched is refused', () => {
+test('a cached conversation is marked at the end of its system text and at its last block', () => {
   const turns = [user('Go'), assistant(text('Looking.'), toolCall('c1')), result('c1')];
-  const body = payload(adapter, requestOf({ model: 'anthropic.claude-opus-4-8', turns, cache: { key: undefined, ttl: 'long' } }));
+  const bodyOf = (system: string | undefined, cache?: { key: undefined; ttl: 'long' }): Readonly<Record<string, unknown>> =>
+    payload(adapter, requestOf({ model: 'anthropic.claude-opus-4-8', system, turns, cache }));
+  const mark = { type: 'ephemeral', ttl: '1h' };
+  const body = bodyOf('Be brief.', { key: undefined, ttl: 'long' });
   assert.equal(body['cache_control'], undefined);
+  assert.deepEqual(body['system'], [{ type: 'text', text: 'Be brief.', cache_control: mark }]);
   const messages = body['messages'] as readonly { readonly content: readonly Readonly<Record<string, unknown>>[] }[];
-  assert.deepEqual(messages.at(-1)?.content.at(-1)?.['cache_control'], { type: 'ephemeral', ttl: '1h' });
+  assert.deepEqual(messages.at(-1)?.content.at(-1)?.['cache_control'], mark);
+  assert.equal(JSON.stringify(body).match(/"cache_control"/g)?.length, 2);
+  for (const system of [undefined, ' ']) assert.equal(bodyOf(system, { key: undefined, ttl: 'long' })['system'], system);
+  assert.equal(bodyOf('Be brief.')['system'], 'Be brief.');
+});
+
+test('what Bedrock would have to fetch is refused', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } } as const;
   const refused = adapter.encodeChat(requestOf({ model: 'anthropic.claude-opus-4-8', turns: [{ role: 'user', parts: [image] }] }), false);
   assert.ok(refused instanceof Failure);

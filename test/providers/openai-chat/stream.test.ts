@@ -124,6 +124,20 @@ test('another id without a name goes on with the call of its index, or with the 
   assert.deepEqual(callsOf([a, second, rest(0, 'a', '1}'), rest(0, 'b', '2}')]), [['a', 'f', '{"x":1}'], ['b', 'g', '{"y":2}']]);
 });
 
+test('arguments that come once more behind their pieces count once, and others that do not fit are a failure', () => {
+  const begun = piece({ index: 0, id: 'a', function: { name: 'f', arguments: '' } });
+  const further = (...texts: readonly string[]): object[] => texts.map((text) => piece({ index: 0, function: { arguments: text } }));
+  for (const texts of [['{"x":1}', '{"x":1}'], ['{"x"', ':1}', '{"x":1}'], ['{"x"', '{"x":1}'], ['{"x"', ':1}', '{"x":1}', '']]) {
+    assert.deepEqual(callsOf([begun, ...further(...texts)]), [['a', 'f', '{"x":1}']], texts.join(' '));
+  }
+  // What repeats its own beginning is no repetition.
+  assert.deepEqual(callsOf([begun, ...further('{"x":', '{"x":1}', '}')]), [['a', 'f', '{"x":{"x":1}}']]);
+  assert.deepEqual(callsOf([begun, ...further('{"x":', '{"x":1}}')]), [['a', 'f', '{"x":{"x":1}}']]);
+  for (const texts of [['{"x":1}', '{"y":1}'], ['{"x":1}', '{}'], ['{}', '{"x":1}'], ['{"x"', '{"x"']]) {
+    assert.match(failureOf([begun, ...further(...texts), chunk({}, 'tool_calls')]).message, /arguments of a tool call are not a JSON object/, texts.join(' '));
+  }
+});
+
 test('a name that comes late or again, and an id that comes again, begin nothing', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
