@@ -70,7 +70,7 @@ export function checkRouting({ routes, callers }: Pick<Routing, 'routes' | 'call
   for (const [label, { allow }] of callers) {
     if (around.labels !== undefined && label !== ANY_CALLER && !around.labels.includes(label)) {
       const known = around.labels;
-      complaints.problemAt(['callers', label], `no token has this label (labels are: ${known.join(', ')})${complaints.hint(label, known)}`);
+      complaints.problemAt(['callers', label], `no caller has this label (${known.join(', ')})${complaints.hint(label, known)}`);
     }
     for (const [index, entry] of (allow ?? []).entries()) {
       if (complaints.isFull()) return;

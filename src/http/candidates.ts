@@ -70,7 +70,7 @@ function optionsProblem(route: Route, targets: readonly Target[], { providerOpti
   const decided = patched.length === 0 ? undefined : DECIDED_OPTIONS.find((name) => providerOptions.entries.has(name));
   if (decided !== undefined) return new Failure('bad_request', `provider_options.${decided}: not allowed, since route ${route.name} decides it`);
   if (new Set(patched.map(({ provider }) => provider.adapter.dialect)).size <= 1) return undefined;
-  return new Failure('bad_request', `provider_options: the targets of route ${route.name} have different APIs, so no request can set them; the operator can, in a target's defaults`);
+  return new Failure('bad_request', `provider_options: the targets of route ${route.name} are of several kinds; put them in a target's defaults`);
 }
 
 /** So much of each text is hashed: 3 µs. */

@@ -140,7 +140,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   [routeOf(target('openai', 'm', { wieght: 1 })), ['routes.smart.targets[0].wieght: unknown field; did you mean weight?']],
   [{ providers: { openai: { keys: ['OPENAI_API_KEY', 'OPENAI_API_KEY_2'] } } }, ['providers.openai.keys[1]: OPENAI_API_KEY_2 is not set']],
   [{ providers: { openai: { keys: ['OPENAI_API_KEY', 'GEMINI_API_KEY'] } } }, ['providers.openai.keys: OPENAI_API_KEY and GEMINI_API_KEY hold the same key']],
-  [{ callers: { bach: {} } }, ['callers.bach: no token has this label (labels are: default, batch); did you mean batch?']],
+  [{ callers: { bach: {} } }, ['callers.bach: no caller has this label (default, batch); did you mean batch?']],
   [{ routes: { bulk: { targets: [target()] } }, callers: { batch: { allow: ['bulck'] } } }, ['callers.batch.allow[0]: "bulck" is neither a route nor provider/model; did you mean bulk?']],
   [
     { routes: { smart: { hedge_after: '4s', targets: [target('openai', 'm', { first_event_timeout: '3s' }), target('gemini')] } } },
@@ -296,7 +296,7 @@ test('a token in the place of a label is not shown, whole or in part', () => {
   const limits = load({ ...asked, GATEWAY_CALLER_LIMITS: `${token.slice(0, 40)}:rpm=1` }).problems;
   assert.ok(problems.length >= 3 && limits.length === 1);
   for (const problem of [...problems, ...limits]) assert.ok(!problem.includes('Plain-token'), problem);
-  assert.equal(limits[0], 'GATEWAY_CALLER_LIMITS: [key]: no token has this label (labels are: default, batch)');
+  assert.equal(limits[0], 'GATEWAY_CALLER_LIMITS: [key]: no caller has this label (default, batch)');
 });
 
 test('a hostile file is a sentence', () => {
@@ -453,7 +453,7 @@ test('GATEWAY_CALLER_LIMITS that cannot work is named by its entries, which are 
     'GATEWAY_CALLER_LIMITS, entry 5: there is another entry of batch',
     `GATEWAY_CALLER_LIMITS, entry 6: ${some}`,
     'GATEWAY_CALLER_LIMITS, entry 7: concurrent: expected a whole number from 1 to 1000000',
-    'GATEWAY_CALLER_LIMITS: bach: no token has this label (labels are: default, batch); did you mean batch?',
+    'GATEWAY_CALLER_LIMITS: bach: no caller has this label (default, batch); did you mean batch?',
   ]);
 });
 

@@ -114,7 +114,7 @@ test('SIGHUP swaps the routing file, or says everything that is wrong with it in
   const [line] = await running.printed(/.*nothing was changed, since what was read is not valid.*/);
   const { level, problems } = JSON.parse(line) as Record<string, string>;
   assert.equal(level, 'error');
-  assert.match(problems ?? '', /^GATEWAY_ROUTING_FILE: routes\.smart\.targets\[0\]\.provider: .* did you mean openai\?; GATEWAY_ROUTING_FILE: callers\.bach: no token has this label/);
+  assert.match(problems ?? '', /^GATEWAY_ROUTING_FILE: routes\.smart\.targets\[0\]\.provider: .* did you mean openai\?; GATEWAY_ROUTING_FILE: callers\.bach: no caller has this label/);
   write({
     providers: { second: { like: 'openai', keys: ['SECOND_KEY'] } },
     routes: { smart: { targets: [{ provider: 'second', model: 'm' }] } },

@@ -92,7 +92,8 @@ test('provider_options fit targets of one kind, or those that are not sent them'
   });
   const ask = (model: string) => gateway.chat({ model, messages: [user('Hello')], provider_options: { top_k: 3 } });
   const { status, body } = await ask('smart');
-  assert.deepEqual([status, body.kind, body.error], [400, 'bad_request', "provider_options: the targets of route smart have different APIs, so no request can set them; the operator can, in a target's defaults"]);
+  // The design's sentence, word for word.
+  assert.deepEqual([status, body.kind, body.error], [400, 'bad_request', "provider_options: the targets of route smart are of several kinds; put them in a target's defaults"]);
   for (const model of ['alike', 'spared']) assert.equal((await ask(model)).status, 200, model);
   assert.equal((gateway.sandbox.calls.at(-1)?.json as { top_k?: number }).top_k, 3);
 });
