@@ -184,7 +184,9 @@ function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): Ra
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
   const parsed = parseReplied(text, budget);
   if (parsed instanceof JsonObject) return parsed.raw;
-  const again = isRepeated(call) ? parseReplied(call.latest, budget) : undefined;
+  // What only lacks its end repeats nothing: an object may hold one that begins as it does.
+  const isUnfinished = parsed instanceof JsonProblem && parsed.offset >= text.length;
+  const again = !isUnfinished && isRepeated(call) ? parseReplied(call.latest, budget) : undefined;
   if (again instanceof JsonObject) return again.raw;
   return parsed instanceof JsonProblem ? parsed : NO_OBJECT;
 }
