@@ -171,9 +171,12 @@ function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean
   return isTouched || (call.name !== '' && call.arguments !== '' && (name !== call.name || isBegunAnew(call, piece)));
 }
 
-/** Whether a piece that says the call's name again begins arguments where those of the call came whole, in one piece. Each call is parsed once for it. */
+/**
+ * Whether a piece that says the call's name again begins arguments where those of the call came whole, in one piece. Each call is
+ * parsed once for it. A host that gave the call an id gives one to the next.
+ */
 function isBegunAnew(call: CallDraft, piece: unknown): boolean {
-  if (call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
+  if (call.id !== '' || call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
   return !(wholeArguments(call, true, createReplyBudget()) instanceof JsonProblem);
 }
 
