@@ -267,6 +267,7 @@ export class Lineup<C extends Candidate> {
     }
     const { paidFor } = course;
     course.paidFor = undefined;
+    if (paidFor !== undefined && paidFor !== HEDGED) this.#parts.metrics.retry(candidate.provider.name, paidFor.kind);
     const askedAs = candidate.target !== undefined && health !== undefined ? health.ask() : health?.isOut === true ? 'anyway' : 'in';
     return { course, call, key, askedAs, isProbing: askedAs === 'probe', isHeard: false, paidFor, places: this.#takePlaces(candidate) };
   }
@@ -279,7 +280,6 @@ export class Lineup<C extends Candidate> {
     if (before === undefined) return true;
     if (!this.#parts.budgets.of(name).take(before)) return false;
     course.paidFor = before;
-    this.#parts.metrics.retry(name, before.kind);
     return true;
   }
 
