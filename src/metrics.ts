@@ -150,7 +150,7 @@ export function createMetrics(sources: MetricsSources) {
     ['provider', 'outcome'],
     { bytesMax: ATTEMPTS_BYTES },
   );
-  const retries = registry.counter('gateway_upstream_retries_total', 'Retries begun, by the kind of the failure before.', ['provider', 'kind']);
+  const retries = registry.counter('gateway_upstream_retries_total', 'Retries made, by the kind of the failure before.', ['provider', 'kind']);
   const retryRefusals = registry.counter(
     'gateway_upstream_retry_refusals_total',
     'Retries not made, by reason: `exhausted` (all used), `budget`, `deadline`, `retry_after_too_long`, `out` (every other target is out).',

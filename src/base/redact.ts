@@ -54,13 +54,17 @@ export function createRedactor(secrets: readonly Secret[]): (text: string) => st
   };
 }
 
+/** What a `%` right before a secret makes an escape of, so that a reading holds the rest only. */
+const EATEN_CHARS = 2;
+
 /** Finds by their beginnings which forms a text may hold: to look for each of a thousand tokens took a second for each kilobyte. */
 class FormIndex {
   /** By the length of a beginning, and by that: patterns, each with its needle. */
   readonly #byStart = new Map<number, Map<string, Map<string, string>>>();
 
   constructor(forms: readonly Form[]) {
-    for (const { needle, pattern } of forms) {
+    for (const { needle: whole, pattern } of forms) {
+      const needle = whole.slice(Math.min(EATEN_CHARS, whole.length - 1));
       const start = needle.slice(0, PREFIX_CHARS);
       const ofLength = this.#byStart.get(start.length) ?? new Map<string, Map<string, string>>();
       const alike = ofLength.get(start) ?? new Map<string, string>();

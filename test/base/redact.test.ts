@@ -102,6 +102,11 @@ test('createRedactor masks secrets beyond ASCII, percent-encoded too', () => {
   assert.equal(foreign(`a ${encodeURIComponent('schlüssel😀x')} b`), 'a [key] b');
 });
 
+test('createRedactor masks a percent-encoded secret behind a percent sign that makes an escape of its beginning', () => {
+  const mask = createRedactor([new Secret('abc/defghijk+lmn'), new Secret('4/5=6')]);
+  assert.equal(mask('100%abc%2Fdefghijk%2Blmn, %4abc%2Fdefghijk%2Blmn, %24%2F5%3D6'), '100%[key], %4[key], %2[key]');
+});
+
 test('createRedactor masks secrets with quotes and backslashes as JSON writes them', () => {
   const odd = 'a"b\\c/d"e\\f';
   assert.equal(createRedactor([new Secret(odd)])(`x ${JSON.stringify(odd).slice(1, -1)} y`), 'x [key] y');

@@ -138,6 +138,20 @@ test('a failure that is worth one retry has one, and one for good none', async (
   }
 });
 
+test('R4: a retry that finds its target full is counted once it is made, however often it was waited for', async (t) => {
+  const clock = new VirtualClock();
+  const subject = createSubject(clock);
+  const counted = t.mock.method(subject.attempts.parts.metrics, 'retry');
+  const ask = askRoute(fakeRoute([fakeTarget('a/m', { concurrentMax: 1 })]), PROVIDERS);
+  const first = request(subject, ask, ({ scope }) => clock.answer(scope, 10, failure('server')));
+  await clock.run(10);
+  const second = request(subject, ask, ({ scope }) => clock.answer(scope, 300_000, 'good'));
+  await clock.run();
+  assert.ok((await first.outcome).result instanceof Failure);
+  assert.equal((await second.outcome).result, 'good');
+  assert.deepEqual([subject.callsAt.get('a/m'), first.record.attempts, counted.mock.callCount()], [2, 1, 0]);
+});
+
 test('R5: of a thousand requests that come when the time is over, one asks the target before the probe is answered', async () => {
   const clock = new VirtualClock();
   const subject = createSubject(clock);
