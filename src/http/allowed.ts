@@ -1,5 +1,6 @@
 /** What a caller may ask for, in whichever way a request names it. */
 
+import { renderPath } from '../base/fields.ts';
 import { JsonArray, JsonObject } from '../base/json/value.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { ALLOW_ALL, matchesAllow } from '../core/allow.ts';
@@ -31,8 +32,10 @@ export function notAllowed(routing: Routing, { caller, dialect }: Pick<Exchange,
   const names = route === undefined ? targets.map((target) => targetName({ provider: target.provider.name, model: target.model })) : [route.name];
   if (!names.every((name) => matchesAllow(allow, name))) return notAvailable('model', model);
   const isRelayed = source !== undefined && targets.some(({ provider }) => provider.speaks.includes(dialect.name));
-  const second = secondSelector('provider_options.', providerOptions) ?? (isRelayed ? secondSelector('', source) : undefined);
-  if (second !== undefined) return new Failure('bad_request', `${second}: not allowed to a caller with an allow list, which names its model in model alone`);
+  const second = secondSelector(providerOptions, 'provider_options') ?? (isRelayed ? secondSelector(source) : undefined);
+  if (second !== undefined) {
+    return new Failure('bad_request', `${second}: not allowed to a caller with an allow list, which names its model in model alone`, { quotes: [second] });
+  }
   for (const { field, name } of [...modelsOfPatch(providerOptions), ...(isRelayed ? modelsOfBody(source) : [])]) {
     const isFree = typeof name === 'string' && targets.every(({ provider }) => matchesAllow(allow, targetName({ provider: provider.name, model: name })));
     if (!isFree) return notAvailable(field, typeof name === 'string' ? name : model);
@@ -40,10 +43,12 @@ export function notAllowed(routing: Routing, { caller, dialect }: Pick<Exchange,
   return undefined;
 }
 
-/** Whatever else a payload's own members would choose its model by; a patch's `model` would, where a body's is the one that was asked for. */
-function secondSelector(path: string, payload: JsonObject | undefined): string | undefined {
+/** Where else a payload's own members would choose its model; a patch's `model` would, where a body's is the one that was asked for. */
+function secondSelector(payload: JsonObject | undefined, patch?: 'provider_options'): string | undefined {
   for (const key of payload?.entries.keys() ?? []) {
-    if ((NAMES_MODELS.test(key) || LEAVES_CHOICE.has(key)) && path + key !== 'model') return path + key;
+    if (!NAMES_MODELS.test(key) && !LEAVES_CHOICE.has(key)) continue;
+    if (patch !== undefined) return renderPath({ parent: { parent: undefined, key: patch }, key });
+    if (key !== 'model') return renderPath({ parent: undefined, key });
   }
   return undefined;
 }
@@ -64,7 +69,7 @@ function modelsOfBody({ entries }: JsonObject): readonly Named[] {
   return [...entries].flatMap(([field, value]) => {
     const names: JsonValue[] = [];
     if (field !== 'model') addField(field, value, names);
-    return names.map((name) => ({ field, name }));
+    return names.map((name) => ({ field: renderPath({ parent: undefined, key: field }), name }));
   });
 }
 
@@ -98,5 +103,5 @@ function addNamed(key: string, value: JsonValue, names: JsonValue[]): void {
 /** No other sentence for a name that exists than for one that does not. */
 function notAvailable(field: string, name: string): Failure {
   const quote = JSON.stringify(name.slice(0, NAME_CHARS_MAX));
-  return new Failure('not_found', `${field}: ${quote} is not available to this caller`, { quotes: [quote] });
+  return new Failure('not_found', `${field}: ${quote} is not available to this caller`, { quotes: [field, quote] });
 }

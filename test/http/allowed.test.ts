@@ -99,7 +99,7 @@ test('a body that is relayed may name no other model either; of one that is tran
   assert.equal(told(BATCH, { route: 'bulk', targets: ['groq m'], body: '{"tools":[{"model":"gpt-5"}]}' }), undefined);
 });
 
-test('a long name is cut, and its quote is known as the caller\'s own', () => {
+test('a long name is cut, and what is said of it is searched for secrets', () => {
   const failure = notAllowed(allowing(), { caller: 'batch', dialect: CHAT }, { model: 'm'.repeat(200), providerOptions: undefined }, { route: undefined, targets: [{ provider: provider('groq'), model: 'm', target: undefined }] });
-  assert.deepEqual([failure?.kind, failure?.status, failure?.quotes], ['not_found', 404, [`"${'m'.repeat(64)}"`]]);
+  assert.deepEqual([failure?.kind, failure?.status, failure?.quotes], ['not_found', 404, ['model', `"${'m'.repeat(64)}"`]]);
 });

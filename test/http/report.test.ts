@@ -200,6 +200,23 @@ test('nor does one that it writes where no field is unknown: a key that comes tw
   assert.deepEqual(lines().map((line) => line['error']), bodies.map(([, , error]) => error));
 });
 
+test('nor does one that it writes into a name that chooses models, where it may not ask for every model', async (t) => {
+  const gateway = await startGateway(t, {}, { callers: { default: { limits: undefined, allow: ['openai/fake-chat'] } } });
+  const chat = { model: 'openai/fake-chat', messages: [{ role: 'user', content: 'x' }] };
+  const refused = 'not allowed to a caller with an allow list, which names its model in model alone';
+  const long = 'm'.repeat(100);
+  const rows: readonly (readonly [path: string, body: object, error: string])[] = [
+    ['/v1/chat', { ...HELLO, provider_options: { [`${TOKEN}_model`]: 1 } }, `provider_options.[key]: ${refused}`],
+    ['/v1/chat/completions', { ...chat, [`${TOKEN}_model`]: 1 }, `[key]: ${refused}`],
+    ['/v1/chat/completions', { ...chat, [`${long}_model`]: 1 }, `["${long.slice(0, 64)}…"]: ${refused}`],
+    ['/v1/chat/completions', { ...chat, [TOKEN]: { model: 'other' } }, '[key]: "other" is not available to this caller'],
+  ];
+  for (const [path, body] of rows) await (await gateway.post(path, body)).text();
+  const lines = (): readonly Line[] => gateway.logLines.filter((line) => line['error'] !== undefined);
+  while (lines().length < rows.length) await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(lines().map((line) => line['error']), rows.map(([, , error]) => error));
+});
+
 test('the line of a wrong token says where it came from, and of a trusted proxy only what it says itself', async (t) => {
   const wrong = { authorization: 'Bearer wrong', 'x-forwarded-for': '198.51.100.7, 203.0.113.9' };
   const addresses: unknown[] = [];

@@ -113,9 +113,10 @@ test('R4: a retry that is paid for and never made, since its caller hangs up, ta
   assert.deepEqual([subject.attempts.parts.budgets.of('a').tokens, subject.callsAt.get('a/m')], [500, 40]);
 });
 
-test('R4: nor does one that is paid for at a provider before another serves', async () => {
+test('R4: nor does one that is paid for at a provider before another serves, and it is counted for none that was begun', async (t) => {
   const clock = new VirtualClock();
   const subject = createSubject(clock);
+  const retry = t.mock.method(subject.attempts.parts.metrics, 'retry', () => undefined);
   const asked: string[] = [];
   const { outcome } = request(subject, askRoute(ROUTE, PROVIDERS), (attempt) => {
     asked.push(nameOf(attempt));
@@ -125,6 +126,7 @@ test('R4: nor does one that is paid for at a provider before another serves', as
   assert.equal((await outcome).result, 'good');
   assert.deepEqual(asked, ['a', 'b', 'a']);
   assert.equal(subject.attempts.parts.budgets.of('b').tokens, 500);
+  assert.deepEqual(retry.mock.calls.map((call) => call.arguments), [['a', 'server']]);
 });
 
 test('a failure that is worth one retry has one, and one for good none', async () => {

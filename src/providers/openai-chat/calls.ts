@@ -171,9 +171,12 @@ function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean
   return isTouched || (call.name !== '' && call.arguments !== '' && (name !== call.name || isBegunAnew(call, piece)));
 }
 
-/** Whether a piece that says the call's name again begins arguments where those of the call came whole, in one piece. Each call is parsed once for it. */
+/**
+ * Whether a piece that says the call's name again begins arguments where those of the call came whole, in one piece. Each call is
+ * parsed once for it. A host that gave the call an id gives one to the next.
+ */
 function isBegunAnew(call: CallDraft, piece: unknown): boolean {
-  if (call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
+  if (call.id !== '' || call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
   return !(wholeArguments(call, true, createReplyBudget()) instanceof JsonProblem);
 }
 
@@ -184,7 +187,9 @@ function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): Ra
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
   const parsed = parseReplied(text, budget);
   if (parsed instanceof JsonObject) return parsed.raw;
-  const again = isRepeated(call) ? parseReplied(call.latest, budget) : undefined;
+  // What only lacks its end repeats nothing: an object may hold one that begins as it does.
+  const isUnfinished = parsed instanceof JsonProblem && parsed.offset >= text.length;
+  const again = !isUnfinished && isRepeated(call) ? parseReplied(call.latest, budget) : undefined;
   if (again instanceof JsonObject) return again.raw;
   return parsed instanceof JsonProblem ? parsed : NO_OBJECT;
 }

@@ -130,10 +130,13 @@ test('arguments that come once more behind their pieces count once, and others t
   for (const texts of [['{"x":1}', '{"x":1}'], ['{"x"', ':1}', '{"x":1}'], ['{"x"', '{"x":1}'], ['{"x"', ':1}', '{"x":1}', '']]) {
     assert.deepEqual(callsOf([begun, ...further(...texts)]), [['a', 'f', '{"x":1}']], texts.join(' '));
   }
+  // vLLM says the name once more, too.
+  assert.deepEqual(callsOf([begun, piece({ index: 0, function: { arguments: '{"x":1}' } }), piece({ index: 0, function: { name: 'f', arguments: '{"x":1}' } })]), [['a', 'f', '{"x":1}']]);
   // What repeats its own beginning is no repetition.
   assert.deepEqual(callsOf([begun, ...further('{"x":', '{"x":1}', '}')]), [['a', 'f', '{"x":{"x":1}}']]);
   assert.deepEqual(callsOf([begun, ...further('{"x":', '{"x":1}}')]), [['a', 'f', '{"x":{"x":1}}']]);
-  for (const texts of [['{"x":1}', '{"y":1}'], ['{"x":1}', '{}'], ['{}', '{"x":1}'], ['{"x"', '{"x"']]) {
+  assert.deepEqual(replyOf([begun, ...further('{"x":', '{"x":1}'), chunk({}, 'length')]).parts, []);
+  for (const texts of [['{"x":1}', '{"y":1}'], ['{"x":1}', '{}'], ['{}', '{"x":1}'], ['{"x"', '{"x"'], ['{"x":', '{"x":1}']]) {
     assert.match(failureOf([begun, ...further(...texts), chunk({}, 'tool_calls')]).message, /arguments of a tool call are not a JSON object/, texts.join(' '));
   }
 });
