@@ -4,7 +4,7 @@
  * Only `reveal` returns it, so every use can be found by searching for that word.
  */
 
-import * as crypto from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 
 export class Secret {
   readonly #value: string;
@@ -25,7 +25,7 @@ export class Secret {
    * lengths is how many blocks they fill.
    */
   equalsPadded(given: Buffer): boolean {
-    return given.length === this.#padded.length && crypto.timingSafeEqual(this.#padded, given);
+    return given.length === this.#padded.length && timingSafeEqual(this.#padded, given);
   }
 
   toString(): string {
@@ -49,11 +49,4 @@ export function padded(text: string): Buffer {
   const bytes = Buffer.allocUnsafe(Math.ceil((Buffer.byteLength(text) + 1) / BLOCK_BYTES) * BLOCK_BYTES).fill(0xff);
   bytes.write(text);
   return bytes;
-}
-
-/** From Node 20.12 on: two thirds of what a Hash object costs. */
-const hash: typeof crypto.hash | undefined = crypto.hash;
-
-export function sha256(content: string | Buffer): Buffer {
-  return hash === undefined ? crypto.createHash('sha256').update(content).digest() : hash('sha256', content, 'buffer');
 }

@@ -1,7 +1,7 @@
 /** Names of tools that every provider takes: some formats have longer ones than OpenAI, Gemini and many hosts do. */
 
-import { createHash } from 'node:crypto';
 import type { Fields } from '../base/fields.ts';
+import { sha256 } from '../base/sha256.ts';
 
 export const NAME_CHARS_MAX = 64;
 
@@ -14,7 +14,7 @@ export function fittingName(name: string, identity: string): string {
 
 /** The name, cut to leave room for a digest of all of `identity`, which tells it apart from others that begin alike. */
 export function cutName(name: string, identity: string): string {
-  const digest = createHash('sha256').update(identity).digest('hex').slice(0, DIGEST_CHARS);
+  const digest = sha256(identity).slice(0, DIGEST_CHARS);
   return `${name.slice(0, NAME_CHARS_MAX - DIGEST_CHARS - 1)}_${digest}`;
 }
 

@@ -1,7 +1,7 @@
 /** The providers, with their keys and addresses, by the variables of each and by the routing file. */
 
 import { isLoopback } from '../base/loopback.ts';
-import { sha256 } from '../base/secret.ts';
+import { sha256 } from '../base/sha256.ts';
 import type { Secret } from '../base/secret.ts';
 import { STRUCTURED_OUTPUTS } from '../core/adapter.ts';
 import type { AdapterSettings, Provider, ProviderKey, ProviderRow } from '../core/adapter.ts';
@@ -194,7 +194,7 @@ const KEY_ID_DIGITS = 16;
 
 /** A key as it is known beside its value; `index` counts the keys of its provider. */
 function providerKeyFrom(secret: Secret, index: number): ProviderKey {
-  return { secret, number: index + 1, id: sha256(secret.reveal()).toString('hex').slice(0, KEY_ID_DIGITS) };
+  return { secret, number: index + 1, id: sha256(secret.reveal()).slice(0, KEY_ID_DIGITS) };
 }
 
 /** The settings, and what the operator says of the provider's answers, if anything. */

@@ -1,7 +1,7 @@
 /** Identifiers of tool calls: made where a provider gives none, mapped where the next one would refuse them. */
 
 import { randomUUID } from 'node:crypto';
-import { sha256 } from '../base/secret.ts';
+import { sha256 } from '../base/sha256.ts';
 
 const MADE_PREFIX = 'gwcall_';
 
@@ -57,6 +57,6 @@ export class CallIds {
   #candidate(id: string, tries: number): string {
     if (tries === 0 && this.#form.accepted.test(id)) return id;
     const source = tries === 0 ? id : `${tries}\0${id}`;
-    return sha256(source).toString('hex').slice(0, this.#form.length);
+    return sha256(source).slice(0, this.#form.length);
   }
 }

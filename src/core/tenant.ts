@@ -4,7 +4,7 @@
  * another caller's users left there. Whoever can guess an id can still compute its digest.
  */
 
-import { sha256 } from '../base/secret.ts';
+import { sha256 } from '../base/sha256.ts';
 import type { ChatRequest } from './chat.ts';
 import { Failure } from './failure.ts';
 
@@ -29,5 +29,5 @@ export function tenantRequest(request: ChatRequest, label: string): ChatRequest 
  */
 export function hashedName(kind: 'user' | 'cache', caller: string, name: string, place: string): string | Failure {
   if (name.length > NAME_CHARS_MAX) return new Failure('bad_request', `${place}: must not be longer than ${NAME_CHARS_MAX} characters`);
-  return sha256(JSON.stringify([kind, caller, name])).toString('hex');
+  return sha256(JSON.stringify([kind, caller, name]));
 }

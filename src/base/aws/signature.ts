@@ -6,8 +6,8 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { sha256 } from '../secret.ts';
 import type { Secret } from '../secret.ts';
+import { sha256 } from '../sha256.ts';
 
 export type AwsCredentials = {
   readonly accessKeyId: string;
@@ -37,7 +37,7 @@ export function signatureHeaders(request: SignableRequest, credentials: AwsCrede
   const added: Record<string, string> = { 'x-amz-date': date };
   if (credentials.sessionToken !== undefined) added['x-amz-security-token'] = credentials.sessionToken.reveal();
   const headers = { ...request.headers, ...added };
-  const canonical = canonicalRequest({ ...request, headers }, sha256Hex(request.body));
+  const canonical = canonicalRequest({ ...request, headers }, sha256(request.body));
   const signature = signatureOf(canonical, credentials, scope, date);
   const place = `${credentials.accessKeyId}/${credentialScope(scope, date)}`;
   return { ...added, authorization: `${ALGORITHM} Credential=${place}, SignedHeaders=${signedNames(headers)}, Signature=${signature}` };
@@ -56,7 +56,7 @@ export function presignedQuery(request: SignableRequest, credentials: AwsCredent
     ...(credentials.sessionToken === undefined ? [] : [`X-Amz-Security-Token=${encode(credentials.sessionToken.reveal())}`]),
     `X-Amz-SignedHeaders=${encode(signedNames(request.headers))}`,
   ];
-  const canonical = canonicalRequest({ ...request, path: `${path}?${parameters.join('&')}` }, sha256Hex(request.body));
+  const canonical = canonicalRequest({ ...request, path: `${path}?${parameters.join('&')}` }, sha256(request.body));
   return canonicalQuery([...parameters, `X-Amz-Signature=${signatureOf(canonical, credentials, scope, date)}`].join('&'));
 }
 
@@ -73,7 +73,7 @@ function signedNames(headers: SignableRequest['headers']): string {
 
 function signatureOf(canonical: string, { secretAccessKey }: AwsCredentials, scope: SigningScope, date: string): string {
   const key = signingKey(secretAccessKey, scope, date.slice(0, 8));
-  return hmac(key, [ALGORITHM, date, credentialScope(scope, date), sha256Hex(canonical)].join('\n')).toString('hex');
+  return hmac(key, [ALGORITHM, date, credentialScope(scope, date), sha256(canonical)].join('\n')).toString('hex');
 }
 
 function credentialScope({ region, service }: SigningScope, date: string): string {
@@ -142,10 +142,6 @@ function cut(text: string, at: string): readonly string[] {
 /** E.g. `20261121T103000Z`. */
 export function amzDate(atMs: number): string {
   return new Date(atMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
-}
-
-function sha256Hex(content: string | Buffer): string {
-  return sha256(content).toString('hex');
 }
 
 function hmac(key: string | Buffer, text: string): Buffer {
