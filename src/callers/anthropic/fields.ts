@@ -40,7 +40,7 @@ export const MESSAGES_FIELDS = {
   anthropic_version: { is: 'tolerated', as: 'the format is the same in all versions' },
   top_k: { is: 'refused', as: 'sampling by top_k cannot be asked for' },
   compaction: { is: 'refused', as: 'a conversation is answered, not summarised' },
-  container: { is: 'refused', as: "it belongs to tools that only Anthropic runs" },
-  mcp_servers: { is: 'refused', as: "they belong to tools that only Anthropic runs", unless: isEmpty },
+  container: { is: 'refused', as: 'it belongs to tools that only Anthropic runs' },
+  mcp_servers: { is: 'refused', as: 'they belong to tools that only Anthropic runs', unless: isEmpty },
   inference_geo: { is: 'refused', as: 'the region of inference cannot be promised', unless: isValue('global') },
 } as const satisfies FieldTable;

@@ -132,7 +132,7 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
     return { mode: 'tool', name, parallel };
   }
   if (type !== 'any') return { mode: type === 'none' ? 'none' : 'auto', parallel };
-  if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), "only their vendor runs these tools");
+  if (taken.length === 0 && leftOut.size > 0) throw unsupported(choice.at('type'), 'only their vendor runs these tools');
   return { mode: 'required', parallel };
 }
 

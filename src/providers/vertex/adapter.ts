@@ -41,18 +41,18 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
   if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...googleLayer(name) };
   const place = `projects/${project.id}/locations/${project.location}`;
   const claude = createAnthropicAdapter(name, claudeHost(`/v1/${place}`));
-  const google = `/v1beta1/${place}/publishers/google`;
+  const gemini = geminiBelow(name, `/v1beta1/${place}/publishers/google`);
   const joint = createAdapterByModel([
     { adapter: claude, serves: isClaude, isIts: isMessages },
     { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
     { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
-    { adapter: geminiBelow(name, google), serves: () => true, isIts: isGenerated },
+    { adapter: gemini, serves: () => true, isIts: isGenerated },
   ]);
   const counting: TokenCounting = {
     encode(request) {
       if (isClaude(request.model) && claude.counting !== undefined) return claude.counting.encode(request);
       if (isTuned(request.model) || hasPublisher(request.model)) return new Failure('unsupported', `${name} counts no tokens of this model`);
-      return encodeCount(name, google, request);
+      return encodeCount(gemini, request);
     },
     decode: (body) => decodeCount(name, body),
   };
@@ -62,12 +62,12 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
 /** What a count takes here, without the object around it that the Gemini API wants (Vertex AI, countTokens). */
 const COUNTED = ['contents', 'systemInstruction', 'tools', 'generationConfig'];
 
-function encodeCount(name: string, prefix: string, request: ChatRequest): UpstreamCall | Failure {
-  const call = createGeminiAdapter(name).encodeChat(request, false);
+function encodeCount(gemini: Adapter, request: ChatRequest): UpstreamCall | Failure {
+  const call = gemini.encodeChat(request, false);
   if (!('path' in call)) return call;
   const whole = call.body instanceof Map ? call.body : new Map(Object.entries(call.body ?? {}));
   const counted = Object.fromEntries(COUNTED.map((field) => [field, whole.get(field)]));
-  return { ...call, path: prefix + call.path.replace(/:generateContent$/, ':countTokens'), body: counted };
+  return { ...call, path: call.path.replace(/:generateContent$/, ':countTokens'), body: counted };
 }
 
 /** Gemini's and Claude's. */
