@@ -305,7 +305,7 @@ function limitsFrom({ limitsEngine: address }: Config, { log, limitStore, limitC
   return new Limits(shared, limitClock);
 }
 
-/** The gateway's own format, and those of other makers that the operator lets it serve. */
+/** The gateway's own format, and those of other vendors that the operator lets it serve. */
 function dialectsOf({ dialects }: Config): ServerParts['dialects'] {
   const [native, ...others] = DIALECTS;
   return [native, ...others.filter(({ name }) => dialects.includes(name))];

@@ -1,5 +1,5 @@
 /**
- * Clouds: providers that know other credentials than keys. Which variables they have, as the makers' own SDKs read them, and what
+ * Clouds: providers that know other credentials than keys. Which variables they have, as the vendors' own SDKs read them, and what
  * comes of these.
  *
  * A key registers its cloud as everywhere, and wins. Everything else lies about on many machines, so it registers one only where

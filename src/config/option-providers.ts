@@ -101,7 +101,7 @@ function keysOf(source: OptionSource, { path, row, given: { key, keys } }: Entry
   return secrets.flatMap((secret) => secret ?? []);
 }
 
-/** A cloud, by variables as the makers' own SDKs read them. */
+/** A cloud, by variables as the vendors' own SDKs read them. */
 function cloudOf(source: OptionSource, entry: Entry, readFile: (path: string) => string): Provider | undefined {
   const { path, row, given } = entry;
   const variables = given['environment'];

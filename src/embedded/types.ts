@@ -38,7 +38,7 @@ export type ProviderOptions = {
   readonly like?: string | undefined;
   /** Of a host that speaks Chat Completions: what it holds answers to, where that is not known or other than known. */
   readonly structuredOutput?: 'schema' | 'json_object' | 'none' | undefined;
-  /** Of a cloud: variables as its maker's SDKs read them, which say where it is, unless `baseUrl` does, and by what it is called. */
+  /** Of a cloud: variables as its vendor's SDKs read them, which say where it is, unless `baseUrl` does, and by what it is called. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 };
 

@@ -89,7 +89,7 @@ const UNREAD: ReadonlySet<string> = new Set([
 /** Members that are JSON to the model too, names and all. */
 const READ_AS_JSON: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema', 'input', 'arguments']);
 
-/** The same of a body as it is relayed, in any format of other makers: of its texts, wherever they stand. */
+/** The same of a body as it is relayed, in any format of other vendors: of its texts, wherever they stand. */
 // hot: per request
 export function estimateBody(body: JsonObject): number {
   return Math.max(1, Math.ceil(tokensOfObject(body)));

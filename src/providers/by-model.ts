@@ -1,5 +1,5 @@
 /**
- * One codec of several, for a cloud that serves each model in the format of its maker: each request by its model, each answer by
+ * One codec of several, for a cloud that serves each model in the format of its vendor: each request by its model, each answer by
  * what it says of itself.
  */
 

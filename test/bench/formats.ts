@@ -1,4 +1,4 @@
-/** What a provider says in each format: a whole answer, and the frames of a stream, with the fields that its maker sends. */
+/** What a provider says in each format: a whole answer, and the frames of a stream, with the fields that its vendor sends. */
 
 const WORDS = 'A short answer of some words, as most are.';
 const USAGE = { prompt_tokens: 12, completion_tokens: 9, total_tokens: 21, prompt_tokens_details: { cached_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0 } };

@@ -16,7 +16,7 @@ export type Row = {
 const WORDS = 'A question of usual length, asked by somebody who waits for the answer.';
 const PROVIDER_FORMAT = { compat: 'chat', openai: 'chat', anthropic: 'messages' } as const;
 
-/** A caller that relays names no provider: its dialect's maker serves it. */
+/** A caller that relays names no provider: its dialect's vendor serves it. */
 function row(dialect: Dialect, provider: keyof typeof PROVIDER_FORMAT | undefined): Row {
   const format = provider === undefined ? dialect : PROVIDER_FORMAT[provider];
   return {

@@ -29,7 +29,7 @@ type Sample = {
   readonly loop: (state: string | undefined, answered: boolean, after: readonly unknown[]) => Body;
   /** A user's message, as an item of the conversation. */
   readonly said: unknown;
-  /** The open loop of one that was relayed; absent where makers seal nothing. */
+  /** The open loop of one that was relayed; absent where vendors seal nothing. */
   readonly relayed?: Body;
 };
 
@@ -129,7 +129,7 @@ for (const { dialect, begun, bare, said: more, loop, relayed } of SAMPLES) {
     });
 
     if (relayed !== undefined) {
-      test("what the maker sealed belongs to whom it is relayed to", () => assert.equal(read(dialect, relayed).loopOwner(), 'relayed'));
+      test("what the vendor sealed belongs to whom it is relayed to", () => assert.equal(read(dialect, relayed).loopOwner(), 'relayed'));
     }
   });
 }

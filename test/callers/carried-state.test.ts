@@ -20,7 +20,7 @@ test('no states are no text, or one that carries nothing', () => {
 });
 
 for (const text of ['', 'EqQBCkYIBRgCKkD', 'gateway', 'Gateway:own=a.b.', ' gateway:']) {
-  test(`${JSON.stringify(text)} is of another maker`, () => equal(carriedStates(text, createJsonBudget()), undefined));
+  test(`${JSON.stringify(text)} is of another vendor`, () => equal(carriedStates(text, createJsonBudget()), undefined));
 }
 
 for (const text of ['gateway:x', 'gateway:own', 'gateway:own=a.b', 'gateway:own=a.b.c.d', 'gateway:own=a.b.=', 'gateway:,', 'gateway:own=a.b.,', 'gateway:own=a.b.\n']) {

@@ -1,4 +1,4 @@
-/** The fuzzers of what holds for every dialect of another maker: damaged requests, and streams of a provider that speaks it. */
+/** The fuzzers of what holds for every dialect of another vendor: damaged requests, and streams of a provider that speaks it. */
 
 import assert from 'node:assert/strict';
 import { DIALECTS } from '../../src/callers/index.ts';

@@ -75,11 +75,11 @@ function isNew(seen: Set<string>, { client, fixture, provider }: Trial, what: st
   return !seen.has(key) && seen.add(key) !== undefined;
 }
 
-test('the first requests of every client are answered at every provider, and arrive at their maker as they were sent', async (t) => {
+test('the first requests of every client are answered at every provider, and arrive at their vendor as they were sent', async (t) => {
   const seen = new Set<string>();
   await eachClient(t, async (trial) => {
     for (const [name, request] of Object.entries(trial.fixture.requests) as [RequestName, JsonMembers][]) {
-      // Beside its maker one provider is enough: how a request is read does not depend on who is asked.
+      // Beside its vendor one provider is enough: how a request is read does not depend on who is asked.
       if (name.startsWith('loop') || ![MAKERS[trial.client.dialect], 'gemini'].includes(trial.provider) || !isNew(seen, trial, name, request)) continue;
       const { status, text, contentType } = await ask(trial, request, name === 'thinking' ? 'fake-thinking' : 'fake-chat');
       const where = `${trial.client.name}, ${trial.provider}, ${name}: ${text.slice(0, 300)}`;

@@ -107,7 +107,7 @@ export function stateIn(provider: Provider, { path, body }: { readonly path: str
 
 type Sent = { model: string; user?: string; safety_identifier?: string; prompt_cache_key?: string; metadata?: { user_id?: string } };
 
-/** The body as the maker gets it: the model without its prefix, and digests for names of users and caches. */
+/** The body as the vendor gets it: the model without its prefix, and digests for names of users and caches. */
 export function asRelayed(text: string): string {
   const body = JSON.parse(text) as Sent;
   const hashed = (kind: string, name: string): string => createHash('sha256').update(JSON.stringify([kind, 'default', name])).digest('hex');

@@ -127,7 +127,7 @@ test('a provider that declines without a word is answered as a refusal of this f
     assert.deepEqual([message.content, message.refusal, reason], [null, 'The request was declined.', 'stop'], provider);
     const data = await frames(await ask(gateway, { model: `${provider}/fake-refusal`, messages: HI, stream: true }));
     const reasons = data.flatMap((frame) => /"finish_reason":"(\w+)"/.exec(frame)?.[1] ?? []);
-    // What is relayed is the maker's own way to say it.
+    // What is relayed is the vendor's own way to say it.
     assert.deepEqual(reasons, [provider === 'openai' ? 'content_filter' : 'stop'], provider);
     assert.equal(data.some((frame) => frame.includes('"refusal":"The request was declined."')), provider !== 'openai');
     assert.equal(data.filter((frame) => frame === '[DONE]').length, 1);

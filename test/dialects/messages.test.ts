@@ -95,7 +95,7 @@ test('a failure has its status, the body of this format and the request id in it
   assert.equal(response.headers.get('request-id'), body.request_id);
 });
 
-test("a relayed request keeps the maker's own fields, blocks and headers, and names end users apart", async (t) => {
+test("a relayed request keeps the vendor's own fields, blocks and headers, and names end users apart", async (t) => {
   const gateway = await startGateway(t, NO_RETRIES);
   const rest = '"max_tokens":100,"system":[{"type":"text","text":"be","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":"hi"}]';
   const response = await fetch(`${gateway.url}${PATH}?beta=true`, {

@@ -1,4 +1,4 @@
-/** GET /v1/models and GET /v1/models/{name}, as native callers and the SDKs of other makers ask them. */
+/** GET /v1/models and GET /v1/models/{name}, as native callers and the SDKs of other vendors ask them. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -139,7 +139,7 @@ test('a model that no list has is 404, and what is wrong is said in the form of 
   assert.equal((await gateway.get('/v1/models/')).status, 404);
 });
 
-test('without the dialects of other makers the list is native, whatever is sent', async (t) => {
+test('without the dialects of other vendors the list is native, whatever is sent', async (t) => {
   const gateway = await startGateway(t, { GATEWAY_DIALECTS: 'none' });
   assert.deepEqual(Object.keys(await list(gateway, VERSION)), ['provider', 'models']);
   assert.equal((await fetch(`${gateway.url}/v1/models`, { headers: { 'x-api-key': TOKEN } })).status, 401);

@@ -1,6 +1,6 @@
 /**
  * The fields without which some client raises, each with those that do: found by taking them away one at a time. They are in
- * every answer that is translated, never null. What is relayed is the maker's own.
+ * every answer that is translated, never null. What is relayed is the vendor's own.
  */
 
 import assert from 'node:assert/strict';
@@ -15,7 +15,7 @@ import { PROVIDERS } from './dialect-clients.ts';
 type Needed = Readonly<Record<string, string>>;
 type Format = {
   readonly path: string;
-  readonly maker: string;
+  readonly vendor: string;
   readonly asked: (text: string) => object;
   readonly tools: readonly object[];
   readonly whole: Needed;
@@ -29,7 +29,7 @@ const ANTHROPIC_HELPERS = 'the helpers of anthropic-node and anthropic-python';
 const FORMATS: Readonly<Record<string, Format>> = {
   'Chat Completions': {
     path: '/v1/chat/completions',
-    maker: 'openai',
+    vendor: 'openai',
     asked: (text) => ({ messages: [{ role: 'user', content: text }], reasoning_effort: 'high', stream_options: { include_usage: true } }),
     tools: [{ type: 'function', function: { name: 'weather', parameters: SCHEMA } }],
     whole: {
@@ -66,7 +66,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
   Responses: {
     path: '/v1/responses',
-    maker: 'openai',
+    vendor: 'openai',
     asked: (text) => ({ input: text, reasoning: { effort: 'high', summary: 'auto' }, store: false, include: ['reasoning.encrypted_content'] }),
     tools: [{ type: 'function', name: 'weather', strict: true, parameters: SCHEMA }],
     whole: {
@@ -110,14 +110,14 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
   Messages: {
     path: '/v1/messages',
-    maker: 'anthropic',
+    vendor: 'anthropic',
     asked: (text) => ({ max_tokens: 4000, messages: [{ role: 'user', content: text }], thinking: { type: 'adaptive' } }),
     tools: [{ name: 'weather', input_schema: SCHEMA }],
     whole: {
       type: 'AI SDK',
-      id: 'the maker has it always',
+      id: 'the vendor has it always',
       model: 'Claude Code',
-      role: 'the maker has it always',
+      role: 'the vendor has it always',
       content: 'all clients',
       usage: 'AI SDK, pydantic-ai',
       'usage.input_tokens': 'AI SDK',
@@ -170,10 +170,10 @@ function valuesAt(value: unknown, path: string): readonly unknown[] {
 
 const MODELS = ['fake-chat', 'fake-thinking', 'fake-tool-loop', 'fake-parallel'];
 
-async function answers(gateway: RunningGateway, { path, asked, tools, maker }: Format, isStream: boolean): Promise<readonly string[]> {
+async function answers(gateway: RunningGateway, { path, asked, tools, vendor }: Format, isStream: boolean): Promise<readonly string[]> {
   const texts: string[] = [];
   for (const provider of PROVIDERS) {
-    if (provider === maker) continue;
+    if (provider === vendor) continue;
     for (const model of MODELS) {
       const body = { ...asked('hi'), model: `${provider}/${model}`, tools, stream: isStream };
       const response = await gateway.post(path, isStream ? body : { ...body, stream_options: undefined }, { 'anthropic-version': '2023-06-01' });

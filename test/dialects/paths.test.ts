@@ -1,4 +1,4 @@
-/** Which paths of other makers' formats there are, what they answer when they are asked wrongly, and what browsers may send. */
+/** Which paths of other vendors' formats there are, what they answer when they are asked wrongly, and what browsers may send. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -86,7 +86,7 @@ test('a path with a slip of a base URL in it is answered with the one that is me
   }
 });
 
-test("a page of an allowed origin may send the headers of makers' clients, and read those that they look at", async (t) => {
+test("a page of an allowed origin may send the headers of vendors' clients, and read those that they look at", async (t) => {
   const gateway = await startGateway(t, { GATEWAY_ALLOWED_ORIGINS: ORIGIN });
   const asked = ['x-api-key', 'anthropic-version', 'anthropic-beta', 'anthropic-dangerous-direct-browser-access', 'x-stainless-os', 'x-stainless-retry-count'];
   const preflight = await fetch(`${gateway.url}/v1/messages`, {

@@ -42,7 +42,7 @@ const ASKED = [...Object.keys(FAULTS), ...Object.keys(MODELS)]
   .filter((name) => name !== 'fake-flood' && name !== 'fake-drip' && name !== 'fake-huge')
   .map((name) => name.replace(/N+/, (digits) => (digits.length === 3 ? '418' : '1')));
 
-/** The least that each format of other makers takes. */
+/** The least that each format of other vendors takes. */
 const DIALECTS: Readonly<Record<string, (text: string) => object>> = {
   '/v1/chat/completions': (content) => ({ messages: [{ role: 'user', content }] }),
   '/v1/responses': (input) => ({ input, store: false }),
@@ -133,7 +133,7 @@ test('no key and no token shows in logs, replies or metrics, in any spelling, wh
   assertNoSecret('a reply', replies);
 });
 
-test('a code that goes on to the SDKs of its maker does not if it holds a secret', async (t) => {
+test('a code that goes on to the SDKs of its vendor does not if it holds a secret', async (t) => {
   const error = (code: string): string => JSON.stringify({ type: 'error', error: { type: 'rate_limit_error', message: '', details: { error_code: code } } });
   const key = 'Anthr0p1c-canary-key';
   const upstream = await startUpstream(t, (response, _request, body) => {

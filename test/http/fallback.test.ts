@@ -160,7 +160,7 @@ test('a tool loop that was relayed goes on translated where its provider is out,
   assert.ok(lastBody(gateway).includes(sealed) && !lastBody(gateway).includes('gateway:'));
 });
 
-test('of two accounts of one maker the first is relayed to and the second translated for, so that neither is sent what the other sealed', async (t) => {
+test('of two accounts of one vendor the first is relayed to and the second translated for, so that neither is sent what the other sealed', async (t) => {
   const routingFile = ({ baseUrls: { openai } }: Sandbox): object => ({
     providers: { second: { like: 'openai', base_url: openai, keys: ['SECOND_KEY'] } },
     routes: {

@@ -78,13 +78,13 @@ test('the part before the first slash names a provider where there is one of tha
   for (const model of ['groq/', '/groq', 'groq']) assert.equal(served(OPENAI_CHAT, asked(model)), `openai ${model}`);
 });
 
-test('prefixes count only in formats of other makers, unless the operator says otherwise', () => {
+test('prefixes count only in formats of other vendors, unless the operator says otherwise', () => {
   assert.equal(served(NATIVE, asked('groq/m')), 'anthropic groq/m');
   assert.equal(served(NATIVE, asked('groq/m'), undefined, ALL, { ...BY_ALPHABET, takesModelPrefixes: true }), 'groq m');
   assert.equal(served(OPENAI_CHAT, asked('groq/m'), undefined, ALL, { ...BY_ALPHABET, takesModelPrefixes: false }), 'openai groq/m');
 });
 
-test("without a name the dialect's own maker serves, unless the operator's default speaks the dialect or the maker is absent", () => {
+test("without a name the dialect's own vendor serves, unless the operator's default speaks the dialect or the vendor is absent", () => {
   assert.equal(served(OPENAI_CHAT, asked('m')), 'openai m');
   assert.equal(served(OPENAI_CHAT, asked('m'), undefined, ALL, { ...BY_ALPHABET, isDefaultChosen: true }), 'openai m');
   const speaking = new Map([...ALL, ['own', provider('own', ['openai-chat'])]]);

@@ -43,7 +43,7 @@ export const CODECS: readonly Codec[] = [...PROVIDER_ROWS, compatRow('compat')].
   }));
 });
 
-/** The ways to Claude on clouds that serve each model in its maker's format, of which CODECS have another. */
+/** The ways to Claude on clouds that serve each model in its vendor's format, of which CODECS have another. */
 export const CLOUD_CODECS: readonly Codec[] = (
   [
     ['bedrock', 'Messages', 'anthropic.claude-haiku-5-5'],

@@ -1,4 +1,4 @@
-/** What tells a request that is too long from one that is wrong, and a quota from a rate: facts of the makers and hosts. */
+/** What tells a request that is too long from one that is wrong, and a quota from a rate: facts of the vendors and hosts. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
  * How others choose between a first and a second target: models of their documented defaults, not the products. Each makes at
- * most the calls that its makers' defaults make, on the same traces as the gateway's own loop.
+ * most the calls that its vendors' defaults make, on the same traces as the gateway's own loop.
  */
 
 import type { Failure } from '../../src/core/failure.ts';

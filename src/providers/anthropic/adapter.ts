@@ -13,7 +13,7 @@ import type { ChatRequest, Effort } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
 import { decodeAnthropicFailure, failureInside } from './failure.ts';
 import { BUDGET_TOKENS } from './model-rules.ts';
-import { MAKER } from './host.ts';
+import { VENDOR_HOST } from './host.ts';
 import type { MessagesHost } from './host.ts';
 import { decodeModels, encodeModels } from './models.ts';
 import { decodeReply } from './reply.ts';
@@ -35,7 +35,7 @@ export const ANTHROPIC_ROW: ProviderRow = {
 };
 
 /** The codec for a provider registered as `provider`. */
-export function createAnthropicAdapter(provider: string, host = MAKER): Adapter {
+export function createAnthropicAdapter(provider: string, host = VENDOR_HOST): Adapter {
   const { countPath } = host;
   return {
     dialect: ANTHROPIC_DIALECT,

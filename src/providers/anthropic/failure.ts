@@ -97,7 +97,7 @@ const TOO_LONG = /prompt is too long|exceed context limit/i;
 /** Reasoning that was edited, or came back in a conversation or account other than its own. */
 const FOREIGN_THINKING = /Invalid `signature` in `thinking` block|bound to a different conversation/i;
 
-/** A host whose schema is behind its maker's, of a field that says what was asked for: a shape of the answer, an effort, strict tools. */
+/** A host whose schema is behind its vendor's, of a field that says what was asked for: a shape of the answer, an effort, strict tools. */
 export const UNKNOWN_FIELD = /^(?:output_config|thinking|tools\.\d+(?:\.custom)?\.strict)\b[\w.]*: extra inputs are not permitted/i;
 
 function kindFrom(status: number, type: string, errorCode: string | undefined, message: string): FailureKind {

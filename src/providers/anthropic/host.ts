@@ -1,4 +1,4 @@
-/** In what a host of the Messages API differs from its maker's own, as data. */
+/** In what a host of the Messages API differs from its vendor's own, as data. */
 
 export type MessagesHost = {
   /** The model that a name stands for, where the name of a deployment or a profile hides it: rules depend on the model. */
@@ -20,7 +20,7 @@ export type MessagesHost = {
 export const VERSION_HEADER = { 'anthropic-version': '2023-06-01' };
 
 /** Anthropic's own. */
-export const MAKER: MessagesHost = {
+export const VENDOR_HOST: MessagesHost = {
   modelOf: (name) => name,
   path: () => '/messages',
   countPath: '/messages/count_tokens',

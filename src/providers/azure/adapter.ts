@@ -7,7 +7,7 @@
 
 import type { ProviderRow } from '../../core/adapter.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
-import { claudeOf, MAKER } from '../anthropic/host.ts';
+import { claudeOf, VENDOR_HOST } from '../anthropic/host.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { OPENAI_HOST, withOutput } from '../openai-chat/profile.ts';
 import type { HostProfile } from '../openai-chat/profile.ts';
@@ -46,5 +46,5 @@ export const FOUNDRY_ROW: ProviderRow = {
   versionSegment: 'v1',
   keyHeader: { name: 'x-api-key', prefix: '' },
   speaks: ['anthropic'],
-  createAdapter: (name, settings) => ({ ...createAnthropicAdapter(name, { ...MAKER, modelOf: (model) => claudeOf(model, settings?.models) }), hasModelList: false }),
+  createAdapter: (name, settings) => ({ ...createAnthropicAdapter(name, { ...VENDOR_HOST, modelOf: (model) => claudeOf(model, settings?.models) }), hasModelList: false }),
 };

@@ -17,7 +17,7 @@ import type { Failure } from '../../core/failure.ts';
 import { plainModelName } from '../../core/model-name.ts';
 import type { ModelNames } from '../../core/model-name.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
-import { claudeOf, MAKER, modelSegment } from '../anthropic/host.ts';
+import { claudeOf, VENDOR_HOST, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
 import { isMessages } from '../anthropic/reply.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
@@ -106,7 +106,7 @@ function isInvoked(model: string, models: ModelNames | undefined): boolean {
 
 /** Checks bodies by a schema of its own, and fetches nothing. */
 function messagesHost(models: ModelNames | undefined): MessagesHost {
-  return { ...MAKER, countPath: undefined, modelOf: (model) => claudeOf(model, models), fetchesUrls: false, cacheMark: 'block' };
+  return { ...VENDOR_HOST, countPath: undefined, modelOf: (model) => claudeOf(model, models), fetchesUrls: false, cacheMark: 'block' };
 }
 
 function createInvokeAdapter(name: string, models: ModelNames | undefined): Adapter {

@@ -3,7 +3,7 @@
  * that is one.
  *
  * The name stands in the header `x-amzn-errortype`, up to a colon; else in `__type`, behind a `#`, or in `code`. The formats of
- * other makers that it serves have errors of their own.
+ * other vendors that it serves have errors of their own.
  * Source: Amazon Bedrock, InvokeModel, errors; InvokeModelWithResponseStream, ResponseStream.
  */
 

@@ -11,7 +11,7 @@ import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, TokenCounting, 
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
-import { MAKER, modelSegment } from '../anthropic/host.ts';
+import { VENDOR_HOST, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
 import { isMessages } from '../anthropic/reply.ts';
 import { below, createAdapterByModel } from '../by-model.ts';
@@ -105,8 +105,8 @@ function claudeHost(prefix: string): MessagesHost {
     return segment && `${prefix}/publishers/anthropic/models/${segment}:${isStream ? 'streamRawPredict' : 'rawPredict'}`;
   };
   const body = { has: 'version', version: 'vertex-2023-10-16', hasStream: true } as const;
-  // No header: those of the maker's that it does not know are refused.
-  return { ...MAKER, path, countPath: `${prefix}/publishers/anthropic/models/count-tokens:rawPredict`, headers: {}, body, fetchesUrls: false, cacheMark: 'block' };
+  // No header: those of the vendor's that it does not know are refused.
+  return { ...VENDOR_HOST, path, countPath: `${prefix}/publishers/anthropic/models/count-tokens:rawPredict`, headers: {}, body, fetchesUrls: false, cacheMark: 'block' };
 }
 
 function isClaude(model: string): boolean {

@@ -48,7 +48,7 @@ function renderError({ status, message: text, code }: Complaint): string {
   return renderJson({ type: 'error', error: { type, message: text, details }, request_id: requestId(digest(text))['request-id'] });
 }
 
-/** The AI SDK reads the same variable as the maker's own clients and adds no version to it. */
+/** The AI SDK reads the same variable as the vendor's own clients and adds no version to it. */
 function unversioned(path: string): string {
   return path.replace(/^\/v1(?=\/)/, '');
 }

@@ -19,9 +19,9 @@ import { SEALED } from './reply.ts';
 import { BETA_REQUESTS, REQUESTS, wording } from './shapes.ts';
 import type { Requests } from './shapes.ts';
 
-/** Under a beta of its own the maker holds conversations. */
+/** Under a beta of its own the vendor holds conversations. */
 const THREAD_BETA = /(^|,) *message-threads-/;
-/** Under betas of their own the maker takes instructions between the messages. */
+/** Under betas of their own the vendor takes instructions between the messages. */
 const SYSTEM_BETA = /(^|,) *mid-conversation-(system|tool-changes)-/;
 
 type Block = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 /**
- * Where the clouds speak which format, who may enter, and in what a request there differs from the maker's own. What one of them
+ * Where the clouds speak which format, who may enter, and in what a request there differs from the vendor's own. What one of them
  * refuses is refused.
  */
 
@@ -22,7 +22,7 @@ type CloudRow = {
   readonly name: ProtocolName;
   readonly protocol: Protocol;
   readonly guard: Guard;
-  /** The request as the maker's own API would have it. `found`: what the prefix found in the path as it came. */
+  /** The request as the vendor's own API would have it. `found`: what the prefix found in the path as it came. */
   readonly enter?: (incoming: Incoming, found: RegExpExecArray) => Incoming | Complaint;
 };
 
@@ -80,7 +80,7 @@ function bodyOf({ body }: Incoming): Body | undefined {
   return isObject(json) ? json : undefined;
 }
 
-/** What Bedrock and Vertex do not take of the maker's. */
+/** What Bedrock and Vertex do not take of the vendor's. */
 function foreign(json: Body): Complaint | undefined {
   if (json['cache_control'] !== undefined) return new Complaint(400, 'cache_control: Extra inputs are not permitted');
   return /"type":"url"/.test(JSON.stringify(json['messages'] ?? [])) ? new Complaint(400, 'messages: URL sources are not supported') : undefined;

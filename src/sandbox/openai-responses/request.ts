@@ -85,7 +85,7 @@ const COUNTED_TOO = {
       { description: nullable(string), parameters: nullable(openObject({})), strict: nullable(boolean) },
     ),
     custom: object({ type: string, name: NAME }, { description: nullable(string), format: anyObject }),
-    // Run by the maker, or in groups; the fake model calls none of them.
+    // Run by the vendor, or in groups; the fake model calls none of them.
     namespace: anyObject,
     web_search: anyObject,
   })),

@@ -112,7 +112,7 @@ for (const [name, reply, expected] of [
     [{ type: 'redacted_thinking', data: 'gateway:empty=a.b.e30,call=a.b.e31' }, { type: 'tool_use', id: 'toolu_1', name: 'weather', input: {} }],
   ],
   [
-    'an id of another maker',
+    'an id of another vendor',
     { parts: [{ ...CALL, id: 'functions.weather:0', arguments: new RawJson('{}') }] },
     [{ type: 'tool_use', id: 'gwid_ZnVuY3Rpb25zLndlYXRoZXI6MA', name: 'weather', input: {} }],
   ],

@@ -296,7 +296,7 @@ test('messages of the assistant in a row are one turn, and an empty one is taken
   }
 });
 
-test('reasoning of other makers is left out and named, empty and unsigned ones too', () => {
+test('reasoning of other vendors is left out and named, empty and unsigned ones too', () => {
   const content = [
     { type: 'thinking', thinking: 'Hm.', signature: 'EqQBCkYIBRgCKkD' },
     { type: 'redacted_thinking', data: 'EqQBCkYIBRgCKkD' },
@@ -389,7 +389,7 @@ function tool(name: string): unknown {
   return name === 'f' ? { name } : { type: name, name: name.replace(/_\d+$/, '') };
 }
 
-test("the maker's own tools are left out and named where the model may do without", () => {
+test("the vendor's own tools are left out and named where the model may do without", () => {
   const own = ['web_search_20250305', 'bash_20250124', 'tool_search_tool_regex_20251119', 'tool_search_tool_bm25_20251119', 'tool_search_tool_bm25', 'tool_search_tool_regex'];
   const { request, ignored } = translate({ messages: [HI], tools: [...own.map(tool), tool('f')] });
   deepEqual(request.tools.map(({ name }) => name), ['f']);

@@ -34,7 +34,7 @@ test('reasoning beside what the gateway carried is taken out with it', () => {
   }
 });
 
-test('other reasoning is kept from the maker alone, which has no place for it', () => {
+test('other reasoning is kept from the vendor alone, which has no place for it', () => {
   const message = '{"role":"assistant", "content":"A", "reasoning_content":"Hm."}';
   assert.deepEqual(relayedFrom(message, false), [message, []]);
   assert.deepEqual(relayedFrom(message, true), ['{"role":"assistant","content":"A"}', ['messages[0].reasoning_content']]);

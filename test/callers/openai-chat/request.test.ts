@@ -475,7 +475,7 @@ test('the state of a text that said nothing stays with it, and goes to no other'
   for (const [message, parts] of rows) assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message }), [USER_TURN, { role: 'assistant', parts }]);
 });
 
-test('a signature of another maker is left out and named, a damaged one of the gateway is a bad_request', () => {
+test('a signature of another vendor is left out and named, a damaged one of the gateway is a bad_request', () => {
   const messages = (signature: string): readonly object[] => [USER, { role: 'assistant', tool_calls: [{ ...CALL, ...signed(signature) }] }];
   assert.deepEqual(turnsOf(...messages('CsMBAQ==')), [USER_TURN, { role: 'assistant', parts: [CALLED] }]);
   assert.deepEqual(ignoredOf({ messages: messages('CsMBAQ==') }), ['messages[].tool_calls[].extra_content']);

@@ -284,7 +284,7 @@ test('a reference to an item is refused with what to do instead, whether it says
   assert.equal(refusalOf({ input: [user('Hi'), { id: 'fc_1', call_id: 'c' }] }), 'bad_request: input[1].type: required');
 });
 
-test('tools that only their maker runs are left out and named while the model may choose', () => {
+test('tools that only their vendor runs are left out and named while the model may choose', () => {
   const own = { type: 'function', name: 'weather' };
   const vendors = ['web_search', 'web_search_preview_2025_03_11', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
   const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
@@ -368,7 +368,7 @@ test('two functions of one name and namespace are refused, since a call would be
   assert.equal(requestOf({ tools: [plain, { ...namespaced, tools: [plain] }] }).tools.length, 2);
 });
 
-test('a tool that only its maker runs is refused when the model must call it', () => {
+test('a tool that only its vendor runs is refused when the model must call it', () => {
   const tools = [{ type: 'web_search' }];
   assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function can be chosen');
   assert.equal(
@@ -477,7 +477,7 @@ test('an empty turn of an assistant stays one', () => {
   assert.deepEqual(turnsOf(user('Hi'), { role: 'assistant', content: '' }, user('Hi')), [USER_TURN, { role: 'assistant', parts: [] }, USER_TURN]);
 });
 
-test('reasoning of another maker is left out and named, and makes no turn', () => {
+test('reasoning of another vendor is left out and named, and makes no turn', () => {
   const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: null, encrypted_content: 'gAAAAAB' };
   const input = [user('Hi'), reasoning, { type: 'reasoning', summary: [] }, user('Hi')];
   assert.deepEqual(turnsOf(...input), [USER_TURN, USER_TURN]);

@@ -252,7 +252,7 @@ async function tryCuts({ client, provider, endings, orderly, run }: Trial): Prom
   return verdict;
 }
 
-/** A request to the dialect's maker arrives as the client sent it, but for what the gateway says that it changes. */
+/** A request to the dialect's vendor arrives as the client sent it, but for what the gateway says that it changes. */
 async function tryRelay({ client, provider, run }: Trial): Promise<Verdict> {
   if (provider !== MAKERS[client.dialect]) return { is: 'none', why: 'translated' };
   const { seen, sent, upstream } = await run('loop', 'fake-tool-loop', { isStream: true, isThinking: true });

@@ -40,7 +40,7 @@ const NO_FIELD = 'it reads no field that could hold it';
 const BY_HAND = { 'state streamed': 'a stream assembled by hand keeps only the usual fields' } as const;
 const LAST_PIECE = 'of a field that it does not know it keeps only the last piece';
 const REFERS = 'without `store: false` it refers to items that it believes to be stored';
-/** Its maker stores them. */
+/** Its vendor stores them. */
 const UNSTORED = { anthropic: REFERS, gemini: REFERS, compat: REFERS } as const;
 const NEVER_KEEPS = { state: NO_FIELD, 'state streamed': NO_FIELD } as const;
 const UNKNOWN_NAMES = 'it does not ask models whose names it does not know for it';

@@ -198,7 +198,7 @@ test('a failure is what its exception says, wherever its name stands', () => {
   assert.match(adapter.decodeFailure(400, '{"message":"Retry with the ID of an inference profile"}', { 'x-amzn-errortype': 'ValidationException' }).message, /inference profile only/);
 });
 
-test('a failure in the words of another maker is read as theirs', () => {
+test('a failure in the words of another vendor is read as theirs', () => {
   assert.equal(adapter.decodeFailure(404, '{"error":{"message":"no","code":"model_not_found"}}').kind, 'not_found');
   const claude = CLAUDE_AWS_ROW.createAdapter('claude-aws');
   assert.equal(claude.decodeFailure(429, '{"type":"error","error":{"type":"rate_limit_error","message":"x"}}').kind, 'rate_limit');

@@ -12,7 +12,7 @@ const adapter = VERTEX_ROW.createAdapter('vertex', { openAiApi: 'auto', project:
 const express = VERTEX_ROW.createAdapter('vertex');
 const PLACE = '/projects/p1/locations/europe-west4';
 
-test('a model is asked in the format of its maker, below the path of project and location', () => {
+test('a model is asked in the format of its vendor, below the path of project and location', () => {
   const pathOf = (model: string): string => encode(adapter, requestOf({ model })).path;
   assert.equal(pathOf('gemini-3-pro'), `/v1beta1${PLACE}/publishers/google/models/gemini-3-pro:generateContent`);
   assert.equal(pathOf('claude-opus-4-8'), `/v1${PLACE}/publishers/anthropic/models/claude-opus-4-8:rawPredict`);
@@ -24,7 +24,7 @@ test('a model is asked in the format of its maker, below the path of project and
   assert.equal(encode(express, requestOf({ model: 'gemini-3-pro' })).path, '/v1/publishers/google/models/gemini-3-pro:generateContent');
 });
 
-test('Claude is asked with the version in the body, without model and without a header of the maker\'s', () => {
+test('Claude is asked with the version in the body, without model and without a header of the vendor\'s', () => {
   const call = adapter.encodeChat(requestOf({ model: 'claude-opus-4-8', cache: { key: undefined, ttl: undefined } }), true);
   assert.ok('path' in call);
   assert.match(call.path, /:streamRawPredict$/);
