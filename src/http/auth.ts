@@ -6,7 +6,6 @@ import type { Secret } from '../base/secret.ts';
 import { isCallerLabel } from '../core/caller.ts';
 import { Failure } from '../core/failure.ts';
 import { scopeFailure } from '../core/scope-failure.ts';
-import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { ServerParts } from './parts.ts';
 
@@ -55,7 +54,7 @@ function unauthorized(message: string): Failure {
  */
 export async function askHost(exchange: HttpExchange, { authenticate: ask, log, config }: ServerParts): Promise<string | Failure> {
   const { scope, request, requestId } = exchange;
-  const timer = setTimeout(() => scope.end('deadline'), Math.min(config.requestTimeoutMs, TIMER_MS_MAX));
+  const timer = setTimeout(() => scope.end('deadline'), config.requestTimeoutMs);
   try {
     const label = await new Promise((resolve, reject) => {
       scope.onEnd(() => resolve(undefined));

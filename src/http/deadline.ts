@@ -1,7 +1,6 @@
 /** When an exchange must be over, and which setting says so. */
 
 import type { Config } from '../config/config.ts';
-import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Ends the exchange's scope at its time. Clear it however the exchange ends. */
@@ -42,6 +41,6 @@ export class Deadline {
 
   #start(): NodeJS.Timeout {
     const ms = Math.max(0, this.atMs - performance.now());
-    return setTimeout(() => this.#exchange.scope.end('deadline'), Math.min(ms, TIMER_MS_MAX));
+    return setTimeout(() => this.#exchange.scope.end('deadline'), ms);
   }
 }

@@ -9,7 +9,6 @@ import { nextTurn } from '../base/turn.ts';
 import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
 import type { Failure } from '../core/failure.ts';
-import { TIMER_MS_MAX } from '../core/scope.ts';
 import { checkBodyHeaders, checkUnread, readBody } from './body.ts';
 import { callerAddress } from './caller-address.ts';
 import { DISCARD_BYTES_MAX, discard } from './discard.ts';
@@ -220,7 +219,7 @@ export class HttpExchange extends Exchange {
       const deadline = setTimeout(() => {
         scope.end('deadline');
         response.destroy();
-      }, Math.min(requestTimeoutMs, TIMER_MS_MAX));
+      }, requestTimeoutMs);
       await this.closed;
       clearTimeout(deadline);
       stop();

@@ -1,7 +1,6 @@
 /** A caller that takes nothing of what waits for it: the one place that notices, for every kind of answer. */
 
 import type { Socket } from 'node:net';
-import { TIMER_MS_MAX } from '../core/scope.ts';
 import type { Scope } from '../core/scope.ts';
 
 /** What of an exchange is looked at, and ended. */
@@ -31,7 +30,7 @@ export function limitStall({ request, response, scope }: Watched, limitMs: numbe
     clearInterval(timer);
     scope.end('caller-stalled');
     response.destroy();
-  }, Math.min(limitMs, TIMER_MS_MAX) / LOOKS);
+  }, limitMs / LOOKS);
   return () => clearInterval(timer);
 }
 
