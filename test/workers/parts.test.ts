@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import type { Log } from '../../src/base/log.ts';
+import { nextTurn } from '../../src/base/turn.ts';
 import type { Charge, Decision, LocalStore } from '../../src/limits/store.ts';
 import type { Transition } from '../../src/routing/transition.ts';
 import { Brake } from '../../src/workers/brake.ts';
@@ -288,6 +289,7 @@ test('PrimaryStore takes an answer that comes right behind its time, and says on
   // In the same turn of the event loop as the limit, and behind it.
   setTimeout(() => answer(1, LET_IN), 1);
   assert.equal(await first, LET_IN);
+  await nextTurn();
   assert.deepEqual(warnings, []);
   await Promise.all(['2', '3'].map((lease) => store.take(chargeOf(lease))));
   assert.deepEqual([summary(), warnings.length], [['take 1', 'take 2', 'take 3'], 1]);
