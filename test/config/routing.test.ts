@@ -212,13 +212,16 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'callers.batch.tokens_per_minute: expected a whole number from 1 to 1000000000000, got 10000000000000',
     'callers.batch.concurrent: expected a number, got a string',
   ]],
-  [{ routes: { bulk: { targets: [target()] } }, callers: { '*': { allow: ['bul*', 'x*', 'openai/*', 'opnai/*', 'openai/', '/m', 'b*k', 'gpt*/x', '*'] } } }, [
+  [{ routes: { bulk: { targets: [target()] } }, callers: { '*': { allow: ['bul*', 'x*', 'openai/*', 'opnai/*', 'openai/', '/m', 'b*k', 'gpt*/x', '*', 'bul', 'bulk/', ''] } } }, [
+    'callers["*"].allow[11]: must not be empty',
     'callers["*"].allow[1]: "x*" is neither a route nor provider/model',
     'callers["*"].allow[3]: expected a configured provider (anthropic, gemini, openai), got "opnai"; did you mean openai?',
     'callers["*"].allow[4]: "openai/" is neither a route nor provider/model',
     'callers["*"].allow[5]: "/m" is neither a route nor provider/model',
     'callers["*"].allow[6]: "b*k": a * may only be the last character',
     'callers["*"].allow[7]: "gpt*/x": a * may only be the last character',
+    'callers["*"].allow[9]: "bul" is neither a route nor provider/model; did you mean bulk?',
+    'callers["*"].allow[10]: "bulk/" is neither a route nor provider/model; did you mean bulk?',
   ]],
   // Providers.
   [{ providers: { 'Open AI': {}, groq: { concurrent: 5 }, ollama: {}, opnai: { keys: ['OPENAI_API_KEY'] }, mine: { like: 'opnai' } } }, [
@@ -268,14 +271,20 @@ test('what a file says that has no effect is a warning', () => {
   assert.deepEqual(complaints(loadFile(routeOf(...targets.slice(0, 2)), { GATEWAY_MAX_RETRIES: '0' }).warnings), [
     'routes.smart.targets: 2 targets, but GATEWAY_MAX_RETRIES allows 1 attempt; raise it or drop some',
   ]);
-  assert.deepEqual(complaints(loadFile(routeOf(target('openai', 'm', { first_event_timeout: '1h' }))).warnings), [
+  assert.deepEqual(complaints(loadFile(routeOf(target('openai', 'm', { first_event_timeout: '1h', attempt_timeout: '11m' }))).warnings), [
     'routes.smart.targets[0].first_event_timeout: 1h is more than GATEWAY_ATTEMPT_TIMEOUT, which is 10m',
+    'routes.smart.targets[0].attempt_timeout: 11m is more than GATEWAY_ATTEMPT_TIMEOUT, which is 10m',
   ]);
   const far = { providers: { mine: { like: 'compat', base_url: 'http://far.example' } } };
   assert.deepEqual(complaints(loadFile(far).warnings), ['providers.mine.base_url: keys and prompts travel to far.example unencrypted; use https']);
   assert.deepEqual(loadFile({ providers: { openai: { keys: ['OTHER_KEY'] } } }, { OTHER_KEY: `${KEY}-2` }).warnings, [
     'OPENAI_API_KEY: ignored, because GATEWAY_ROUTING_FILE: providers.openai.keys names others',
   ]);
+});
+
+test("a second target's first_event_timeout does not bound hedge_after, unless the route is spread", () => {
+  const file = { routes: { smart: { hedge_after: '4s', targets: [target(), target('gemini', 'm', { first_event_timeout: '2s' })] } } };
+  assert.deepEqual(complaints(loadFile(file).problems), []);
 });
 
 test('--check shows the one target of a route with as much time as it has, be it spread or not', () => {
