@@ -149,6 +149,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   [routeOf(target(), target('gemini', 'm', { defaults: { provider_options: { stream: true } } })), ['routes.smart.targets[1].defaults.provider_options.stream: the endpoint decides that']],
   // The whole of it.
   ['', ['is not JSON: unexpected end of the text (line 1, column 1)']],
+  ['{\n  "routes": [},\n}\n', ['is not JSON: unexpected character (line 2, column 14)']],
   ['{\n  "routes": {},\n}', ['is not JSON: unexpected character (line 3, column 1)']],
   ['[]', ['expected an object, got an array']],
   ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: duplicate key', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
@@ -240,6 +241,13 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   [{ providers: { openai: { base_url: `https://user:${KEY}@host`, keys: [] } } }, [
     'providers.openai.base_url: expected an http or https URL without user name, password, query or fragment',
     'providers.openai.keys: expected 1 to 100 names of variables, got 0',
+  ]],
+  // A key of capital letters at one end is none of a variable's names either.
+  [{ providers: { openai: { keys: ['canaryKEY', 'KEY-canary', 'K'.repeat(129)] } } }, [0, 1, 2].map((index) => `providers.openai.keys[${index}]: expected the name of an environment variable, in capital letters`)],
+  [{ providers: { openai: 5 }, routes: { smart: [] }, callers: { batch: 'all' } }, [
+    'providers.openai: expected an object, got a number',
+    'routes.smart: expected an object, got an array',
+    'callers.batch: expected an object, got a string',
   ]],
   [{ providers: { openai: { keys: [KEY, 'sk-proj-canary0123456789', 'OPENAI_API_KEY', 'OPENAI_API_KEY_FILE'] } } }, [
     'providers.openai.keys[0]: expected the name of an environment variable, in capital letters',
