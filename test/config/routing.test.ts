@@ -413,7 +413,7 @@ test('several keys in one variable that cannot be are a problem, without the key
   const expected = 'expected 1 to 100 keys separated by commas, each of 1 to 4000 printable ASCII characters without a space';
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: ',' }), [`OPENAI_API_KEYS: ${expected}`]);
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: Array.from({ length: 101 }, (_, index) => `k${index}`).join() }), [`OPENAI_API_KEYS: ${expected}`]);
-  assert.deepEqual(problemsOf({ OPENAI_API_KEYS: 'canary-ü' }), [`OPENAI_API_KEYS: ${expected}`]);
+  for (const keys of ['canary-ü', 'a,canary-ü', 'canary-ü,a']) assert.deepEqual(problemsOf({ OPENAI_API_KEYS: keys }), [`OPENAI_API_KEYS: ${expected}`]);
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: 'a,canary,b,canary' }), ['OPENAI_API_KEYS: the entries 2 and 4 hold the same key']);
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: 'a,b', OPENAI_API_KEY: KEY }), ['OPENAI_API_KEYS: is set together with OPENAI_API_KEY; keep one']);
   const both = load({ OPENAI_API_KEYS: 'a,b', OPENAI_API_KEY: '', GATEWAY_ROUTING_FILE: PATH }, { [PATH]: '{"providers":{"openai":{"keys":["GEMINI_API_KEY"]}}}' });
