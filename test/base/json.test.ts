@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX } from '../../src/base/json/limits.ts';
 import { mergePatch } from '../../src/base/json/merge.ts';
 import { limitPassed, parseLargeLenient, parseLenient } from '../../src/base/json/lenient.ts';
-import { parseJson, parseLargeJson, parseReplied } from '../../src/base/json/parse.ts';
+import { parseJson, parseLargeJson, parseLargeReplied, parseReplied } from '../../src/base/json/parse.ts';
 import { renderJson, renderLargeJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
@@ -387,6 +387,15 @@ test('parseJson refuses a text that ends within an escape, however long it is', 
     const actual = parseJson(text);
     assert.ok(actual instanceof JsonProblem, `${length} characters`);
     assert.equal(actual.reason, 'unexpected end of the text');
+  }
+});
+
+test('a text counts the same against its budget in however many steps a string of it is read', async () => {
+  const text = JSON.stringify({ ['\n'.repeat(2000)]: '\n'.repeat(2000) });
+  for (const chars of [100, 1000, 100_000]) {
+    const budget = { valuesMax: 3, valuesLeft: 3 };
+    assert.ok((await parseLargeReplied(text, async () => undefined, { chars, values: 100 }, budget)) instanceof JsonObject, `${chars}`);
+    assert.equal(budget.valuesLeft, 0);
   }
 });
 
