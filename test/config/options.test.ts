@@ -434,6 +434,7 @@ test('a reload says by name what changed', () => {
   assert.deepEqual(reloaded({ routing: ROUTING }, { routing: structuredClone(ROUTING) }), { swapped: [], left: [] });
   assert.deepEqual(reloaded({ providers: openai('a', 'b') }, { providers: openai('a', 'c') }).swapped, ['key 2 of openai']);
   assert.deepEqual(reloaded({ providers: openai('a') }, { providers: openai('a', 'b') }).swapped, ['key 2 of openai']);
+  assert.deepEqual(reloaded({ providers: openai('a', 'b') }, { providers: openai('a') }).swapped, ['key 2 of openai']);
   const { smart } = ROUTING.routes;
   const changed = {
     ...ROUTING,
@@ -447,8 +448,19 @@ test('a reload says by name what changed', () => {
   ]);
   const everybody = { '*': { requests_per_minute: 1 } };
   assert.deepEqual(reloaded({ routing: { callers: everybody } }, { routing: { callers: { ...everybody, ops: {} } } }).swapped, ['limits of ops']);
+  const ops = { routing: { callers: { ops: { requests_per_minute: 1 } } } };
+  assert.deepEqual([reloaded({}, ops).swapped, reloaded(ops, {}).swapped], [['limits of ops'], ['limits of ops']]);
   const options = (seed: number): object => ({ routing: { routes: { r: { targets: [{ provider: 'openai', model: 'm', defaults: { provider_options: { seed } } }] } } } });
   assert.deepEqual(reloaded(options(1), options(2)).swapped, ['route r']);
+});
+
+test('a reload says that another engine for limits takes a restart, whatever of its address differs', () => {
+  const limitsUrl = 'redis://user:password@redis.example:6379/1';
+  assert.deepEqual(reloaded({ limitsUrl }, { limitsUrl }).left, []);
+  for (const [from, to] of [['redis:', 'rediss:'], ['user', 'other'], ['password', 'another'], ['redis.example', 'valkey.example'], ['6379', '6380'], ['/1', '/2']] as const) {
+    assert.deepEqual(reloaded({ limitsUrl }, { limitsUrl: limitsUrl.replace(from, to) }).left, ['GATEWAY_LIMITS_URL'], to);
+  }
+  assert.deepEqual([reloaded({}, { limitsUrl }).left, reloaded({ limitsUrl }, {}).left], [['GATEWAY_LIMITS_URL'], ['GATEWAY_LIMITS_URL']]);
 });
 
 test('a reload takes over providers that were added, and says which changes of the others take a restart', () => {
