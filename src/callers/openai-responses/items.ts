@@ -56,7 +56,7 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === ADDITIONAL_TOOLS) draft.takeTools(item);
   else if (type === 'function_call' || type === 'custom_tool_call') draft.takePart(readCall(item, type, draft, ignored), item.path);
-  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, TEXTS, ignored)}`);
+  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, TEXTS, ignored)}`, item.path);
   else if (type === 'function_call_output' || type === 'custom_tool_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
   else if (type === 'item_reference') {
@@ -74,7 +74,7 @@ function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): 
   const role = item.requiredOneOf('role', ['user', 'assistant', 'system', 'developer']);
   if (role === 'user') draft.takeUser(readUserParts(item, draft.places, ignored));
   else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', '', TEXTS, ignored)), item.path);
-  else draft.takeInstructions(readText(item, 'content', PARAGRAPH, TEXTS, ignored));
+  else draft.takeInstructions(readText(item, 'content', PARAGRAPH, TEXTS, ignored), item.path);
 }
 
 function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn['parts'] {
@@ -169,6 +169,10 @@ class ConversationDraft {
   #statesPath: Path | undefined;
   /** The results of the last turn, as long as items add to it. */
   #results: ToolResultPart[] | undefined;
+  /** Ids of calls that have no result yet. */
+  readonly #unanswered = new Set<string>();
+  /** What was said among their results, which comes behind them: here a result may stand anywhere behind its call (Codex: an image's size). */
+  readonly #held: UserTurn[] = [];
 
   constructor(names: ToolNames, places: Places) {
     this.names = names;
@@ -182,16 +186,23 @@ class ConversationDraft {
   }
 
   /** Before the first turn they are the system text; later ones stay in their place. */
-  takeInstructions(text: string): void {
+  takeInstructions(text: string, path: Path | undefined): void {
     if (text === '') return;
-    this.#endTurn();
-    if (this.#turns.length === 0) this.#system.push(text);
-    else this.#turns.push(laterInstructions(text));
+    if (this.#turns.length === 0 && this.#spoken === undefined) this.#system.push(text);
+    else this.#say(laterInstructions(text, this.places, path));
   }
 
   takeUser(parts: UserTurn['parts']): void {
+    this.#say({ role: 'user', parts });
+  }
+
+  #say(turn: UserTurn): void {
+    if (this.#unanswered.size > 0) {
+      this.#held.push(turn);
+      return;
+    }
     this.#endTurn();
-    this.#turns.push({ role: 'user', parts });
+    this.#turns.push(turn);
   }
 
   takeResult(result: ToolResultPart, path: Path | undefined): void {
@@ -201,11 +212,13 @@ class ConversationDraft {
       this.#turns.push({ role: 'tool', parts: this.#results });
     }
     this.#results.push(this.places.put(result, path));
+    this.#unanswered.delete(result.toolCallId);
   }
 
   /** Takes a text or a call and gives it the state that waits. An empty text is taken for its state alone. */
   takePart(part: AssistantPart, path: Path | undefined): void {
     const spoken = this.#open();
+    if (part.type === 'tool_call') this.#unanswered.add(part.id);
     const state = this.#waiting;
     this.#waiting = undefined;
     if (part.type === 'text' && state === undefined) {
@@ -262,16 +275,19 @@ class ConversationDraft {
 
   #endTurn(): void {
     this.#results = undefined;
-    if (this.#spoken === undefined) return;
-    this.#leave();
-    this.#turns.push({ role: 'assistant', parts: this.#spoken });
-    this.#spoken = undefined;
-    this.#stateless = [];
+    if (this.#spoken !== undefined) {
+      this.#leave();
+      this.#turns.push({ role: 'assistant', parts: this.#spoken });
+      this.#spoken = undefined;
+      this.#stateless = [];
+    }
+    if (this.#unanswered.size > 0) return;
+    for (const turn of this.#held.splice(0)) this.#turns.push(turn);
   }
 
   /** The turns, and what stood before the first of them. */
   finish(): { readonly system: string; readonly turns: readonly Turn[] } {
     this.#endTurn();
-    return { system: this.#system.join(PARAGRAPH), turns: this.#turns };
+    return { system: this.#system.join(PARAGRAPH), turns: [...this.#turns, ...this.#held] };
   }
 }

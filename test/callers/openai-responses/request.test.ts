@@ -141,6 +141,21 @@ test('files are documents, and an output may hold images and files', () => {
   ]);
 });
 
+test('what is said among the results of calls comes behind them all', () => {
+  const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
+  const result = (id: string): object => ({ type: 'function_call_output', call_id: id, output: id });
+  const notice = { type: 'message', role: 'developer', content: 'Resized.' };
+  const told = { role: 'user', parts: [{ type: 'text', text: '<system>\nResized.\n</system>', state: undefined }] };
+  const on = { role: 'user', parts: [{ type: 'text', text: 'On', state: undefined }] };
+  for (const [first, second, third] of [[result('a'), notice, result('b')], [notice, result('a'), result('b')], [result('a'), result('b'), notice]]) {
+    const { turns } = requestOf({ input: [user('Hi'), call('a'), call('b'), first, second, third, user('On'), call('c'), user('On'), notice, result('c')] });
+    assert.deepEqual(turns.map(({ role, parts }) => `${role} ${parts.length}`), ['user 1', 'assistant 2', 'tool 2', 'user 1', 'user 1', 'assistant 1', 'tool 1', 'user 1', 'user 1']);
+    assert.deepEqual([turns[3], turns[4], turns[7], turns[8]], [told, on, on, told]);
+  }
+  // A call without any result stays where it is, for its refusal.
+  assert.deepEqual(requestOf({ input: [user('Hi'), call('a'), notice] }).turns.map(({ role }) => role), ['user', 'assistant', 'user']);
+});
+
 test('what is wrong with a chat is told by the items of this format', () => {
   const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
   const input = [user('Hi'), { type: 'message', role: 'assistant', content: 'A' }, call, { type: 'function_call_output', call_id: 'c', output: '1' }, user([{ type: 'input_text', text: 'On' }])];
@@ -149,6 +164,8 @@ test('what is wrong with a chat is told by the items of this format', () => {
   assert.equal(said('messages[1].content[0].provider_state: damaged'), 'input[1]: damaged');
   assert.equal(said('messages[1].content[1]: tool_call "c" is not answered before messages[3]'), 'input[2]: tool_call "c" is not answered before input[4]');
   assert.equal(said('messages[2].content[0]: answered'), 'input[3]: answered');
+  const mixed = [user('Hi'), call, { role: 'developer', content: 'Be brief.' }];
+  assert.equal(told(OPENAI_RESPONSES, { model: 'm', input: mixed }, 'not answered before messages[2]'), 'not answered before input[2]');
   assert.equal(said('messages[3].content[0]: no'), 'input[4].content[0]: no');
   assert.equal(said('output: no'), 'text.format: no');
   assert.equal(told(OPENAI_RESPONSES, { model: 'm', input: 'Hi' }, 'messages[0].content[0]: no'), 'input: no');
