@@ -19,7 +19,7 @@ import type { Failure } from '../../core/failure.ts';
 import { NOTHING_CARRIED } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { jsonOf, renderEvent } from '../relay.ts';
-import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, sealedFrom } from './reply.ts';
+import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, sealedFrom, writtenIn } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
 /** The item whose pieces are being passed on. */
@@ -202,15 +202,14 @@ export class ResponseEvents implements StreamFrames {
         return this.#addMessage(id, `${place},"content_index":0`, 'message') + this.#endMessage(`${place},"content_index":0`, item.text);
       case 'refusal':
         return this.#wholeRefusal(id, `${place},"content_index":0`, item.text) + this.#done(item);
-      case 'function_call': {
+      case 'function_call':
+      case 'custom_tool_call': {
         const call = renderJson(callFrom(item, id, 'in_progress', ''));
-        const text = JSON.stringify(item.call.arguments.text);
-        return (
-          this.#itemEvent('added', call) +
-          this.#event('response.function_call_arguments.delta', `${place},"delta":${text}`) +
-          this.#event('response.function_call_arguments.done', `${place},"name":${JSON.stringify(item.declared?.name ?? item.call.name)},"arguments":${text}`) +
-          this.#done(item)
-        );
+        const text = JSON.stringify(writtenIn(item));
+        const isFunction = item.type === 'function_call';
+        const name = isFunction ? 'response.function_call_arguments' : 'response.custom_tool_call_input';
+        const whole = isFunction ? `"name":${JSON.stringify(item.declared?.name ?? item.call.name)},"arguments":${text}` : `"input":${text}`;
+        return this.#itemEvent('added', call) + this.#event(`${name}.delta`, `${place},"delta":${text}`) + this.#event(`${name}.done`, `${place},${whole}`) + this.#done(item);
       }
     }
   }

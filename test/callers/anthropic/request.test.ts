@@ -118,12 +118,14 @@ test('what is wrong with a chat is told by the blocks of this format', () => {
     { role: 'assistant', content: 'A' },
     CALLS,
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '1' }, { type: 'text', text: 'On' }] },
+    { role: 'system', content: 'S' },
   ];
   const said = (sentence: string): string => told(ANTHROPIC, { model: 'm', messages }, sentence);
   equal(said('messages[0].content[0]: no'), 'messages[1].content: no');
   equal(said('messages[1].content[1]: tool_call "c" is not answered before messages[3]'), 'messages[3].content[0]: tool_call "c" is not answered before messages[4]');
   equal(said('messages[2].content[0].tool_call_id: no'), 'messages[4].content[0]: no');
   equal(said('messages[3].content[0]: no'), 'messages[4].content[1]: no');
+  equal(said('not answered before messages[4]'), 'not answered before messages[5]');
   equal(said('tool_choice.parallel: no'), 'tool_choice.disable_parallel_tool_use: no');
 });
 

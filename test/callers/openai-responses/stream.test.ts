@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseJson } from '../../../src/base/json/parse.ts';
 import { renderJson } from '../../../src/base/json/render.ts';
 import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
-import { FunctionNames } from '../../../src/callers/openai-responses/namespaces.ts';
+import { ToolNames } from '../../../src/callers/openai-responses/tool-names.ts';
 import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
@@ -59,11 +59,34 @@ test('a call of a function in a namespace goes back as the client declared it, w
   assert.deepEqual((events.at(-1)?.['response'] as Record<string, unknown>)['output'], [called, plain]);
 });
 
+test('a call of a custom tool goes back as that, with its text, whole and streamed', () => {
+  const source = parseJson('{"tools":[{"type":"custom","name":"patch"}],"input":[{"type":"additional_tools","tools":[{"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"}]}]}]}');
+  assert.ok(source instanceof JsonObject);
+  const facts = { ...FACTS, request: { ...FACTS.request, source } };
+  const calls = [['patch', '{"input":"a \\"b\\""}'], ['functions__exec', '{"other":1}']].map(([name = '', text = ''], index) => ({ ...CALL, id: `call_${index}`, name, arguments: new RawJson(text), state: undefined }));
+  const reply: ChatReply = { ...BARE_REPLY, parts: calls, stopReason: 'tool_use' };
+  const item = { type: 'custom_tool_call', status: 'completed' };
+  const output = [
+    { ...item, id: 'ctc_a1_0', call_id: 'call_0', name: 'patch', input: 'a "b"' },
+    // A model that does not keep to its schema is passed on as it wrote.
+    { ...item, id: 'ctc_a1_1', call_id: 'call_1', name: 'exec', namespace: 'functions', input: '{"other":1}' },
+  ];
+  assert.deepEqual((JSON.parse(renderJson(encodeResponse(reply, facts))) as Record<string, unknown>)['output'], output);
+  const events = eventsOf(new ResponseEvents(facts).render({ type: 'done', reply })).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
+  assert.deepEqual(events.slice(2, 6), [
+    { type: 'response.output_item.added', sequence_number: 2, output_index: 0, item: { ...output[0], status: 'in_progress', input: '' } },
+    { type: 'response.custom_tool_call_input.delta', sequence_number: 3, item_id: 'ctc_a1_0', output_index: 0, delta: 'a "b"' },
+    { type: 'response.custom_tool_call_input.done', sequence_number: 4, item_id: 'ctc_a1_0', output_index: 0, input: 'a "b"' },
+    { type: 'response.output_item.done', sequence_number: 5, output_index: 0, item: output[0] },
+  ]);
+  assert.deepEqual((events.at(-1)?.['response'] as Record<string, unknown>)['output'], output);
+});
+
 test('a call of a plain function is that, and no function of a namespace whose names are joined to the same', () => {
   const source = parseJson('{"tools":[{"type":"namespace","name":"files","tools":[{"type":"function","name":"read"}]},{"type":"function","name":"files__read"}]}');
   assert.ok(source instanceof JsonObject);
   const facts = { ...FACTS, request: { ...FACTS.request, source } };
-  const named = [new FunctionNames(source).nameOf({ namespace: 'files', name: 'read' }), 'files__read'];
+  const named = [new ToolNames(source).nameOf({ namespace: 'files', name: 'read' }), 'files__read'];
   const reply: ChatReply = { ...BARE_REPLY, parts: named.map((name, index) => ({ ...CALL, id: `call_${index}`, name, state: undefined })), stopReason: 'tool_use' };
   const whole = JSON.parse(renderJson(encodeResponse(reply, facts))) as { readonly output: readonly Record<string, unknown>[] };
   assert.deepEqual(whole.output.map(({ namespace, name }) => [namespace, name]), [['files', 'read'], [undefined, 'files__read']]);
