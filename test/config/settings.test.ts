@@ -247,8 +247,12 @@ const CASES: Readonly<Record<string, Cases>> = {
       ['https://app.example.com', ['https://app.example.com']],
       ['https://a.example, http://localhost:3000/,', ['https://a.example', 'http://localhost:3000']],
       ['HTTPS://A.example:443', ['https://a.example']],
+      ['app://obsidian.md,chrome-extension://abcdef, tauri://localhost:1420', ['app://obsidian.md', 'chrome-extension://abcdef', 'tauri://localhost:1420']],
     ],
-    bad: ['*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *'],
+    bad: [
+      '*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *',
+      'https://*.example.com', 'app://*', 'app://obsidian.md/', 'app://user@a.example', 'App://a.example', 'file://', 'file://a', 'data:text', 'wss://a.example',
+    ],
     expected: ORIGINS,
   },
   GATEWAY_METRICS: boolean('isMetricsEnabled'),
