@@ -552,6 +552,15 @@ test('a token of fewer than 16 characters is a warning', () => {
   ]);
 });
 
+test('a secret in quotes is a warning', () => {
+  const { config, warnings } = loadWith({ GATEWAY_AUTH_TOKEN: '"123456789012345678"', ZETA_API_KEY: '', ZETA_API_KEY_FILE: '/key' }, { '/key': "'sk-0123456789'\n" });
+  equal(config?.callers[0]?.token.reveal(), '"123456789012345678"');
+  deepEqual(warnings, [
+    'GATEWAY_AUTH_TOKEN: the quotes around it are part of it; remove them',
+    'ZETA_API_KEY_FILE: the quotes around it are part of it; remove them',
+  ]);
+});
+
 test('a metrics token without metrics is a warning', () => {
   deepEqual(loadWith({ GATEWAY_METRICS: 'false', GATEWAY_METRICS_TOKEN: 'token-of-prometheus' }).warnings, [
     'GATEWAY_METRICS_TOKEN: has no effect while GATEWAY_METRICS is false',
