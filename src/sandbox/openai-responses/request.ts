@@ -67,7 +67,7 @@ const OTHER_ITEM = tagged('type', {
   ),
   item_reference: object({ type: string, id: string }),
   reasoning: object(
-    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
+    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: nullable(string) },
     { id: matching(/./), content: nullable(oneOf()) },
   ),
 });
