@@ -242,7 +242,7 @@ function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignor
   const called = call.object('function');
   if (called === undefined) throw call.problem('function', 'required');
   const carried = readStates(call, ignored, budget);
-  states.push(...carried.filter(({ owner }) => owner === 'text' || owner === 'empty'));
+  states.push(...carried);
   const part: AssistantPart = {
     type: 'tool_call',
     id: call.requiredText('id'),

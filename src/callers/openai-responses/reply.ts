@@ -39,13 +39,12 @@ type CallItem = Extract<OutputItem, { readonly type: 'function_call' }>;
 export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], thinking: string, { request }: AnswerFacts): readonly OutputItem[] {
   const items: OutputItem[] = [];
   const names = parts.some((part) => part.type === 'tool_call') ? new FunctionNames(request.source) : undefined;
-  const said = parts.filter((part) => part.type === 'tool_call' || part.text !== '' || part.state !== undefined);
   let summary = thinking;
-  for (const [index, part] of said.entries()) {
+  for (const [index, part] of parts.entries()) {
     if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOwn(part.state) });
     summary = '';
     if (part.type === 'tool_call') items.push({ type: 'function_call', call: part, declared: names?.declaredAs(part.name) });
-    else if (part.text !== '' || wouldOwn(said[index + 1])) items.push({ type: 'message', text: part.text });
+    else if (part.text !== '' || wouldOwn(parts[index + 1])) items.push({ type: 'message', text: part.text });
   }
   if (summary !== '') items.push({ type: 'reasoning', summary, sealed: NOTHING_CARRIED });
   if (isWordlessRefusal(reply)) items.push({ type: 'refusal', text: REFUSAL });
