@@ -13,6 +13,7 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [400, error({ code: 'context_length_exceeded', param: 'messages' }), 'bad_request', false],
   [400, error({ code: 'unsupported_parameter' }), 'bad_request', false],
   [400, error({ code: 'unsupported_value', message: "'x' does not support 'system' with this model." }), 'bad_request', false],
+  [400, error({ code: 'unsupported_value', message: 'Function tools with reasoning_effort are not supported for gpt-5.6-sol' }), 'unsupported', false],
   [400, error({ message: 'Web search options not supported with this model.' }), 'unsupported', false],
   [400, error({ message: 'This model does not support image input.' }), 'unsupported', false],
   [400, error({ code: 'content_policy_violation' }), 'refusal', false],
@@ -75,6 +76,15 @@ test('a failure has the kind and the retry of its code, else of its status', () 
     assert.equal(failure.isRetried, isRetried, JSON.stringify([status, body]));
     assert.equal(failure.upstreamStatus, status);
   }
+});
+
+test('a host with more work than it has room for is known by its code, and a request that is too long by its status, code or type', () => {
+  for (const code of ['server_is_overloaded', 'service_unavailable', 503, '529']) assert.equal(failureOf(500, error({ code })).isOverloaded, true, String(code));
+  assert.equal(failureOf(503, error({ code: 'slow_down' })).isOverloaded, false);
+  for (const [status, fields] of [[413, {}], [400, { code: 'context_length_exceeded' }], [400, { code: 400, type: 'exceed_context_size_error' }]] as const) {
+    assert.equal(failureOf(status, error(fields)).isTooLong, true, JSON.stringify(fields));
+  }
+  assert.equal(failureOf(500, error({ message: 'This model has a context length of 8 tokens.' })).isTooLong, false);
 });
 
 test('an answer that the model did not manage is known from a provider that fails', () => {
