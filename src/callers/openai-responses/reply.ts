@@ -11,7 +11,6 @@ import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
-import type { CarriedState } from '../carried-state.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
 import { FunctionNames } from './namespaces.ts';
 import type { NamespacedFunction } from './namespaces.ts';
@@ -52,12 +51,7 @@ export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], t
 }
 
 function sealedOwn(state: string | undefined): string {
-  return sealedFrom(state === undefined ? [] : [{ owner: 'own', state }]);
-}
-
-/** Never empty, so that the item is known for the gateway's own wherever the history goes, where its id would mean nothing. */
-export function sealedFrom(states: readonly CarriedState[]): string {
-  return carryStates(states) ?? NOTHING_CARRIED;
+  return carryStates(state === undefined ? [] : [{ owner: 'own', state }]);
 }
 
 /** Whether the state of a text that says nothing would be taken for that of the part behind it. */
