@@ -166,7 +166,9 @@ test('a tag of gpt-oss that comes in pieces is one, and one that the answer ends
 test('a failure is what its exception says, wherever its name stands', () => {
   const cases: readonly (readonly [number, string, string, string, boolean])[] = [
     [403, 'AccessDeniedException', '{"message":"x"}', 'auth', false],
-    [403, 'ExpiredTokenException', '{"message":"x"}', 'auth', false],
+    ...['ExpiredTokenException', 'IncompleteSignature', 'InvalidSignatureException', 'MissingAuthenticationTokenException', 'UnrecognizedClientException'].map(
+      (name) => [400, name, '{"message":"x"}', 'auth', false] as const,
+    ),
     [400, 'ValidationException:http://internal.amazon.com/', '{"message":"max_tokens: Field required"}', 'bad_request', false],
     [400, 'ValidationException', '{"message":"The provided model identifier is invalid."}', 'not_found', false],
     [400, 'ValidationException', '{"message":"extraneous key [the provided model identifier is invalid] is not permitted"}', 'bad_request', false],
