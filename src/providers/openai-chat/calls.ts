@@ -16,7 +16,7 @@ import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, problemReply } from '../../core/failure.ts';
-import { textArguments } from '../openai-common/content.ts';
+import { textArguments } from '../../core/text-arguments.ts';
 import type { MessageSource } from './raw.ts';
 
 /** What a call counts for beside its text. */
