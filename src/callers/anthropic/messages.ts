@@ -10,7 +10,8 @@ import { Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/limits.ts';
 import type { JsonBudget } from '../../base/json/limits.ts';
-import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import { memberOf } from '../../base/json/member.ts';
+import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, CacheHint, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
@@ -132,8 +133,7 @@ function readContent(block: Fields, type: string, ignored: Ignored): ContentPart
 }
 
 function readDocument(block: Fields, ignored: Ignored): DocumentPart {
-  const source = block.object('source');
-  if (source === undefined) throw block.problem('source', 'required');
+  const source = block.requiredObject('source');
   if (block.object('citations')?.boolean('enabled') === true) throw unsupported(block.at('citations'), 'citations of documents are not supported');
   if (block.string('context') !== undefined) throw unsupported(block.at('context'), 'not supported; put it in a text block beside the document');
   const name = block.string('title') || undefined;
@@ -152,8 +152,7 @@ function readDocumentSource(source: Fields, type: string, name: string | undefin
 }
 
 function readImage(block: Fields, ignored: Ignored): ImagePart {
-  const source = block.object('source');
-  if (source === undefined) throw block.problem('source', 'required');
+  const source = block.requiredObject('source');
   const decoded = readImageSource(block, source, source.requiredString('type'));
   ignored.addUnread(source);
   return decoded;
@@ -178,7 +177,7 @@ function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
 function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = block.any('content');
   if (value === undefined) return '';
-  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', LINE, ignored);
+  if (!(value instanceof JsonArray) || value.items.every((block) => memberOf(block, 'type') === 'text')) return readText(block, 'content', LINE, ignored);
   const parts = readBlocks(block, 'content', value).map(({ block: inner, type }) => {
     const part = type === 'tool_reference' ? foundTool(inner) : readContent(inner, type, ignored);
     ignored.addUnread(inner);
@@ -190,10 +189,6 @@ function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['con
 /** What a search among tools found: the tool itself is in `tools`, of which other vendors' models see all (Anthropic, tool search). */
 function foundTool(block: Fields): TextPart {
   return plainText(`Tool found: ${shownToolName(block.requiredText('tool_name'))}`);
-}
-
-function isText(block: JsonValue): boolean {
-  return block instanceof JsonObject && block.entries.get('type') === 'text';
 }
 
 function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignored, budget: JsonBudget): void {

@@ -189,8 +189,7 @@ function readContent(part: Fields, type: string, ignored: Ignored): ContentPart 
 }
 
 function readFile(part: Fields, ignored: Ignored): DocumentPart {
-  const file = part.object('file');
-  if (file === undefined) throw part.problem('file', 'required');
+  const file = part.requiredObject('file');
   if (file.has('file_id')) throw unsupported(file.at('file_id'), 'no files are stored here: send the file itself');
   const decoded = documentFromData(file.requiredText('file_data'), file.string('filename') || undefined, file.at('file_data'));
   ignored.addUnreadOfItem(file);
@@ -198,8 +197,7 @@ function readFile(part: Fields, ignored: Ignored): DocumentPart {
 }
 
 function readImage(part: Fields, ignored: Ignored): ImagePart {
-  const image = part.object('image_url');
-  if (image === undefined) throw part.problem('image_url', 'required');
+  const image = part.requiredObject('image_url');
   const decoded = imageFromUrl(image.requiredText('url'), image.at('url'));
   ignored.addUnreadOfItem(image);
   return decoded;
@@ -239,10 +237,9 @@ function readSpokenText(message: Fields, ignored: Ignored): string {
 function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored, budget: JsonBudget): AssistantPart {
   const call = Fields.from(item, path);
   if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of type function are supported');
-  const called = call.object('function');
-  if (called === undefined) throw call.problem('function', 'required');
+  const called = call.requiredObject('function');
   const carried = readStates(call, ignored, budget);
-  states.push(...carried.filter(({ owner }) => owner === 'text' || owner === 'empty'));
+  states.push(...carried);
   const part: AssistantPart = {
     type: 'tool_call',
     id: call.requiredText('id'),
@@ -276,8 +273,7 @@ function readStop(fields: Fields): readonly string[] {
 function readTool(item: JsonValue, path: Path, names: Set<string>, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
   if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are supported');
-  const named = tool.object('function');
-  if (named === undefined) throw tool.problem('function', 'required');
+  const named = tool.requiredObject('function');
   const decoded: Tool = {
     name: ownName(named.requiredText('name'), named, names),
     description: named.string('description') || undefined,
@@ -295,8 +291,7 @@ function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefine
   if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']), parallel: undefined };
   const choice = Fields.from(value, fields.at('tool_choice'));
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
-  const named = choice.object('function');
-  if (named === undefined) throw choice.problem('function', 'required');
+  const named = choice.requiredObject('function');
   const name = named.requiredText('name');
   ignored.addUnread(named);
   ignored.addUnread(choice);

@@ -39,8 +39,8 @@ function refusalOf(fields: object): string {
 }
 
 /** The turns of an input, without the properties that are undefined. */
-function turnsOf(...input: readonly unknown[]): unknown {
-  return JSON.parse(JSON.stringify(requestOf({ input }).turns, (_key, value: unknown) => value));
+function turnsOf(...input: readonly unknown[]): unknown[] {
+  return JSON.parse(JSON.stringify(requestOf({ input }).turns)) as unknown[];
 }
 
 const user = (content: unknown): object => ({ role: 'user', content });
@@ -139,6 +139,11 @@ test('files are documents, and an output may hold images and files', () => {
     { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
     pdf,
   ]);
+  const outputs = (...output: readonly object[]): unknown => {
+    const [, results] = requestOf({ input: [{ type: 'function_call', call_id: 'c', name: 'f' }, { type: 'function_call_output', call_id: 'c', name: 'f', output }] }).turns;
+    return results?.parts.map((part) => part.type === 'tool_result' && part.content);
+  };
+  assert.deepEqual(outputs({ ...file, filename: '' }), [[{ ...pdf, name: undefined }]]);
 });
 
 test('what is said among the results of calls comes behind them all', () => {
@@ -210,6 +215,7 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ parallel_tool_calls: true, background: false, top_logprobs: 0 }, ['background', 'top_logprobs']],
     [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ reasoning: { effort: 'low', summary: 'auto' }, text: { verbosity: 'low' } }, ['reasoning.summary', 'text.verbosity']],
+    [{ text: { format: { type: 'json_schema', name: 'n', schema: {}, description: 'd' } } }, ['text.format.description']],
     [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
     [{ tools: [{ type: 'function', name: 'n' }], tool_choice: { type: 'function', name: 'n', x: 1 } }, ['tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
@@ -342,6 +348,8 @@ test('a call or a choice of a function in a namespace names it as the model was 
   assert.deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['mcp__files__read']);
   assert.deepEqual(request.toolChoice, { mode: 'tool', name: 'mcp__files__read', parallel: undefined });
   assert.deepEqual(ignored, ['tools[0].tools[1]']);
+  const [, plain] = requestOf({ input: [user('Hi'), { ...call, namespace: '' }] }).turns;
+  assert.deepEqual(plain?.parts.map((part) => part.type === 'tool_call' && part.name), ['read']);
 });
 
 const PATCH = { type: 'custom', name: 'patch', description: 'Edits', defer_loading: true };
@@ -550,7 +558,7 @@ test('an empty turn of an assistant stays one', () => {
 });
 
 test('reasoning of another vendor is left out and named, and makes no turn', () => {
-  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: null, encrypted_content: 'gAAAAAB' };
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: [{ type: 'reasoning_text', text: 'Hm.' }], encrypted_content: 'gAAAAAB' };
   const input = [user('Hi'), reasoning, { type: 'reasoning', summary: [] }, user('Hi')];
   assert.deepEqual(turnsOf(...input), [USER_TURN, USER_TURN]);
   assert.deepEqual(ignoredOf({ input }), ['input[1]', 'input[].id', 'input[2]']);
@@ -581,6 +589,7 @@ test('a state with nothing behind its reasoning belongs to a text that said noth
     turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('own=a.b.BB'), { role: 'assistant', content: 'B' }),
     spoken(text('', 'a.b.AA'), text('B', 'a.b.BB')),
   );
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA,own=a.b.BB'), { role: 'assistant', content: 'B' }), spoken(text('', 'a.b.AA'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: '' }), spoken(text('', 'a.b.AA')));
 });
 
@@ -598,6 +607,11 @@ test('states of texts are given to the last texts before their reasoning', () =>
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.BB')), spoken(text('A'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), says('A'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('', 'a.b.BB')));
+  // Neither a call's, nor those of the turn before.
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  const called = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' } };
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), call, sealed('text=a.b.AA')), spoken(text('A', 'a.b.AA'), called));
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), user('Hi'), call, sealed('text=a.b.AA')).slice(2), spoken(called, text('', 'a.b.AA')));
 });
 
 test('one reasoning item may carry states of texts and of the item behind it, in any order', () => {

@@ -242,6 +242,33 @@ test('an answer withheld whole is a refusal, a part of one a reason for the stop
   assert.equal(replyOf(textDelta('a'), filtered).stopReason, 'refusal');
 });
 
+test('a refusal comes at once, as text', () => {
+  const declined = (delta: unknown): { type: string } => ({ type: 'response.refusal.delta', output_index: 0, delta } as { type: string });
+  const deltas = deltasOf(declined('I '), declined(null), declined('cannot.'), itemDone(message('', { content: [{ type: 'refusal', refusal: 'I cannot.' }] })), completed());
+  assert.deepEqual(deltas.slice(0, -1), [{ type: 'text', text: 'I ' }, { type: 'text', text: 'cannot.' }]);
+  const reply = good(endOf(deltas));
+  assert.deepEqual([reply.stopReason, replyText(reply)], ['refusal', 'I cannot.']);
+});
+
+test('paragraphs of reasoning are told apart by their numbers, and a piece without words adds nothing', () => {
+  const words = (part: number, delta?: string): { type: string } => ({ type: 'response.reasoning_text.delta', output_index: 0, content_index: part, delta } as { type: string });
+  const deltas = deltasOf(words(0, 'a'), words(0), words(1, 'b'), words(1, 'c'), summaryDelta('d', 1), summaryDelta('e', 1, 1), { type: 'response.output_text.delta' }, completed());
+  assert.deepEqual(deltas.slice(0, -1), ['a', '\n\nb', 'c', '\n\nd', '\n\ne'].map((text) => ({ type: 'thinking', text })));
+});
+
+test('arguments beyond a limit are a failure that names it, for a relay too, which takes what is no object as a text', () => {
+  const relayed = { ...responses, createStreamDecoder: () => responses.createStreamDecoder({ isRelayed: true }) };
+  const deep = itemDone(functionCall('c', `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`));
+  for (const adapter of [responses, relayed]) {
+    const failure = endOf(decodeChunks(adapter, [sse(deep, completed())]));
+    assert.ok(failure instanceof Failure);
+    assert.match(failure.message, /nesting beyond 100 levels/);
+    assert.deepEqual([failure.isOwn, failure.isRetried], [true, false]);
+  }
+  const [part] = good(endOf(decodeChunks(relayed, [sse(itemDone(functionCall('c', '{"a')), completed())]))).parts;
+  assert.equal(part?.type === 'tool_call' && part.arguments.text, '{"input":"{\\"a"}');
+});
+
 test('id, model and usage are the last that came', () => {
   const head = { type: 'response.created', response: { id: 'resp_0', model: 'alias', usage: null } };
   const usage = { input_tokens: 3, output_tokens: 4 };
