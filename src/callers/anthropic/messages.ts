@@ -196,6 +196,9 @@ function isText(block: JsonValue): boolean {
   return block instanceof JsonObject && block.entries.get('type') === 'text';
 }
 
+/** What tools did that Anthropic runs, in a conversation that it served before. */
+const VENDOR_BLOCKS = /^(?:server_tool_use|mcp_tool_use|container_upload|fallback|[a-z0-9_]+_tool_result)$/;
+
 function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignored, budget: JsonBudget): void {
   const value = message.any('content');
   if (typeof value === 'string') {
@@ -214,6 +217,9 @@ function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignore
         continue;
       }
       for (const state of states) turn.carry(state, path);
+    } else if (VENDOR_BLOCKS.test(type)) {
+      ignored.add(path);
+      continue;
     } else {
       throw unsupported(block.at('type'), 'only text, tool_use and reasoning are supported in a message of the assistant');
     }
