@@ -29,7 +29,7 @@ export type SettingOptions = {
   readonly maxConnections?: number | undefined;
   /** The largest request body. Default: `16MiB`. */
   readonly maxBodyBytes?: string | number | undefined;
-  /** Web origins whose pages may call (CORS), e.g. `https://app.example.com`; separated by commas. */
+  /** Origins whose pages may call (CORS), e.g. `https://app.example.com`, or `app://obsidian.md` of an application; separated by commas. */
   readonly allowedOrigins?: string | readonly string[] | undefined;
   /** Whether `/metrics` is served. Default: `true`. */
   readonly metrics?: boolean | undefined;

@@ -78,7 +78,7 @@ export const SETTINGS = [
   { variable: 'GATEWAY_MAX_BODY_BYTES', field: 'bodyBytesMax', type: size(256 * 1024 * 1024), default: '16MiB',
     meaning: 'The largest request body.' },
   { variable: 'GATEWAY_ALLOWED_ORIGINS', field: 'allowedOrigins', type: ORIGINS, default: '',
-    meaning: 'Web origins whose pages may call (CORS), e.g. `https://app.example.com`; separated by commas.' },
+    meaning: 'Origins whose pages may call (CORS), e.g. `https://app.example.com`, or `app://obsidian.md` of an application; separated by commas.' },
   { variable: 'GATEWAY_METRICS', field: 'isMetricsEnabled', type: BOOLEAN, default: 'true',
     meaning: 'Whether `/metrics` is served.' },
   { variable: 'GATEWAY_METRICS_TOKEN', field: 'metricsToken', type: SECRET, default: undefined,
