@@ -14,6 +14,7 @@ import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, CacheHint, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
+import { cacheHint } from '../cache.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { inlineDocument, pdfAt } from '../document.ts';
@@ -21,7 +22,6 @@ import type { Ignored } from '../field-table.ts';
 import { imageFromUrl, inlineImage } from '../image.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
-import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
 import { shownToolName } from './tool-name.ts';
 
