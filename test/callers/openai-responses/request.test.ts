@@ -406,6 +406,9 @@ test('tools that an item of the conversation declares are tools like others', ()
   assert.deepEqual(ignored, ['input[].id', 'input[0].tools[1]']);
   assert.equal(refusalOf({ input: [{ ...added, tools: [{ type: 'wand' }] }, user('Hi')] }), 'unsupported: input[0].tools[0].type: only tools of type function and custom are supported');
   assert.equal(refusalOf({ input: [added] }), 'bad_request: input: must have at least one user message');
+  const again = translated(OPENAI_RESPONSES, { model: 'm', input: [added, user('Hi'), { ...added, tools: [...added.tools, { type: 'function', name: 'new' }] }] });
+  assert.deepEqual(again.request.tools.map(({ name }) => name), ['functions__exec', 'functions__wait', 'new']);
+  assert.deepEqual(again.ignored, ['input[].id', 'input[0].tools[1]', 'input[2].tools[0].tools[0]', 'input[2].tools[0].tools[1]', 'input[2].tools[1]']);
 });
 
 test('names of functions in namespaces are never longer than providers take, nor the same for two functions', () => {
