@@ -395,6 +395,12 @@ test('arguments that are no JSON object are shown as a text in one, and named', 
   }
 });
 
+test('arguments whose text was made a text once more are the object that was meant', () => {
+  const messages = [USER, { role: 'assistant', tool_calls: [{ ...CALL, function: { name: 'n', arguments: JSON.stringify('{"n": 1.0}') } }] }, { role: 'tool', tool_call_id: 'c', content: 'x' }];
+  assert.deepEqual((turnsOf(...messages) as unknown[])[1], { role: 'assistant', parts: [CALLED] });
+  assert.deepEqual(ignoredOf({ messages }), []);
+});
+
 test('texts of a tool\'s result are lines of their own, those of an assistant one text', () => {
   const texts = (...said: string[]): object[] => said.map((text) => ({ type: 'text', text }));
   const messages = [
