@@ -269,14 +269,14 @@ class SpokenTurn {
   }
 
   addCall(block: Fields): void {
-    // With a state of the call's own, one that waits is of a part that the client did not keep.
-    if (this.#ofCalls.length > 0) this.#settle();
+    // One that waits is of a text that the client did not keep (Haystack), since a call's state says that it is one's.
+    this.#settle();
     const call: AssistantPart = {
       type: 'tool_call',
       id: givenCallId(block.requiredText('id')),
       name: shownToolName(block.requiredText('name')),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
-      state: this.#ofCalls.shift()?.state ?? this.#takeOwn()?.state,
+      state: this.#ofCalls.shift()?.state,
     };
     this.parts.push(this.#places.put(call, block.path));
   }

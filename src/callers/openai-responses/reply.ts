@@ -2,14 +2,15 @@
  * Whole answers in the form of Responses (OpenAI, Responses API, the response object), and the items that streamed ones
  * consist of, too.
  *
- * Every field that any of the common clients needs is always there; an echo of the request is not. A state travels as the
- * sealed content of a reasoning item before what it belongs to. It is there whether the request asked for it or not:
- * clients that did not ask bring it back all the same, and without it their next request would lack it.
+ * Every field that any of the common clients needs is always there; the echo of the request is no more than that. A state
+ * travels as the sealed content of a reasoning item before what it belongs to. It is there whether the request asked for it
+ * or not: clients that did not ask bring it back all the same, and without it their next request would lack it.
  */
 
+import { outFrom } from '../../base/json/merge.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import type { AnswerFacts } from '../../core/dialect.ts';
+import type { AnswerFacts, DecodedRequest } from '../../core/dialect.ts';
 import { argumentsText } from '../../core/text-arguments.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
@@ -122,6 +123,24 @@ export function responseFrom(facts: AnswerFacts, ids: ResponseIds, stand: Respon
     model: stand.model ?? facts.servedModel ?? facts.request.model,
     output: stand.output,
     usage: stand.usage === undefined ? null : usageFrom(stand.usage),
+    ...echoOf(facts.request),
+  };
+}
+
+/** What clients with strict types demand although it only repeats the request. What can be long is there, and says nothing. */
+function echoOf({ source }: DecodedRequest): JsonOutObject {
+  const given = (name: string): JsonOut => outFrom(source?.entries.get(name) ?? null);
+  return {
+    instructions: null,
+    max_output_tokens: given('max_output_tokens'),
+    metadata: {},
+    parallel_tool_calls: given('parallel_tool_calls') ?? true,
+    previous_response_id: null,
+    temperature: given('temperature'),
+    tool_choice: given('tool_choice') ?? 'auto',
+    tools: [],
+    top_p: given('top_p'),
+    truncation: 'disabled',
   };
 }
 

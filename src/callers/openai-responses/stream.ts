@@ -34,6 +34,9 @@ type OpenItem = {
   text: string;
 };
 
+/** Clients with strict types refuse a text's events without it. */
+const NO_LOGPROBS = '"logprobs":[],';
+
 export class ResponseEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
   readonly #ids: ResponseIds;
@@ -127,7 +130,7 @@ export class ResponseEvents implements StreamFrames {
       type,
       place,
       pieceHead: `event: ${name}\ndata: {"type":"${name}","sequence_number":`,
-      pieceMiddle: `,${place},"delta":`,
+      pieceMiddle: `,${place},${isMessage ? NO_LOGPROBS : ''}"delta":`,
       text: '',
     };
     return isMessage ? this.#addMessage(id, place, 'message') : this.#addReasoning(id, NOTHING_CARRIED) + this.#addSummary(place);
@@ -158,7 +161,7 @@ export class ResponseEvents implements StreamFrames {
   #endMessage(place: string, text: string): string {
     const part = renderJson(contentFrom('message', text));
     return (
-      this.#event('response.output_text.done', `${place},"text":${JSON.stringify(text)}`) +
+      this.#event('response.output_text.done', `${place},${NO_LOGPROBS}"text":${JSON.stringify(text)}`) +
       this.#event('response.content_part.done', `${place},"part":${part}`) +
       this.#done({ type: 'message', text })
     );

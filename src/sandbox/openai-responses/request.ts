@@ -69,7 +69,7 @@ const OTHER_ITEM = tagged('type', {
   additional_tools: object({ type: string, role: oneOf('developer'), tools: listOf(anyObject) }, AS_RETURNED),
   item_reference: object({ type: string, id: string }),
   reasoning: object(
-    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
+    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: nullable(string) },
     { id: matching(/./), content: nullable(oneOf()) },
   ),
 });

@@ -328,15 +328,16 @@ test('what tools of the vendor did before is left out and named', () => {
 
 for (const [name, content, parts] of [
   ['the part behind it', [redacted('own=a.b.e30'), said('A'), said('B')], [text('A', 'a.b.e30'), text('B')]],
-  ['a call', [said('A'), redacted('own=a.b.e30'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
+  ['a call', [said('A'), redacted('call=a.b.e30'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
   ['the next call, although a client moved it before a text', [redacted('call=a.b.e30'), said('A'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
   ['each its own, although a client moved both', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), said('A'), CALLS.content[1]], [text('A', 'a.b.e30'), called('a.b.e31')]],
+  ['the turn when its text was not kept before a call', [redacted('own=a.b.e30'), CALLS.content[1]], [text('', 'a.b.e30'), called()]],
   ['a call, and that of a text that was not kept to the turn', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), CALLS.content[1]], [text('', 'a.b.e30'), called('a.b.e31')]],
   ['the turn when no call follows', [said('A'), redacted('call=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when no part follows', [said('A'), redacted('own=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when its part was not kept', [redacted('own=a.b.e30'), redacted('own=a.b.e31'), said('A')], [text('', 'a.b.e30'), text('A', 'a.b.e31')]],
   ['a part behind an empty text', [redacted('own=a.b.e30'), said(''), said('A')], [text('A', 'a.b.e30')]],
-  ['an empty text in its place', [said('A'), redacted('empty=a.b.e30,own=a.b.e31'), CALLS.content[1]], [text('A'), text('', 'a.b.e30'), called('a.b.e31')]],
+  ['an empty text in its place', [said('A'), redacted('empty=a.b.e30,call=a.b.e31'), CALLS.content[1]], [text('A'), text('', 'a.b.e30'), called('a.b.e31')]],
   ['texts, in order', [said('A'), said('B'), redacted('text=a.b.e30,text=a.b.e31')], [text('A', 'a.b.e30'), text('B', 'a.b.e31')]],
   ['the texts that have none', [redacted('own=a.b.e30'), said('A'), said('B'), redacted('text=a.b.e31')], [text('A', 'a.b.e30'), text('B', 'a.b.e31')]],
   [
@@ -368,7 +369,7 @@ function called(state?: string): unknown {
 }
 
 test('a carried state in a message of its own goes to the part in the next one', () => {
-  const turns = chatOf([HI, { role: 'assistant', content: [redacted('own=a.b.e30')] }, { role: 'assistant', content: [CALLS.content[1]] }]).turns;
+  const turns = chatOf([HI, { role: 'assistant', content: [redacted('call=a.b.e30')] }, { role: 'assistant', content: [CALLS.content[1]] }]).turns;
   deepEqual(turns.slice(1), [{ role: 'assistant', parts: [called('a.b.e30')] }]);
 });
 
@@ -617,7 +618,7 @@ test('what Claude Code sends in a tool loop is taken whole but for hints that ha
       {
         role: 'assistant',
         content: [
-          { type: 'thinking', thinking: 'Hm.', signature: 'gateway:own=gemini.gemini.e30' },
+          { type: 'thinking', thinking: 'Hm.', signature: 'gateway:call=gemini.gemini.e30' },
           { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'ls' } },
         ],
       },

@@ -41,6 +41,16 @@ const START = {
   model: 'asked-model',
   output: [],
   usage: null,
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  temperature: null,
+  tool_choice: 'auto',
+  tools: [],
+  top_p: null,
+  truncation: 'disabled',
 };
 
 test('a call of a function in a namespace goes back as the client declared it, whole and streamed', () => {
@@ -121,9 +131,9 @@ test('a stream of thinking, text and a call has the events of the Responses form
     { type: 'response.output_item.done', output_index: 0, item: thought },
     { type: 'response.output_item.added', output_index: 1, item: { ...said, status: 'in_progress', content: [] } },
     { type: 'response.content_part.added', ...inText, part: { type: 'output_text', text: '', annotations: [] } },
-    { type: 'response.output_text.delta', ...inText, delta: 'Hel' },
-    { type: 'response.output_text.delta', ...inText, delta: 'lo' },
-    { type: 'response.output_text.done', ...inText, text: 'Hello' },
+    { type: 'response.output_text.delta', ...inText, logprobs: [], delta: 'Hel' },
+    { type: 'response.output_text.delta', ...inText, logprobs: [], delta: 'lo' },
+    { type: 'response.output_text.done', ...inText, logprobs: [], text: 'Hello' },
     { type: 'response.content_part.done', ...inText, part: { type: 'output_text', text: 'Hello', annotations: [] } },
     { type: 'response.output_item.done', output_index: 1, item: said },
     { type: 'response.output_item.added', output_index: 2, item: ofText },
@@ -163,7 +173,7 @@ test('each delta is passed on as it comes, and a call with the end of its turn',
 test('the frame of a piece of text is exactly this', () => {
   assert.equal(
     framesOf({ type: 'text', text: 'A' }, { type: 'text', text: 'B\n"' })[1],
-    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_a1_0","output_index":0,"content_index":0,"delta":"B\\n\\""}\n\n',
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_a1_0","output_index":0,"content_index":0,"logprobs":[],"delta":"B\\n\\""}\n\n',
   );
 });
 
@@ -210,7 +220,8 @@ test('a stream that fails ends with the two events that every client takes for a
   assert.equal(
     events[1],
     'event: response.failed\ndata: {"type":"response.failed","sequence_number":5,"response":{"id":"resp_a1","object":"response","created_at":1795257683,"status":"failed",' +
-      '"error":{"code":"provider_error","message":"acme ended the stream"},"incomplete_details":null,"model":"asked-model","output":[],"usage":null}}\n\n' +
+      '"error":{"code":"provider_error","message":"acme ended the stream"},"incomplete_details":null,"model":"asked-model","output":[],"usage":null,' +
+      '"instructions":null,"max_output_tokens":null,"metadata":{},"parallel_tool_calls":true,"previous_response_id":null,"temperature":null,"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled"}}\n\n' +
       'event: error\ndata: {"type":"error","sequence_number":6,"code":"provider_error","message":"acme ended the stream","param":null,' +
       '"error":{"type":"api_error","code":"provider_error","message":"acme ended the stream","param":null}}\n\n',
   );
