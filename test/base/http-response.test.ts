@@ -61,7 +61,9 @@ describe('ResponseParser reads', () => {
 
   test('no body of 204 and 304, whatever they announce', () => {
     for (const status of [204, 304]) {
-      assert.deepEqual(read(`HTTP/1.1 ${status} X\r\n\r\n`, false).outcome, 'whole');
+      const bare = read(`HTTP/1.1 ${status} X\r\n\r\n`, false);
+      assert.deepEqual([bare.outcome, bare.isKept], ['whole', true]);
+      for (const line of ['connection: close', 'transfer-encoding: chunked']) assert.equal(read(`HTTP/1.1 ${status} X\r\n${line}\r\n\r\n`).isKept, false, line);
       const { outcome, isKept, rest } = read(`HTTP/1.1 ${status} X\r\ncontent-length: 3\r\n\r\nabc`);
       assert.deepEqual({ outcome, isKept, rest }, { outcome: 'whole', isKept: false, rest: 3 });
     }
@@ -88,7 +90,9 @@ describe('ResponseParser reads', () => {
     assert.equal(isKept('1.1 200 OK\r\n'), true);
     assert.equal(isKept('1.1 200 OK\r\nConnection: Upgrade , Close\r\n'), false);
     assert.equal(isKept('1.1 200 OK\r\nconnection: x\r\nconnection: close\r\n'), false);
+    assert.equal(isKept('1.1 200 OK\r\nconnection: x\r\n'), true);
     assert.equal(isKept('1.0 200 OK\r\n'), false);
+    assert.equal(isKept('1.0 200 OK\r\nconnection: x\r\n'), false);
     assert.equal(isKept('1.0 200 OK\r\nconnection: keep-alive\r\n'), true);
     assert.equal(read(`${OK}\r\n`).isKept, false);
   });
@@ -128,6 +132,8 @@ describe('ResponseParser refuses', () => {
     ['a header without a colon', `${OK}content-length\r\nb: c\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
     ['a zero byte in a value', `${OK}a: b\0c\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
     ['a carriage return in a value', `${OK}a: b\rc: d\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
+    ['a carriage return in a value, behind which a header would begin', `${OK}a: b\rxc: d\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
+    ['a line feed behind a zero byte', `${OK}a: b\0\nc: d\r\n\r\n`, 'HPE_STRICT'],
     ['a control character in the reason', 'HTTP/1.1 200 O\x0bK\r\n\r\n', 'HPE_INVALID_STATUS'],
     ['a chunk without a size', `${chunked}\r\n`, 'HPE_INVALID_CHUNK_SIZE'],
     ['a size that is no number', `${chunked}zz\r\n`, 'HPE_INVALID_CHUNK_SIZE'],

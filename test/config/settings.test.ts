@@ -6,11 +6,12 @@ import { inspect } from 'node:util';
 import { Secret } from '../../src/base/secret.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import type { Config, LoadedConfig } from '../../src/config/config.ts';
-import { renderHelp, renderSettingsTable } from '../../src/config/settings-page.ts';
+import { renderHelp } from '../../src/config/settings-page.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { Setting } from '../../src/config/settings.ts';
 import type { Adapter, ProviderRow } from '../../src/core/adapter.ts';
 import { createCertificate } from '../upstream/certificate.ts';
+import { renderSettingsTable } from './settings-table.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -981,13 +982,4 @@ test('renderSettingsTable has a row of four cells for every setting and every pr
   const lines = renderSettingsTable(PROVIDERS).split('\n').filter((line) => line.startsWith('|'));
   equal(lines.length, rows.length + PROVIDERS.length + 4);
   for (const line of lines) equal(line.split(/(?<!\\)\|/).length, 6, line);
-});
-
-test('renderSettingsTable writes settings and providers as Markdown', () => {
-  const table = renderSettingsTable(PROVIDERS);
-  ok(table.includes('| `GATEWAY_MAX_RETRIES` | count | `3` | Retries after the first attempt. |\n'));
-  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats, token counts and model lists in flight'));
-  ok(table.includes('| alpha | `ALPHA_API_KEY` or `OTHER_API_KEY` | `ALPHA_BASE_URL` | https://alpha.example |\n'));
-  ok(table.includes('| own | `OWN_API_KEY` (optional) | `OWN_BASE_URL` | http://localhost:11434/v1 |\n'));
-  ok(table.includes('| placeless | `PLACELESS_API_KEY` | `PLACELESS_BASE_URL` | required |\n'));
 });

@@ -105,7 +105,7 @@ test('a WebSocket where chats are asked for is a 426 that names HTTP, and elsewh
     assert.match(raw, /\r\nAllow: POST\r\n/i);
     assert.match(raw, /this path takes POST only, and no WebSocket/);
   }
-  assert.match(await sendRaw(gateway, `PUT /v1/responses HTTP/1.1\r\n${upgrade}`), /^HTTP\/1\.1 405 /);
+  assert.match(await sendRaw(gateway, `PUT /v1/responses HTTP/1.1\r\n${upgrade.replace('keep-alive', 'close')}`), /^HTTP\/1\.1 405 /);
   assert.match(await sendRaw(gateway, `GET /healthz HTTP/1.1\r\n${upgrade.replace('keep-alive', 'close')}`), /^HTTP\/1\.1 200 /);
 });
 

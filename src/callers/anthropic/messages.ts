@@ -48,7 +48,7 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
     } else {
       spoken?.finish();
       spoken = undefined;
-      const blocks = role === 'user' ? readUserMessage(message, turns, ignored, places) : readSystemMessage(message, turns, system);
+      const blocks = role === 'user' ? readUserMessage(message, turns, ignored, places) : readSystemMessage(message, turns, system, places);
       if (index >= lastOfUser) cache = cacheHint(blocks.at(-1)) ?? cache;
       for (const block of blocks) ignored.addUnread(block);
     }
@@ -60,11 +60,11 @@ export function readConversation(fields: Fields, ignored: Ignored, places: Place
 }
 
 /** Adds what the system says; one that only changes the effort says nothing. Returns the message's blocks. */
-function readSystemMessage(message: Fields, turns: Turn[], system: string[]): readonly Fields[] {
+function readSystemMessage(message: Fields, turns: Turn[], system: string[], places: Places): readonly Fields[] {
   if (!message.has('content') && message.has('output_config')) return [];
   const { text, blocks } = readTexts(message, 'content', PARAGRAPH);
   if (text !== '' && turns.length === 0) system.push(text);
-  else if (text !== '') turns.push(laterInstructions(text));
+  else if (text !== '') turns.push(laterInstructions(text, places, message.path));
   return blocks;
 }
 
@@ -263,14 +263,14 @@ class SpokenTurn {
   }
 
   addCall(block: Fields): void {
-    // With a state of the call's own, one that waits is of a part that the client did not keep.
-    if (this.#ofCalls.length > 0) this.#settle();
+    // One that waits is of a text that the client did not keep (Haystack), since a call's state says that it is one's.
+    this.#settle();
     const call: AssistantPart = {
       type: 'tool_call',
       id: givenCallId(block.requiredText('id')),
       name: shownToolName(block.requiredText('name')),
       arguments: block.opaqueObject('input')?.raw ?? new RawJson('{}'),
-      state: this.#ofCalls.shift()?.state ?? this.#takeOwn()?.state,
+      state: this.#ofCalls.shift()?.state,
     };
     this.parts.push(this.#places.put(call, block.path));
   }

@@ -129,7 +129,7 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
     } else {
       const text = readText(message, 'content', PARAGRAPH, TEXTS, ignored);
       if (turns.length === 0) system.push(text);
-      else if (text !== '') turns.push(laterInstructions(text));
+      else if (text !== '') turns.push(laterInstructions(text, places, path));
       if (text !== '') results = undefined;
     }
     ignored.addUnreadOfItem(message);

@@ -16,7 +16,7 @@ export const RESPONSES_FIELDS = {
   temperature: { is: 'mapped', as: '`temperature`' },
   top_p: { is: 'mapped', as: '`top_p`' },
   stream: { is: 'mapped', as: 'a stream or a whole answer' },
-  tools: { is: 'mapped', as: "`tools`; those that only OpenAI runs are left out, unless the model is forced to use one" },
+  tools: { is: 'mapped', as: "`tools`, and so are those of `additional_tools` in `input`; those that only OpenAI runs are left out, unless the model is forced to use one" },
   tool_choice: { is: 'mapped', as: '`tool_choice`' },
   parallel_tool_calls: { is: 'mapped', as: '`tool_choice.parallel`' },
   reasoning: { is: 'mapped', as: '`thinking`: effort `none` is off, `minimal` is low, `xhigh` is max' },

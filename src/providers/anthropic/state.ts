@@ -54,7 +54,7 @@ export function decodePartState(provider: string, part: AssistantPart, budget: J
   let { before, own } = NO_STATE;
   for (const [key, value] of content.entries) {
     if (key === 'before' && value instanceof JsonArray && value.items.every(isCarriedBlock)) {
-      before = value.items.map((block) => carriedBlock(block.entries) ?? block.raw);
+      before = value.items.map((block) => block.raw);
     } else if (key === 'own' && value instanceof JsonObject && value.duplicateKey === undefined) {
       own = ownFields(part.type, value.entries);
       if (own.size !== value.entries.size) return DAMAGED_STATE;

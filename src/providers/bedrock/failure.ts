@@ -95,6 +95,6 @@ function hintFor(key: string, kind: FailureKind, message: string): { readonly hi
 }
 
 function kindOf(status: number): FailureKind {
-  // A model that failed, and one that took too long.
-  return status === 200 || status === 424 || status === 408 ? 'server' : kindFromStatus(status);
+  // A model that failed.
+  return status === 200 || status === 424 ? 'server' : kindFromStatus(status);
 }

@@ -16,7 +16,7 @@ import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, problemReply } from '../../core/failure.ts';
-import { textArguments } from '../openai-common/content.ts';
+import { textArguments } from '../../core/text-arguments.ts';
 import type { MessageSource } from './raw.ts';
 
 /** What a call counts for beside its text. */
@@ -168,7 +168,7 @@ export class CallDrafts {
 function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, piece: unknown, isTouched: boolean): boolean {
   if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
   if (name === '') return false;
-  return isTouched || (call.name !== '' && call.arguments !== '' && (name !== call.name || isBegunAnew(call, piece)));
+  return isTouched || (call.name !== '' && (name !== call.name || isBegunAnew(call, piece)));
 }
 
 /**
@@ -176,7 +176,7 @@ function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean
  * parsed once for it. A host that gave the call an id gives one to the next.
  */
 function isBegunAnew(call: CallDraft, piece: unknown): boolean {
-  if (call.id !== '' || call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
+  if (call.id !== '' || call.pieces !== 1 || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
   return !(wholeArguments(call, true, createReplyBudget()) instanceof JsonProblem);
 }
 

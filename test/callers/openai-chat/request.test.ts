@@ -142,6 +142,7 @@ test('what is wrong with a chat is told by the places of this format', () => {
     { role: 'tool', tool_call_id: 'c', content: '1' },
     { role: 'tool', tool_call_id: 'd', content: '2' },
     { role: 'user', content: 'On' },
+    { role: 'developer', content: 'S' },
   ];
   const tools = ['f', 'g'].map((name) => ({ type: 'function', function: { name } }));
   const said = (sentence: string): string => told(OPENAI_CHAT, { model: 'm', messages, tools }, sentence);
@@ -150,6 +151,7 @@ test('what is wrong with a chat is told by the places of this format', () => {
   assert.equal(said('messages[1].content[2]: tool_call "d" is not answered before messages[3]'), 'messages[2].tool_calls[1]: tool_call "d" is not answered before messages[5]');
   assert.equal(said('messages[2].content[1]: answered'), 'messages[4]: answered');
   assert.equal(said('messages[3].content[0]: no'), 'messages[5].content: no');
+  assert.equal(said('not answered before messages[4]'), 'not answered before messages[6]');
   assert.equal(said('messages[9].content[0]: no'), 'messages[9].content[0]: no');
   assert.equal(said('messages[2].content[0].content[3].url: no'), 'messages[3]: no');
   assert.equal(said('output: no'), 'response_format: no');

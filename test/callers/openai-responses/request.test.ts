@@ -141,6 +141,21 @@ test('files are documents, and an output may hold images and files', () => {
   ]);
 });
 
+test('what is said among the results of calls comes behind them all', () => {
+  const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
+  const result = (id: string): object => ({ type: 'function_call_output', call_id: id, output: id });
+  const notice = { type: 'message', role: 'developer', content: 'Resized.' };
+  const told = { role: 'user', parts: [{ type: 'text', text: '<system>\nResized.\n</system>', state: undefined }] };
+  const on = { role: 'user', parts: [{ type: 'text', text: 'On', state: undefined }] };
+  for (const [first, second, third] of [[result('a'), notice, result('b')], [notice, result('a'), result('b')], [result('a'), result('b'), notice]]) {
+    const { turns } = requestOf({ input: [user('Hi'), call('a'), call('b'), first, second, third, user('On'), call('c'), user('On'), notice, result('c')] });
+    assert.deepEqual(turns.map(({ role, parts }) => `${role} ${parts.length}`), ['user 1', 'assistant 2', 'tool 2', 'user 1', 'user 1', 'assistant 1', 'tool 1', 'user 1', 'user 1']);
+    assert.deepEqual([turns[3], turns[4], turns[7], turns[8]], [told, on, on, told]);
+  }
+  // A call without any result stays where it is, for its refusal.
+  assert.deepEqual(requestOf({ input: [user('Hi'), call('a'), notice] }).turns.map(({ role }) => role), ['user', 'assistant', 'user']);
+});
+
 test('what is wrong with a chat is told by the items of this format', () => {
   const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
   const input = [user('Hi'), { type: 'message', role: 'assistant', content: 'A' }, call, { type: 'function_call_output', call_id: 'c', output: '1' }, user([{ type: 'input_text', text: 'On' }])];
@@ -149,6 +164,8 @@ test('what is wrong with a chat is told by the items of this format', () => {
   assert.equal(said('messages[1].content[0].provider_state: damaged'), 'input[1]: damaged');
   assert.equal(said('messages[1].content[1]: tool_call "c" is not answered before messages[3]'), 'input[2]: tool_call "c" is not answered before input[4]');
   assert.equal(said('messages[2].content[0]: answered'), 'input[3]: answered');
+  const mixed = [user('Hi'), call, { role: 'developer', content: 'Be brief.' }];
+  assert.equal(told(OPENAI_RESPONSES, { model: 'm', input: mixed }, 'not answered before messages[2]'), 'not answered before input[2]');
   assert.equal(said('messages[3].content[0]: no'), 'input[4].content[0]: no');
   assert.equal(said('output: no'), 'text.format: no');
   assert.equal(told(OPENAI_RESPONSES, { model: 'm', input: 'Hi' }, 'messages[0].content[0]: no'), 'input: no');
@@ -210,8 +227,8 @@ test('a Responses request is refused for what would change the answer, by its pa
     [{ top_logprobs: 1 }, 'top_logprobs: the answer has no log probabilities'],
     [{ moderation: {} }, "moderation: only OpenAI moderates requests"],
     [{ include: ['message.output_text.logprobs'] }, 'include[0]: the answer has no log probabilities'],
-    [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function can be chosen'],
-    [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function are supported'],
+    [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function or a custom tool can be chosen'],
+    [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function and custom are supported'],
     [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not supported'],
     [{ input: [user([{ type: 'input_audio' }])] }, 'input[0].content[0].type: only input_text, input_image and input_file are supported'],
     [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the file itself'],
@@ -286,7 +303,7 @@ test('a reference to an item is refused with what to do instead, whether it says
 
 test('tools that only their vendor runs are left out and named while the model may choose', () => {
   const own = { type: 'function', name: 'weather' };
-  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
+  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
   const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
   for (const mode of ['auto', 'required', 'none'] as const) {
     const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, tool_choice: mode });
@@ -300,7 +317,7 @@ const MCP = {
   type: 'namespace',
   name: 'mcp__files',
   description: 'Files',
-  tools: [{ type: 'function', name: 'read', description: 'Reads', strict: false, parameters: { type: 'object' } }, { type: 'custom', name: 'patch' }],
+  tools: [{ type: 'function', name: 'read', description: 'Reads', strict: false, parameters: { type: 'object' } }, { type: 'local_shell', name: 'patch' }],
 };
 
 test('functions in namespaces are shown under one name, and what else is in a namespace is left out and named', () => {
@@ -310,7 +327,7 @@ test('functions in namespaces are shown under one name, and what else is in a na
     { name: 'mcp__files__read', description: 'Reads', parameters: new RawJson('{"type":"object"}'), strict: false },
   ]);
   assert.deepEqual(ignored, ['tools[].description', 'tools[1].tools[1]', 'tools[2]', 'tools[3]']);
-  assert.equal(refusalOf({ tools: [{ ...MCP, tools: [{ type: 'wand' }] }] }), 'unsupported: tools[0].tools[0].type: only tools of type function are supported');
+  assert.equal(refusalOf({ tools: [{ ...MCP, tools: [{ type: 'wand' }] }] }), 'unsupported: tools[0].tools[0].type: only tools of type function and custom are supported');
   assert.equal(refusalOf({ tools: [{ type: 'namespace' }] }), 'bad_request: tools[0].name: required');
 });
 
@@ -325,6 +342,61 @@ test('a call or a choice of a function in a namespace names it as the model was 
   assert.deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['mcp__files__read']);
   assert.deepEqual(request.toolChoice, { mode: 'tool', name: 'mcp__files__read', parallel: undefined });
   assert.deepEqual(ignored, ['tools[0].tools[1]']);
+});
+
+const PATCH = { type: 'custom', name: 'patch', description: 'Edits', defer_loading: true };
+const INPUT_SCHEMA = '{"type":"object","properties":{"input":{"type":"string","description":"The whole input of the tool"}},"required":["input"],"additionalProperties":false}';
+
+test('a custom tool is shown as a function of one text, which has to match its grammar', () => {
+  const format = { type: 'grammar', syntax: 'lark', definition: 'start: "a"' };
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'm', input: 'Hi', tool_choice: { type: 'custom', name: 'patch' },
+    tools: [PATCH, { type: 'custom', name: 'text', format: { type: 'text' } }, { type: 'namespace', name: 'n', tools: [{ ...PATCH, format }] }],
+  });
+  const grammar = INPUT_SCHEMA.replace('of the tool', 'of the tool, which has to match this lark grammar:\\nstart: \\"a\\"');
+  assert.deepEqual(request.tools, [
+    { name: 'patch', description: 'Edits', parameters: new RawJson(INPUT_SCHEMA), strict: undefined },
+    { name: 'text', description: undefined, parameters: new RawJson(INPUT_SCHEMA), strict: undefined },
+    { name: 'n__patch', description: 'Edits', parameters: new RawJson(grammar), strict: undefined },
+  ]);
+  assert.deepEqual(request.toolChoice, { mode: 'tool', name: 'patch', parallel: undefined });
+  assert.deepEqual(ignored, ['tools[].defer_loading', 'tools[].tools[].defer_loading']);
+  assert.equal(refusalOf({ tools: [PATCH, { type: 'function', name: 'patch' }] }), 'bad_request: tools[1].name: another tool has this name');
+});
+
+test('calls of custom tools and their results are those of functions, in a namespace too', () => {
+  const call = { type: 'custom_tool_call', id: 'ctc_1', status: 'completed', call_id: 'c1', name: 'patch', input: 'a "b"\n' };
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'm', tools: [{ type: 'namespace', name: 'n', tools: [PATCH] }],
+    input: [
+      user('Hi'), { ...call, namespace: 'n' }, { ...call, call_id: 'c2', input: '' }, { type: 'custom_tool_call_output', call_id: 'c1', output: 'Done' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'None' }] },
+    ],
+  });
+  const part = { type: 'tool_call', state: undefined } as const;
+  assert.deepEqual(request.turns.slice(1), [
+    { role: 'assistant', parts: [
+      { ...part, id: 'c1', name: 'n__patch', arguments: new RawJson('{"input":"a \\"b\\"\\n"}') }, { ...part, id: 'c2', name: 'patch', arguments: new RawJson('{"input":""}') },
+    ] },
+    { role: 'tool', parts: [
+      { type: 'tool_result', toolCallId: 'c1', content: 'Done', isError: false }, { type: 'tool_result', toolCallId: 'c2', content: 'None', isError: false },
+    ] },
+  ]);
+  assert.deepEqual(ignored, ['input[].id', 'input[].status', 'tools[].tools[].defer_loading']);
+});
+
+test('tools that an item of the conversation declares are tools like others', () => {
+  const added = { type: 'additional_tools', id: 'at_1', role: 'developer', tools: [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec' }, { type: 'function', name: 'wait' }] }, { type: 'web_search' }] };
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'm', tools: [], tool_choice: 'auto',
+    input: [added, { role: 'developer', content: 'Be brief.' }, user('Hi'), { type: 'custom_tool_call', call_id: 'c', namespace: 'functions', name: 'exec', input: 'x' }, { type: 'custom_tool_call_output', call_id: 'c', output: '' }],
+  });
+  assert.deepEqual(request.tools.map(({ name }) => name), ['functions__exec', 'functions__wait']);
+  assert.deepEqual([request.system, request.toolChoice, request.turns.length], ['Be brief.', { mode: 'auto', parallel: undefined }, 3]);
+  assert.deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['functions__exec']);
+  assert.deepEqual(ignored, ['input[].id', 'input[0].tools[1]']);
+  assert.equal(refusalOf({ input: [{ ...added, tools: [{ type: 'wand' }] }, user('Hi')] }), 'unsupported: input[0].tools[0].type: only tools of type function and custom are supported');
+  assert.equal(refusalOf({ input: [added] }), 'bad_request: input: must have at least one user message');
 });
 
 test('names of functions in namespaces are never longer than providers take, nor the same for two functions', () => {
@@ -370,7 +442,7 @@ test('two functions of one name and namespace are refused, since a call would be
 
 test('a tool that only its vendor runs is refused when the model must call it', () => {
   const tools = [{ type: 'web_search' }];
-  assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function can be chosen');
+  assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function or a custom tool can be chosen');
   assert.equal(
     refusalOf({ tools, tool_choice: 'required' }),
     'unsupported: tool_choice: none of the tools can be called, since only their vendor runs them',

@@ -181,6 +181,7 @@ test('a failure is what its exception says, wherever its name stands', () => {
     [424, 'ModelErrorException', '{"message":"x"}', 'server', true],
     [500, 'InternalServerException', '{"message":"x"}', 'server', true],
     [424, 'SomethingNewException', '{"message":"x"}', 'server', true],
+    [408, 'SomethingNewException', '{"message":"x"}', 'server', true],
   ];
   for (const [status, type, body, kind, isRetried] of cases) {
     const failure = adapter.decodeFailure(status, body, { 'x-amzn-errortype': type });
@@ -188,13 +189,18 @@ test('a failure is what its exception says, wherever its name stands', () => {
     assert.equal(failure.isQuota, kind === 'rate_limit' && !isRetried, type);
   }
   assert.equal(adapter.decodeFailure(400, '{"__type":"com.amazon.coral.service#ThrottlingException","message":"x"}').kind, 'rate_limit');
+  assert.equal(adapter.decodeFailure(400, '{"code":"ThrottlingException","message":"x"}').kind, 'rate_limit');
+  assert.equal(adapter.decodeFailure(424, '{"message":"x"}').kind, 'server');
+  assert.equal(adapter.decodeFailure(503, '{}', { 'x-amzn-errortype': 'ServiceUnavailableException' }).isOverloaded, true);
+  assert.equal(adapter.decodeFailure(413, '{}', { 'x-amzn-errortype': 'ValidationException' }).isTooLong, true);
   for (const [body, headers] of [
     ['{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}', {}],
     ['<UnknownOperationException/>\n', { 'x-amzn-errortype': 'UnknownOperationException' }],
   ] as const) {
     assert.match(adapter.decodeFailure(404, body, headers).message, /^bedrock knows no such model \(HTTP 404, code UnknownOperationException\): or this region has no such route; /);
   }
-  assert.equal(adapter.decodeFailure(403, '{"Message":"x"}').kind, 'auth');
+  const denied = adapter.decodeFailure(403, '{"Message":"x"}');
+  assert.deepEqual([denied.kind, denied.detail], ['auth', 'x']);
   assert.match(adapter.decodeFailure(400, '{"message":"Retry with the ID of an inference profile"}', { 'x-amzn-errortype': 'ValidationException' }).message, /inference profile only/);
 });
 

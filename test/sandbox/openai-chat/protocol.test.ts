@@ -192,6 +192,16 @@ test('the compatible host wants reasoning back on turns with calls, as it was or
   assert.equal((await answerTo({ ...message, reasoning_content: 'Altered.' })).status, 400);
 });
 
+test('an end user that is null, and results that name their tool, are taken, as LlamaIndex and CrewAI send them', async (t) => {
+  const sandbox = await open(t);
+  for (const dialect of ['openai', 'compat'] as const) {
+    const message = await messageOf(sandbox, { ...LOOP, user: null }, dialect);
+    const results = resultsFor(message).map((result) => ({ ...result, name: 'weather' }));
+    const next = await ask(sandbox, { ...LOOP, user: null, messages: [USER, message, ...results] }, dialect);
+    assert.equal(next.status, 200, next.text);
+  }
+});
+
 test('a body that is no JSON object is refused', async (t) => {
   const sandbox = await open(t);
   const answer = await request(`${sandbox.baseUrls.openai}/chat/completions`, '[]', HEADERS.openai);
