@@ -202,6 +202,11 @@ test('an end user that is null, and results that name their tool, are taken, as 
   }
 });
 
+test('tools that are null are none, as Guidance sends them', async (t) => {
+  const answer = await ask(await open(t), { tools: null });
+  assert.equal(answer.status, 200, answer.text);
+});
+
 test('a body that is no JSON object is refused', async (t) => {
   const sandbox = await open(t);
   const answer = await request(`${sandbox.baseUrls.openai}/chat/completions`, '[]', HEADERS.openai);
