@@ -48,7 +48,8 @@ const roles = (userParts: Shapes, assistant: Shapes): Shapes => ({
   system: instructions,
   user: object({ role: string, content: stringOr(listOf(tagged('type', userParts))) }, { name: string }),
   assistant: object({ role: string }, assistant),
-  tool: object({ role: string, content: TEXTS, tool_call_id: string }),
+  // LangChain's agents name the tool, as OpenAI's own examples once did.
+  tool: object({ role: string, content: TEXTS, tool_call_id: string }, { name: string }),
 });
 const FIELDS = {
   stream: nullable(boolean),
