@@ -174,10 +174,10 @@ for (const [what, body, code, message] of REFUSED) {
   });
 }
 
-test("a result may name its tool, as LangChain's agents do", async (t) => {
+test("a result may name its tool, as LangChain's agents do, and a call its place in the stream, as eino's do", async (t) => {
   const sandbox = await open(t);
   for (const provider of ['openai', 'compat'] as const) {
-    assert.equal((await ask(sandbox, { messages: [USER, CALLED, { ...RESULT, name: 'weather' }] }, provider)).status, 200);
+    assert.equal((await ask(sandbox, { messages: [USER, { ...CALLED, tool_calls: [{ ...CALL, index: 0 }] }, { ...RESULT, name: 'weather' }] }, provider)).status, 200);
   }
 });
 
