@@ -38,7 +38,8 @@ const USER_PARTS = {
 };
 /** What one or the other compatible host has besides. */
 const COMPATIBLE_PARTS = { ...USER_PARTS, document_url: object({ type: string, document_url: string }) };
-const CALL = object({ id: string, type: oneOf('function'), function: object({ name: NAME, arguments: string }) });
+/** `index`: of the stream that it came from, which eino and others leave there. */
+const CALL = object({ id: string, type: oneOf('function'), function: object({ name: NAME, arguments: string }) }, { index: count });
 const ASSISTANT = { content: nullable(TEXTS), refusal: nullable(string), name: string, tool_calls: listOf(CALL) };
 /** What OpenAI's own clients append to a conversation: their reply objects as they are. */
 const AS_RETURNED = { annotations: anything, audio: anything, function_call: anything, parsed: anything };
@@ -48,6 +49,7 @@ const roles = (userParts: Shapes, assistant: Shapes): Shapes => ({
   system: instructions,
   user: object({ role: string, content: stringOr(listOf(tagged('type', userParts))) }, { name: string }),
   assistant: object({ role: string }, assistant),
+  // LangChain's agents name the tool, as OpenAI's own examples once did.
   tool: object({ role: string, content: TEXTS, tool_call_id: string }, { name: string }),
 });
 const FIELDS = {

@@ -174,6 +174,13 @@ for (const [what, body, code, message] of REFUSED) {
   });
 }
 
+test("a result may name its tool, as LangChain's agents do, and a call its place in the stream, as eino's do", async (t) => {
+  const sandbox = await open(t);
+  for (const provider of ['openai', 'compat'] as const) {
+    assert.equal((await ask(sandbox, { messages: [USER, { ...CALLED, tool_calls: [{ ...CALL, index: 0 }] }, { ...RESULT, name: 'weather' }] }, provider)).status, 200);
+  }
+});
+
 test('the compatible host knows neither the new name of the limit nor the developer role', async (t) => {
   const sandbox = await open(t);
   assert.match((await ask(sandbox, { max_completion_tokens: 1 }, 'compat')).text, /Unknown parameter: 'max_completion_tokens'/);
