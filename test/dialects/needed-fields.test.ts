@@ -26,7 +26,6 @@ type Format = {
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const OPENAI_HELPERS = 'the helpers of openai-node and openai-python';
 const TYPED = 'openai-java where it validates, openai-php';
-const SWIFT = 'MacPaw/OpenAI, which tells no usage otherwise';
 const ANTHROPIC_HELPERS = 'the helpers of anthropic-node and anthropic-python';
 const FORMATS: Readonly<Record<string, Format>> = {
   'Chat Completions': {
@@ -49,7 +48,6 @@ const FORMATS: Readonly<Record<string, Format>> = {
       'usage.prompt_tokens': 'pydantic-ai',
       'usage.completion_tokens': 'pydantic-ai',
       'usage.total_tokens': 'pydantic-ai',
-      'usage.prompt_tokens_details.audio_tokens': SWIFT,
     },
     events: {
       '': {
@@ -64,7 +62,6 @@ const FORMATS: Readonly<Record<string, Format>> = {
         'usage.prompt_tokens': 'pydantic-ai',
         'usage.completion_tokens': 'pydantic-ai',
         'usage.total_tokens': 'pydantic-ai',
-        'usage.prompt_tokens_details.audio_tokens': SWIFT,
       },
     },
   },

@@ -97,8 +97,7 @@ function usageFrom(usage: Usage | undefined): JsonOutObject | undefined {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: usage.inputTokens + usage.outputTokens,
-    // MacPaw's client for Swift reads no usage without the audio, of which there is none.
-    prompt_tokens_details: { cached_tokens: usage.cacheReadTokens, cache_write_tokens: usage.cacheWriteTokens, audio_tokens: 0 },
+    prompt_tokens_details: { cached_tokens: usage.cacheReadTokens, cache_write_tokens: usage.cacheWriteTokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
   };
 }

@@ -79,7 +79,7 @@ function renderUsage({ choiceCount = 1 }: Ask, usage: Usage | undefined, dialect
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens * choiceCount,
     total_tokens: usage.inputTokens + usage.outputTokens * choiceCount,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens, ...(!dialect.isCompatible && { cache_write_tokens: usage.cacheWriteTokens, audio_tokens: 0 }) },
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: dialect.isCompatible ? undefined : usage.cacheWriteTokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens * choiceCount },
     prompt_cache_hit_tokens: dialect.isCompatible ? usage.cachedTokens : undefined,
     prompt_cache_miss_tokens: dialect.isCompatible ? usage.inputTokens - usage.cachedTokens : undefined,

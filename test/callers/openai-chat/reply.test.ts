@@ -39,7 +39,7 @@ test('a full reply has every field of the Chat Completions form', () => {
       '{"id":"call_1","type":"function","function":{"name":"weather","arguments":"{\\"days\\":1.0,\\n\\"id\\":12345678901234567890}"},' +
       '"extra_content":{"google":{"thought_signature":"gateway:own=a.acme.BB,text=a.acme.AA"}}},' +
       '{"id":"call_2","type":"function","function":{"name":"weather","arguments":"{}"}}]},"logprobs":null,"finish_reason":"tool_calls"}],' +
-      '"usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":4,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":5}}}',
+      '"usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30,"prompt_tokens_details":{"cached_tokens":3,"cache_write_tokens":4},"completion_tokens_details":{"reasoning_tokens":5}}}',
   );
 });
 

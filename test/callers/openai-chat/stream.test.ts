@@ -60,7 +60,7 @@ test('a stream of thinking, text and a call has the chunks of the Chat Completio
 
 test('a stream says its usage in a chunk without choices when it was asked to', () => {
   const noUsage = ',"usage":null';
-  const usage = '{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":2}}';
+  const usage = '{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12,"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"completion_tokens_details":{"reasoning_tokens":2}}';
   const start = chunk('{"role":"assistant","content":""}', 'null', noUsage) + chunk('{}', '"stop"', noUsage);
   assert.equal(streamOf(true, done({ usage: USAGE })), `${start}${HEAD}],"usage":${usage}}\n\ndata: [DONE]\n\n`);
   assert.equal(streamOf(true, done({})), `${start}data: [DONE]\n\n`);
