@@ -113,6 +113,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     takesModelPrefixes: undefined,
     transport: 'wire',
     writeStallTimeoutMs: 60_000,
+    connectionIdleTimeoutMs: 75_000,
     tls: undefined,
     propagatesTrace: false,
     proxy: { httpsProxy: undefined, httpProxy: undefined, noProxy: [] },
@@ -212,6 +213,7 @@ const CASES: Readonly<Record<string, Cases>> = {
   GATEWAY_STREAM_IDLE_TIMEOUT: duration('streamIdleTimeoutMs'),
   GATEWAY_STREAM_TIMEOUT: duration('streamTimeoutMs'),
   GATEWAY_WRITE_STALL_TIMEOUT: duration('writeStallTimeoutMs'),
+  GATEWAY_CONNECTION_IDLE_TIMEOUT: duration('connectionIdleTimeoutMs'),
   GATEWAY_MAX_RETRIES: {
     field: 'retriesMax',
     good: [['0', 0], ['100', 100], ['007', 7]],
@@ -253,8 +255,12 @@ const CASES: Readonly<Record<string, Cases>> = {
       ['https://app.example.com', ['https://app.example.com']],
       ['https://a.example, http://localhost:3000/,', ['https://a.example', 'http://localhost:3000']],
       ['HTTPS://A.example:443', ['https://a.example']],
+      ['app://obsidian.md,chrome-extension://abcdef, tauri://localhost:1420', ['app://obsidian.md', 'chrome-extension://abcdef', 'tauri://localhost:1420']],
     ],
-    bad: ['*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *'],
+    bad: [
+      '*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *',
+      'https://*.example.com', 'app://*', 'app://obsidian.md/', 'app://user@a.example', 'App://a.example', 'file://', 'file://a', 'data:text', 'wss://a.example',
+    ],
     expected: ORIGINS,
   },
   GATEWAY_METRICS: boolean('isMetricsEnabled'),
@@ -551,6 +557,15 @@ test('a token of fewer than 16 characters is a warning', () => {
     'GATEWAY_AUTH_TOKEN: the token has fewer than 16 characters and can be guessed',
     'GATEWAY_AUTH_TOKENS, entry 2: the token has fewer than 16 characters and can be guessed',
     'GATEWAY_METRICS_TOKEN: the token has fewer than 16 characters and can be guessed',
+  ]);
+});
+
+test('a secret in quotes is a warning', () => {
+  const { config, warnings } = loadWith({ GATEWAY_AUTH_TOKEN: '"123456789012345678"', ZETA_API_KEY: '', ZETA_API_KEY_FILE: '/key' }, { '/key': "'sk-0123456789'\n" });
+  equal(config?.callers[0]?.token.reveal(), '"123456789012345678"');
+  deepEqual(warnings, [
+    'GATEWAY_AUTH_TOKEN: the quotes around it are part of it; remove them',
+    'ZETA_API_KEY_FILE: the quotes around it are part of it; remove them',
   ]);
 });
 
