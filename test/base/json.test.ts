@@ -390,6 +390,13 @@ test('parseJson refuses a text that ends within an escape, however long it is', 
   }
 });
 
+test('parseJson finds the end of a string behind however many backslashes', () => {
+  for (let pairs = 0; pairs < 600; pairs += 1) {
+    const backslashes = '\\\\'.repeat(pairs);
+    for (const text of [`"${backslashes}"`, `"${backslashes}\\"x"`]) assert.equal(parseJson(text), JSON.parse(text), `${pairs} pairs`);
+  }
+});
+
 test('a text counts the same against its budget in however many steps a string of it is read', async () => {
   const text = JSON.stringify({ ['\n'.repeat(2000)]: '\n'.repeat(2000) });
   for (const chars of [100, 1000, 100_000]) {
