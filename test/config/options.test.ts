@@ -10,6 +10,7 @@ import { fixedDifferences, fixedOptions } from '../../src/config/fixed-options.t
 import { OF_A_PROCESS, optionOf, optionRows } from '../../src/config/option-source.ts';
 import { loadOptions } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
+import { secretsOf } from '../../src/config/secrets.ts';
 import { changesBetween, changesLeft, problemFields, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
@@ -485,6 +486,29 @@ test('a reload says that a provider which stays where it is has another API, and
   const host = (like: string, key = KEY): object => ({ providers: { mine: { like, key, baseUrl: 'https://mine.example/v1' } } });
   assert.deepEqual(reloaded(host('groq'), host('openrouter', 'another-key')), { swapped: [], left: ['like of mine'] });
   assert.deepEqual(reloaded(host('groq'), host('groq', 'another-key')), { swapped: ['key of mine'], left: [] });
+});
+
+test('every secret that a provider could repeat is known by what it is for', () => {
+  const config = configWith({
+    callers: { ops: 'token-of-operations' },
+    metricsToken: 'token-of-metrics',
+    providers: { openai: { keys: ['a', 'b'] }, gemini: { key: 'c' }, bedrock: { environment: { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'd', AWS_SESSION_TOKEN: 'e' } } },
+    httpsProxy: 'http://user:f@proxy.example',
+    httpProxy: 'http://user:g@proxy.example',
+    limitsUrl: 'redis://:h@redis.example',
+  });
+  assert.deepEqual([...secretsOf(config)].map(([name, secret]) => [name, secret.reveal()]), [
+    ['token of ops', 'token-of-operations'],
+    ['metrics token', 'token-of-metrics'],
+    ['key of gemini', 'c'],
+    ['key 1 of openai', 'a'],
+    ['key 2 of openai', 'b'],
+    ['credentials of bedrock', 'd'],
+    ['credentials 2 of bedrock', 'e'],
+    ['HTTPS_PROXY', 'user:f'],
+    ['HTTP_PROXY', 'user:g'],
+    ['GATEWAY_LIMITS_URL', 'h'],
+  ]);
 });
 
 test('a key that was taken away is not sent on', () => {
