@@ -643,6 +643,10 @@ for (const [name, target, patch, result] of merges) {
   test(`mergePatch ${name}`, () => assert.equal(renderJson(mergePatch(target, parsedObject(patch))), result));
 }
 
+test('mergePatch writes of a key that comes twice the last value alone, at every depth', () => {
+  for (const target of [{}, { a: 1 }, { a: {} }]) assert.equal(renderJson(mergePatch(target, parsedObject('{"a":{"b":{"x":1,"x":2}}}'))), '{"a":{"b":{"x":2}}}');
+});
+
 test('mergePatch leaves its target as it was', () => {
   const inner = new Map([['b', 1]]);
   const target = { a: inner, c: { d: 1 } };
