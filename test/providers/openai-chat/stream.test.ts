@@ -114,6 +114,13 @@ test('pieces of calls belong to their index, else their id, else the last call',
   assert.deepEqual(callsOf([piece({ id: 'a', function: { name: 'f', arguments: '{' } }), piece({ function: { arguments: '"x":1' } }), piece({ function: { arguments: '}' } })]), [['a', 'f', '{"x":1}']]);
 });
 
+test('pieces that say the name of their call each time belong to it by their id, without an index and on one constant index', () => {
+  for (const index of [undefined, 0]) {
+    const say = (id: string, name: string, text: string): object => piece({ index, id, function: { name, arguments: text } });
+    assert.deepEqual(callsOf([say('a', 'f', '{"x":'), say('b', 'g', '{'), say('a', 'f', '1}'), say('b', 'g', '}')]), [['a', 'f', '{"x":1}'], ['b', 'g', '{}']], String(index));
+  }
+});
+
 test('a new id on a used index begins another call', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }), piece({ index: 0, function: { arguments: '1}' } }), piece({ index: 0, id: 'b', function: { name: 'f', arguments: '{}' } })]), [['a', 'f', '{"x":1}'], ['b', 'f', '{}']]);
 });
