@@ -207,6 +207,14 @@ test('a streamed legacy function_call is a call', () => {
   assert.deepEqual(callsOf([chunk({ function_call: { name: 'f', arguments: { a: 1 } } })]).map(([, ...rest]) => rest), [['f', '{"a":1}']]);
 });
 
+test('a call without a name is a failure, and none where the answer is cut; one without an id takes no other call for itself', () => {
+  const nameless = piece({ index: 0, id: 'a', function: { arguments: '{}' } });
+  assert.equal(failureOf([nameless, chunk({}, 'tool_calls')]).message, 'openai answered 200, but a tool call has no name');
+  assert.deepEqual(replyOf([nameless, chunk({}, 'length')]).parts, []);
+  const calls = callsOf([piece({ index: 0, function: { name: 'f', arguments: ' \n' } }), piece({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }), piece({ index: 1, function: { arguments: '}' } })]);
+  assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['g', '{}']]);
+});
+
 test('a call cut for length is no call, a broken one otherwise a failure', () => {
   const cut = piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":' } });
   const deltas = deltasOf([chunk({ content: 'x' }), cut, chunk({}, 'length')]);
