@@ -15,6 +15,7 @@ import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, CacheHint, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
+import { cacheHint } from '../cache.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { inlineDocument, pdfAt } from '../document.ts';
@@ -22,7 +23,6 @@ import type { Ignored } from '../field-table.ts';
 import { imageFromUrl, inlineImage } from '../image.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
-import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
 import { shownToolName } from './tool-name.ts';
 
@@ -191,6 +191,9 @@ function foundTool(block: Fields): TextPart {
   return plainText(`Tool found: ${shownToolName(block.requiredText('tool_name'))}`);
 }
 
+/** What tools did that Anthropic runs, in a conversation that it served before. */
+const VENDOR_BLOCKS = /^(?:server_tool_use|mcp_tool_use|container_upload|fallback|[a-z0-9_]+_tool_result)$/;
+
 function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignored, budget: JsonBudget): void {
   const value = message.any('content');
   if (typeof value === 'string') {
@@ -209,6 +212,9 @@ function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignore
         continue;
       }
       for (const state of states) turn.carry(state, path);
+    } else if (VENDOR_BLOCKS.test(type)) {
+      ignored.add(path);
+      continue;
     } else {
       throw unsupported(block.at('type'), 'only text, tool_use and reasoning are supported in a message of the assistant');
     }

@@ -365,6 +365,32 @@ test('texts and images of a user are parts of one turn', () => {
   assert.deepEqual(ignoredOf({ messages }), ['messages[].content[].cache_control', 'messages[].content[].image_url.detail', 'messages[].content[].file.pages']);
 });
 
+test('a mark for a cache at the end of a conversation, or on the request, asks for all of it; others are left out and named', () => {
+  const marked = { cache_control: { type: 'ephemeral' } };
+  const part = { type: 'text', text: 'Hi', ...marked };
+  const spoken = { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'n', arguments: '{}' } }] };
+  const result = { role: 'tool', tool_call_id: 'c', content: 'x' };
+  const asked: readonly object[] = [
+    { ...marked, messages: [USER] },
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'Look' }, part] }] },
+    { messages: [{ role: 'user', content: [part] }, spoken, result] },
+    { messages: [USER, spoken, { ...result, ...marked }] },
+    { messages: [{ ...USER, ...marked }, { role: 'system', content: 'S' }] },
+  ];
+  for (const fields of asked) {
+    assert.deepEqual(requestOf(fields).cache, { key: undefined, ttl: undefined }, JSON.stringify(fields));
+    assert.deepEqual(ignoredOf(fields), []);
+  }
+  assert.deepEqual(requestOf({ messages: [{ ...USER, cache_control: { type: 'ephemeral', ttl: '1h' } }] }).cache, { key: undefined, ttl: 'long' });
+  const left: readonly (readonly [messages: readonly object[], ignored: string])[] = [
+    [[{ role: 'system', content: [part] }, USER], 'messages[].content[].cache_control'],
+    [[{ role: 'user', content: [part, { type: 'text', text: 'On' }] }], 'messages[].content[].cache_control'],
+    [[{ ...USER, ...marked }, { role: 'assistant', content: 'A' }, USER], 'messages[].cache_control'],
+    [[{ ...USER, cache_control: { type: 'other' } }], 'messages[].cache_control'],
+  ];
+  for (const [messages, ignored] of left) assert.deepEqual([requestOf({ messages }).cache, ignoredOf({ messages })], [undefined, [ignored]]);
+});
+
 const CALL = { id: 'c', type: 'function', function: { name: 'n', arguments: '{"n": 1.0}' } };
 const CALLED = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{"n": 1.0}' } };
 
@@ -375,6 +401,12 @@ test('arguments that are no JSON object are shown as a text in one, and named', 
     assert.deepEqual((turnsOf(...messages) as unknown[])[1], { role: 'assistant', parts: [shown] });
     assert.deepEqual(ignoredOf({ messages }), ['messages[1].tool_calls[0].function.arguments']);
   }
+});
+
+test('arguments whose text was made a text once more are the object that was meant', () => {
+  const messages = [USER, { role: 'assistant', tool_calls: [{ ...CALL, function: { name: 'n', arguments: JSON.stringify('{"n": 1.0}') } }] }, { role: 'tool', tool_call_id: 'c', content: 'x' }];
+  assert.deepEqual((turnsOf(...messages) as unknown[])[1], { role: 'assistant', parts: [CALLED] });
+  assert.deepEqual(ignoredOf({ messages }), []);
 });
 
 test('texts of a tool\'s result are lines of their own, those of an assistant one text', () => {

@@ -146,6 +146,14 @@ test('files are documents, and an output may hold images and files', () => {
   assert.deepEqual(outputs({ ...file, filename: '' }), [[{ ...pdf, name: undefined }]]);
 });
 
+test('what tools of the vendor did before is left out and named', () => {
+  const types = ['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', 'tool_search_call', 'tool_search_output'];
+  const done = types.map((type) => ({ type, id: 'x', status: 'completed', call_id: 'c', output: 'y' }));
+  const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: [user('Hi'), ...done, { role: 'assistant', content: 'Found.' }, user('On')] });
+  assert.deepEqual(request.turns.map(({ role, parts }) => `${role} ${parts.length}`), ['user 1', 'assistant 1', 'user 1']);
+  assert.deepEqual(ignored, types.map((_type, index) => `input[${index + 1}]`));
+});
+
 test('what is said among the results of calls comes behind them all', () => {
   const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
   const result = (id: string): object => ({ type: 'function_call_output', call_id: id, output: id });
@@ -211,7 +219,7 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ metadata: { a: 'b' }, client_metadata: {}, user: 'u', safety_identifier: 'u' }, ['metadata', 'client_metadata', 'user', 'safety_identifier']],
     [{ prompt_cache_key: 'k', prompt_cache_options: {}, prompt_cache_retention: '24h' }, ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']],
     [{ service_tier: 'auto', truncation: 'auto', context_management: [] }, ['service_tier', 'truncation', 'context_management']],
-    [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3 }, ['stream_options', 'max_tool_calls']],
+    [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3, background_options: { completion_window: '2h' } }, ['stream_options', 'max_tool_calls', 'background_options']],
     [{ parallel_tool_calls: true, background: false, top_logprobs: 0 }, ['background', 'top_logprobs']],
     [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ reasoning: { effort: 'low', summary: 'auto' }, text: { verbosity: 'low' } }, ['reasoning.summary', 'text.verbosity']],
@@ -235,7 +243,8 @@ test('a Responses request is refused for what would change the answer, by its pa
     [{ include: ['message.output_text.logprobs'] }, 'include[0]: the answer has no log probabilities'],
     [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function or a custom tool can be chosen'],
     [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function and custom are supported'],
-    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not supported'],
+    [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, 'input[0].type: items of this type are not supported'],
+    [{ input: [{ type: 'local_shell_call', id: 'ls_1' }] }, 'input[0].type: items of this type are not supported'],
     [{ input: [user([{ type: 'input_audio' }])] }, 'input[0].content[0].type: only input_text, input_image and input_file are supported'],
     [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the file itself'],
     [{ input: [user([{ type: 'input_image', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the image itself'],
@@ -405,6 +414,9 @@ test('tools that an item of the conversation declares are tools like others', ()
   assert.deepEqual(ignored, ['input[].id', 'input[0].tools[1]']);
   assert.equal(refusalOf({ input: [{ ...added, tools: [{ type: 'wand' }] }, user('Hi')] }), 'unsupported: input[0].tools[0].type: only tools of type function and custom are supported');
   assert.equal(refusalOf({ input: [added] }), 'bad_request: input: must have at least one user message');
+  const again = translated(OPENAI_RESPONSES, { model: 'm', input: [added, user('Hi'), { ...added, tools: [...added.tools, { type: 'function', name: 'new' }] }] });
+  assert.deepEqual(again.request.tools.map(({ name }) => name), ['functions__exec', 'functions__wait', 'new']);
+  assert.deepEqual(again.ignored, ['input[].id', 'input[0].tools[1]', 'input[2].tools[0].tools[0]', 'input[2].tools[0].tools[1]', 'input[2].tools[1]']);
 });
 
 test('names of functions in namespaces are never longer than providers take, nor the same for two functions', () => {

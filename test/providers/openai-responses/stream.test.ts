@@ -228,6 +228,17 @@ test('text whose item is never done is part of the turn', () => {
   assert.deepEqual(contentOf(reply.parts[0]?.state), { before: [{ type: 'reasoning', summary: [], encrypted_content: 's' }] });
 });
 
+test('a call that is begun and never done is a failure, unless the answer was cut or a caller of the API itself had its pieces', () => {
+  const begun = { type: 'response.output_item.added', output_index: 0, item: { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '' } };
+  const piece = { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_1', arguments: '{}' };
+  const failure = failureOf(begun, piece, completed());
+  assert.deepEqual([failure.kind, failure.message], ['server', 'openai answered 200, but a function call is never done']);
+  const cut = { type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } };
+  assert.deepEqual([replyOf(begun, cut).stopReason, replyOf(begun, cut).parts], ['max_tokens', []]);
+  const [end] = decodeChunks({ ...responses, createStreamDecoder: () => responses.createStreamDecoder({ isRelayed: true }) }, [sse(begun, piece, completed())]).slice(-1);
+  assert.equal(end?.type, 'done');
+});
+
 test('a call cut for length is no call, a broken one otherwise a failure', () => {
   const cut = itemDone(functionCall('a', '{"n":'));
   const deltas = deltasOf(cut, { ...completed(cutFor('max_output_tokens')), type: 'response.incomplete' });
