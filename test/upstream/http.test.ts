@@ -13,6 +13,7 @@ import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
 import type { TransportSettings } from '../../src/upstream/pooled.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
+import { createWireTransport } from '../../src/upstream/wire.ts';
 import { BODY_BYTES_MAX, GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { CHUNKED_HEAD, LAST_CHUNK, chunkOf, okResponse, startRawServer } from './raw-server.ts';
@@ -534,6 +535,19 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     });
   });
 }
+
+test('wire: a socket that the provider may have closed is not used, even before it is', async (t) => {
+  const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}', 'keep-alive: timeout=100\r\n')) });
+  const transport = createWireTransport();
+  t.after(() => transport.close());
+  const call = async (): Promise<string> => bodyText(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+  await call();
+  const laterMs = performance.now() + 50_000;
+  t.mock.method(performance, 'now', () => laterMs);
+  await call();
+  assert.equal(server.connections(), 2);
+  await server.closed(1);
+});
 
 test('100 Continue is more than fetch accepts: a failure, not a wrong answer', async (t) => {
   const server = await startRawServer(t, { onRequest: (socket) => void socket.write(INTERIM) });

@@ -117,6 +117,18 @@ async function mostInTurn(response: UpstreamResponse, bytesExpected: number): Pr
 }
 
 for (const [name, create] of [...SOCKET_TRANSPORTS, ['fetch', createFetchTransport]] as const) {
+  test(`${name}: a receiver that is content costs the connection where much more follows, and one that is so after a while too`, async (t) => {
+    const more = 8 * 1024 * 1024;
+    const server = await startRawServer(t, { onRequest: (socket) => void socket.write(CHUNKED_HEAD + chunkOf('all of it') + chunkOf('x'.repeat(more)) + LAST_CHUNK) });
+    const transport = create();
+    t.after(() => transport.close());
+    for (const [calls, answer] of [[1, 'enough'], [2, Promise.resolve('enough' as const)]] as const) {
+      const response = responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+      assert.equal(await response.readChunks(() => answer), undefined);
+      await server.closed(calls);
+    }
+  });
+
   test(`a body of ${PIECES} chunks over ${name} lets others have their turn after one read of the socket`, async (t) => {
     const wire = chunkOf('x').repeat(PIECES) + LAST_CHUNK;
     const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + wire), create());
