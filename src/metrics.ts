@@ -35,8 +35,13 @@ const TOKEN_USAGE_BYTES = 124 * 1024;
 const FIRST_TOKEN_BYTES = 60 * 1024;
 const PER_TOKEN_BYTES = 52 * 1024;
 const TOKENS_BYTES = 32 * 1024;
-const CHATS_BYTES = 16 * 1024;
-const ATTEMPTS_BYTES = 8 * 1024;
+/** Every route with every status that it can have. */
+const REQUESTS_BYTES = 20 * 1024;
+/** Beyond some 250 series callers and providers are `other`, but how a chat ended is told: a success there is no failure. */
+const CHATS_BYTES = 32 * 1024;
+/** The same for some 20 providers, and for their retries some 15. */
+const ATTEMPTS_BYTES = 16 * 1024;
+const RETRIES_BYTES = 8 * 1024;
 const OVERHEAD_BYTES = 12 * 1024;
 const FALLBACKS_BYTES = 8 * 1024;
 /** One engine, and its causes. */
@@ -116,7 +121,7 @@ export type MetricsSources = {
 /** All metrics of one gateway. What is reported by name (route, provider, reason …) comes from a closed set. */
 export function createMetrics(sources: MetricsSources) {
   const registry = new Registry();
-  const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status']);
+  const requests = registry.counter('gateway_http_requests_total', 'Requests answered; a caller that hung up counts as 499.', ['route', 'status'], { bytesMax: REQUESTS_BYTES });
   const droppedConnections = registry.counter('gateway_connections_dropped_total', 'Connections of callers closed at once, because there were `GATEWAY_MAX_CONNECTIONS` already.', []).labels();
   const inFlight = registry.gauge('gateway_requests_in_flight', 'Chats, token counts and model lists being served, until the caller has taken the answer.', [], 'sum').labels();
   const openStreams = registry.gauge('gateway_open_streams', 'Event streams being sent.', [], 'sum').labels();
@@ -129,7 +134,7 @@ export function createMetrics(sources: MetricsSources) {
     'gateway_chats_total',
     'Chats that ended. `provider` is empty if none was asked, `error_type` if nothing failed; `limited` = the caller had used up one of its limits.',
     ['caller', 'provider', 'error_type'],
-    { bytesMax: CHATS_BYTES },
+    { bytesMax: CHATS_BYTES, open: ['caller', 'provider'] },
   );
   const tokens = registry.counter(
     'gateway_tokens_total',
@@ -148,15 +153,16 @@ export function createMetrics(sources: MetricsSources) {
     'gateway_upstream_attempts_total',
     'Calls made to providers: `success`, the kind of failure, `gateway` for a failure of the gateway itself, or how the request ended early.',
     ['provider', 'outcome'],
-    { bytesMax: ATTEMPTS_BYTES },
+    { bytesMax: ATTEMPTS_BYTES, open: ['provider'] },
   );
-  const retries = registry.counter('gateway_upstream_retries_total', 'Retries made, by the kind of the failure before.', ['provider', 'kind']);
+  const retries = registry.counter('gateway_upstream_retries_total', 'Retries made, by the kind of the failure before.', ['provider', 'kind'], { bytesMax: RETRIES_BYTES, open: ['provider'] });
   const retryRefusals = registry.counter(
     'gateway_upstream_retry_refusals_total',
     'Retries not made, by reason: `exhausted` (all used), `budget`, `deadline`, `retry_after_too_long`, `out` (every other target is out).',
     ['provider', 'reason'],
+    { bytesMax: RETRIES_BYTES, open: ['provider'] },
   );
-  const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, without those whose caller hung up.', ['provider', 'kind']);
+  const cutStreams = registry.counter('gateway_streams_cut_total', 'Streams that failed after their first event, without those whose caller hung up.', ['provider', 'kind'], { bytesMax: RETRIES_BYTES, open: ['provider'] });
   const limits = registry.counter('gateway_limits_total', 'Time limits that ended an attempt or a request, by setting; those of routes are `first_event_timeout`, `attempt_timeout` and `half of the time left`, that of model lists is `a list of models`.', ['limit']);
   const engineUp = registry.gauge('gateway_limit_store_up', "1 while the engine of `GATEWAY_LIMITS_URL` is in use; 0 while it is not, and the process counts callers' limits alone. Of several workers, the lowest.", ['engine'], 'min');
   const engineFailures = registry.counter(

@@ -250,6 +250,42 @@ test('Metrics keeps its page below 640 KiB and its providers apart, whatever is 
   }
 });
 
+test('Metrics says of every request and chat, attempt and retry how it ended, however many callers and providers there are', () => {
+  const metrics = newMetrics();
+  const failures = [undefined, OUTAGE, new Failure('rate_limit', 'p'), new Failure('unknown', 'p'), new Failure('auth', 'p'), new Failure('bad_request', 'p')];
+  const reasons = ['exhausted', 'budget', 'deadline', 'retry-after-too-long', 'out'];
+  const [callers, providers] = [60, 40];
+  for (let provider = 0; provider < providers; provider += 1) {
+    for (const failure of failures) {
+      metrics.attempt(`provider-${provider}`, failure, undefined);
+      for (let caller = 0; caller < callers; caller += 1) metrics.chatEnded(`team-${caller}`, `provider-${provider}`, failure, undefined);
+      if (failure === undefined) continue;
+      metrics.retry(`provider-${provider}`, failure.kind);
+      metrics.streamCut(`provider-${provider}`, failure, undefined);
+    }
+    for (const reason of reasons) metrics.retryRefused(`provider-${provider}`, reason);
+  }
+  const routes = ['none', 'chat', 'chat_stream', 'chat_completions', 'responses', 'messages', 'chat_count_tokens', 'count_tokens', 'models', 'model', 'providers'];
+  const statuses = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 422, 426, 429, 431, 499, 500, 502, 503];
+  for (const route of routes) for (const status of statuses) metrics.request(route, status);
+  const page = parsePage(metrics.renderPage());
+  /** The counts of a family by its last label. */
+  const ended = (family: string, label: string): Record<string, number> => {
+    const counts: Record<string, number> = {};
+    for (const { labels, value } of page.get(family)?.samples ?? []) counts[labels.get(label) ?? ''] = (counts[labels.get(label) ?? ''] ?? 0) + value;
+    return counts;
+  };
+  const each = (names: readonly (string | number)[], count: number): Record<string, number> => Object.fromEntries(names.map((name) => [name, count]));
+  const kinds = failures.flatMap((failure) => failure?.kind ?? []);
+  assert.deepEqual(ended('gateway_chats_total', 'error_type'), each(['', ...kinds], callers * providers));
+  assert.deepEqual(ended('gateway_upstream_attempts_total', 'outcome'), each(['success', ...kinds], providers));
+  assert.deepEqual(ended('gateway_upstream_retries_total', 'kind'), each(kinds, providers));
+  assert.deepEqual(ended('gateway_streams_cut_total', 'kind'), each(kinds, providers));
+  assert.deepEqual(ended('gateway_upstream_retry_refusals_total', 'reason'), each(reasons.map((reason) => reason.replaceAll('-', '_')), providers));
+  assert.deepEqual(ended('gateway_http_requests_total', 'status'), each(statuses, routes.length));
+  assert.ok(new Set(page.get('gateway_chats_total')?.samples.map(({ labels }) => labels.get('caller'))).size > 5);
+});
+
 test('Metrics shows two readers the same of the event loop: one that reads takes nothing from the next', async () => {
   const metrics = newMetrics();
   const lateness = (): number => valueOf(metrics.renderPage(), 'gateway_event_loop_delay_seconds', { percentile: '100' }) ?? 0;

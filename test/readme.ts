@@ -12,7 +12,6 @@ import { DIALECTS } from '../src/callers/index.ts';
 import { CHAT_FIELDS } from '../src/callers/openai-chat/fields.ts';
 import { errorObject } from '../src/callers/openai-common/failure.ts';
 import { RESPONSES_FIELDS } from '../src/callers/openai-responses/fields.ts';
-import { renderSettingsTable } from '../src/config/settings-page.ts';
 import { REQUEST_FEATURES } from '../src/core/adapter.ts';
 import type { Adapter, RequestFeature } from '../src/core/adapter.ts';
 import { Failure, FAILURE_KINDS } from '../src/core/failure.ts';
@@ -25,6 +24,7 @@ import { FAULTS, MODELS } from '../src/sandbox/index.ts';
 import { CLIENTS, reasonsOf } from './clients/sdks/clients.ts';
 import type { Case, Client } from './clients/sdks/clients.ts';
 import { OPTION_TYPES, renderOptionTypes } from './config/option-types.ts';
+import { renderSettingsTable } from './config/settings-table.ts';
 import { files, purposeOf, ROOMS, sizeOfGateway, sizeOfRoom, sizeOfTests, touchedByFile } from './house.ts';
 import type { Size } from './house.ts';
 

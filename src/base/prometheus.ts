@@ -26,7 +26,7 @@ const OPEN_SHARE = 0.75;
 export type Share = {
   /** Of its series; the default is for a few dozen short ones. */
   readonly bytesMax?: number;
-  /** The labels whose values nobody has listed beforehand. Once the share is full, these become `other` first. */
+  /** The labels that become `other` first once the share is full: those with the most values, or with values that nobody has listed beforehand. */
   readonly open?: readonly string[];
 };
 

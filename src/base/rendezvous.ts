@@ -7,9 +7,9 @@
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** FNV-1a over UTF-16 units, in 32 bits; goes on from `hash` where that is given. 10 ns a character. */
-export function hashText(text: string, hash = OFFSET): number {
-  let sum = hash;
+/** FNV-1a over UTF-16 units, in 32 bits. 10 ns a character. */
+export function hashText(text: string): number {
+  let sum = OFFSET;
   for (let index = 0; index < text.length; index += 1) {
     sum = Math.imul(sum ^ text.charCodeAt(index), PRIME);
   }
@@ -17,7 +17,7 @@ export function hashText(text: string, hash = OFFSET): number {
 }
 
 /** Spreads what differs in a few bits over all 32 (the finalizer of MurmurHash3). */
-export function mix(hash: number): number {
+function mix(hash: number): number {
   let bits = hash;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

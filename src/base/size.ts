@@ -4,7 +4,6 @@ const UNIT_BYTES: ReadonlyMap<string, number> = new Map([
   ['GiB', 1024 ** 3],
   ['MiB', 1024 ** 2],
   ['KiB', 1024],
-  ['', 1],
 ]);
 
 /** Bytes of `65536`, `512KiB`, `16MiB` or `1GiB`. Undefined for anything else and beyond 2^53-1. */

@@ -1,6 +1,8 @@
 /** Texts of a conversation, whatever its dialect. */
 
+import type { Path } from '../base/fields.ts';
 import type { TextPart, UserTurn } from '../core/chat.ts';
+import type { Places } from './places.ts';
 
 export function plainText(text: string): TextPart {
   return { type: 'text', text, state: undefined };
@@ -12,6 +14,6 @@ export const PARAGRAPH = '\n\n';
 export const LINE = '\n';
 
 /** Instructions that come in the middle of a conversation, where a chat has no other place for them. */
-export function laterInstructions(text: string): UserTurn {
-  return { role: 'user', parts: [plainText(`<system>\n${text}\n</system>`)] };
+export function laterInstructions(text: string, places: Places, path: Path | undefined): UserTurn {
+  return { role: 'user', parts: [places.put(plainText(`<system>\n${text}\n</system>`), path)] };
 }

@@ -93,11 +93,14 @@ export class Environment {
 
   #parse<T>(variable: string, text: string, type: SettingType<T>, source: 'environment' | 'file'): T | undefined {
     const value = text === '' ? undefined : type.parse(text);
+    const place = source === 'file' ? `${variable}_FILE` : variable;
     if (value === undefined) {
       const given = type.shown === 'always' ? `, got ${quoted(text)}` : '';
-      this.problems.push(`${source === 'file' ? `${variable}_FILE` : variable}: expected ${type.expects}${given}`);
+      this.problems.push(`${place}: expected ${type.expects}${given}`);
       return undefined;
     }
+    // As `docker run --env-file` keeps them. Any other value with quotes does not parse.
+    if (type.shown === 'never' && /^(["']).*\1$/s.test(text)) this.warnings.push(`${place}: the quotes around it are part of it; remove them`);
     for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value]) if (item instanceof Secret) this.secrets.push(item);
     this.effective.push({ variable, value: type.shown === 'never' ? '[set]' : maskKeys(text), source });
     return value;

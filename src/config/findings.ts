@@ -65,7 +65,7 @@ export class Findings {
   }
 
   /** Opens an object, of which each field that is not known is a problem; without `known` any is taken. Undefined where it is none. */
-  open(value: JsonValue, path: Path | undefined, known?: readonly string[]): Fields | undefined {
+  open(value: JsonValue, path: Path | undefined, known: readonly string[] | undefined): Fields | undefined {
     if (!(value instanceof JsonObject)) return this.try(() => Fields.from(value, path));
     if (value.duplicateKey !== undefined) this.problem({ parent: path, key: value.duplicateKey }, 'duplicate key');
     for (const key of value.entries.keys()) {
@@ -92,12 +92,12 @@ export class Findings {
     });
   }
 
-  /** A whole number, both ends included. */
-  whole(fields: Fields, name: string, min: number, max: number): number | undefined {
+  /** A whole number from 1 to `max`. */
+  whole(fields: Fields, name: string, max: number): number | undefined {
     return this.try(() => {
       const value = fields.finiteNumber(name);
-      if (value === undefined || (Number.isInteger(value) && value >= min && value <= max)) return value;
-      throw fields.problem(name, `expected a whole number from ${min} to ${max}, got ${value}`);
+      if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= max)) return value;
+      throw fields.problem(name, `expected a whole number from 1 to ${max}, got ${value}`);
     });
   }
 

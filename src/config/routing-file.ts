@@ -153,7 +153,7 @@ function decodeProviders(findings: Findings, file: Fields, known: readonly strin
     baseUrl: findings.text(fields, 'base_url', BASE_URL),
     keys: decodeKeys(findings, fields),
     workspace: findings.text(fields, 'workspace', ID),
-    concurrentMax: findings.whole(fields, 'concurrent', 1, CONCURRENT_MAX),
+    concurrentMax: findings.whole(fields, 'concurrent', CONCURRENT_MAX),
   }));
 }
 
@@ -201,8 +201,8 @@ function decodeTarget(findings: Findings, item: JsonValue, path: Path, isSpread:
     model: findings.text(fields, 'model', TARGET_MODEL) ?? '',
     defaults,
     omit: decodeOmit(findings, fields),
-    weight: findings.whole(fields, 'weight', 1, WEIGHT_MAX) ?? 1,
-    concurrentMax: findings.whole(fields, 'concurrent', 1, CONCURRENT_MAX),
+    weight: findings.whole(fields, 'weight', WEIGHT_MAX) ?? 1,
+    concurrentMax: findings.whole(fields, 'concurrent', CONCURRENT_MAX),
     firstEventTimeoutMs: findings.text(fields, 'first_event_timeout', DURATION),
     attemptTimeoutMs: findings.text(fields, 'attempt_timeout', DURATION),
   };
@@ -213,7 +213,7 @@ function decodeDefaults(findings: Findings, target: Fields): TargetDefaults | un
   const fields = findings.object(target, 'defaults', DEFAULT_FIELDS);
   if (fields === undefined || fields.unread().length === 0) return undefined;
   return {
-    maxTokens: findings.whole(fields, 'max_tokens', 1, Number.MAX_SAFE_INTEGER),
+    maxTokens: findings.whole(fields, 'max_tokens', Number.MAX_SAFE_INTEGER),
     temperature: findings.try(() => fields.finiteNumber('temperature')),
     topP: findings.try(() => fields.finiteNumber('top_p')),
     stop: listOf(findings, fields, 'stop', textItem)?.flatMap((text) => text ?? []),
@@ -263,10 +263,10 @@ function decodeCallers(findings: Findings, file: Fields): RoutingFile['callers']
 function decodeRules(findings: Findings, fields: Fields): CallerRules {
   const isLimited = LIMIT_NAMES.some((name) => fields.has(name));
   const limits = {
-    requestsPerMinute: findings.whole(fields, 'requests_per_minute', 1, LIMIT_MAX),
-    tokensPerMinute: findings.whole(fields, 'tokens_per_minute', 1, LIMIT_MAX),
-    tokensPerDay: findings.whole(fields, 'tokens_per_day', 1, LIMIT_MAX),
-    concurrent: findings.whole(fields, 'concurrent', 1, CONCURRENT_MAX),
+    requestsPerMinute: findings.whole(fields, 'requests_per_minute', LIMIT_MAX),
+    tokensPerMinute: findings.whole(fields, 'tokens_per_minute', LIMIT_MAX),
+    tokensPerDay: findings.whole(fields, 'tokens_per_day', LIMIT_MAX),
+    concurrent: findings.whole(fields, 'concurrent', CONCURRENT_MAX),
   };
   const allow = listOf(findings, fields, 'allow', textItem)?.map((entry) => entry ?? '');
   if (allow !== undefined && allow.length > ALLOW_MAX) findings.problem(fields.at('allow'), `expected at most ${ALLOW_MAX} entries, got ${allow.length}`);

@@ -210,9 +210,13 @@ function words(text: string): string[] {
   return text.split(/[\s,]+/).filter((item) => item !== '');
 }
 
+/** Of a scheme that applications and extensions have for their own pages: browsers send what was written. `file:` has none. */
+const APPLICATION_ORIGIN = /^(?!(?:https?|wss?|ftp|file):)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9.-]*(?::\d{1,5})?$/;
+
 function parseOrigin(text: string): string | undefined {
+  if (APPLICATION_ORIGIN.test(text)) return text;
   const url = parsePlainUrl(text);
-  return url?.pathname === '/' ? url.origin : undefined;
+  return url?.pathname === '/' && !url.hostname.includes('*') ? url.origin : undefined;
 }
 
 /** What Linux keeps of the path of a Unix socket. Node 20 cuts a longer one without a word, and listens elsewhere. */

@@ -1,23 +1,23 @@
-/** The table of settings as people read it: the README's tables and `--help`. */
+/** The table of settings as people read it: `--help`. */
 
 import type { ProviderRow } from '../core/adapter.ts';
 import { SETTINGS } from './settings.ts';
 import type { Setting } from './settings.ts';
 
-/** How values are written, for both tables. */
-const VALUES =
+/** How values are written. These four stand on the settings' page, too. */
+export const VALUES =
   'Durations: `250ms`, `15s`, `1m30s`, `1h`. Sizes: `65536`, `512KiB`, `16MiB`. Booleans: `true`, `false`, `1`, `0`. ' +
   'Every secret can come from a file instead: add `_FILE` to its variable and give a path. An empty value counts as absent.';
 
-const REGISTRATION =
+export const REGISTRATION =
   'A provider is registered by setting its key or, if the key is optional, its base URL; a cloud also by GATEWAY_CLOUDS. ' +
   'Clouds have further variables for their region, resource or project.';
 
-const KEYS =
+export const KEYS =
   'Several keys of one account go into the plural of the variable instead, `OPENAI_API_KEYS` (where two variables are listed, of the first). ' +
   'They are separated by commas, in its `_FILE` also by lines.';
 
-const STRUCTURED_OUTPUT =
+export const STRUCTURED_OUTPUT =
   'For each host that speaks Chat Completions (all but `openai`) the variable that ends in `_STRUCTURED_OUTPUT` instead of `_BASE_URL` ' +
   'replaces what the gateway assumes the host can enforce: `schema` (a JSON schema for answers, and the parameters of strict tools), ' +
   '`json_object` (any JSON), or `none`.';
@@ -26,43 +26,12 @@ const SIGNALS =
   'Exit codes: 0 stopped by a signal, or nothing is wrong; 1 cannot start, crashed, stopped at once by a second signal, or something is ' +
   'wrong; 2 unknown argument. SIGHUP reads the files of secrets, certificates and routing again.';
 
-/** The settings and the providers as Markdown tables. */
-export function renderSettingsTable(rows: readonly ProviderRow[]): string {
-  const settings = (SETTINGS as readonly Setting[]).map((row) =>
-    markdownRow([`\`${row.variable}\``, row.type.name, row.default ? `\`${row.default}\`` : absenceOf(row), row.meaning]),
-  );
-  const providers = rows.map((row) =>
-    markdownRow([
-      row.name,
-      row.keyVariables.map((variable) => `\`${variable}\``).join(' or ') + (row.isKeyRequired ? '' : ' (optional)'),
-      `\`${row.baseUrlVariable}\``,
-      row.defaultBaseUrl ?? (row.cloud === undefined ? 'required' : 'by [its cloud](#clouds)'),
-    ]),
-  );
-  return [
-    '| variable | type | default | meaning |\n|---|---|---|---|',
-    ...settings,
-    `\n${VALUES}\n\n## Providers\n\n${REGISTRATION}\n`,
-    '| provider | key | base URL | default base URL |\n|---|---|---|---|',
-    ...providers,
-    `\n${KEYS}\n\n${STRUCTURED_OUTPUT}\n`,
-  ].join('\n');
-}
-
-function absenceOf(row: Setting): string {
-  return row.absence ?? 'none';
-}
-
-function markdownRow(cells: readonly string[]): string {
-  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-}
-
 const HELP_COLUMNS = 100;
 
 /** What `--help` prints: plain text of at most 100 columns. */
 export function renderHelp(rows: readonly ProviderRow[]): string {
   const settings = (SETTINGS as readonly Setting[]).map((row) => {
-    const value = row.default ? `default ${row.default}` : absenceOf(row);
+    const value = row.default ? `default ${row.default}` : (row.absence ?? 'none');
     return `  ${row.variable}  (${row.type.name}; ${value})\n${wrapped(row.meaning, '      ')}`;
   });
   const providers = rows.map((row) => {

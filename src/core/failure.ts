@@ -6,7 +6,6 @@
  */
 
 import { limitPassed } from '../base/json/lenient.ts';
-import type { JsonBudget } from '../base/json/limits.ts';
 import type { JsonProblem } from '../base/json/value.ts';
 import { REPLY_CALLS_MAX } from './chat.ts';
 import type { ChatReply } from './chat.ts';
@@ -260,12 +259,9 @@ export function tooManyCalls(provider: string): Failure {
   return beyondLimit(provider, 200, `the reply has more than ${REPLY_CALLS_MAX} tool calls`);
 }
 
-/**
- * Text of a provider's that could not be read as JSON: beyond a limit on it, or on all texts that share its budget, or else
- * malformed, as `what` says.
- */
-export function unreadableReply(provider: string, text: string, what: string, budget?: JsonBudget): Failure {
-  const limit = limitPassed(text, budget);
+/** Text of a provider's that could not be read as JSON: beyond a limit on it, or else malformed, as `what` says. */
+export function unreadableReply(provider: string, text: string, what: string): Failure {
+  const limit = limitPassed(text);
   return limit === undefined ? malformedReply(provider, 200, what) : beyondLimit(provider, 200, limit);
 }
 

@@ -128,3 +128,13 @@ export class Account {
     return this.#tats[index] as number;
   }
 }
+
+/** The caller's among these; a fresh one where it has none yet. */
+export function accountOf(accounts: Map<string, Account>, caller: string): Account {
+  let account = accounts.get(caller);
+  if (account === undefined) {
+    account = new Account();
+    accounts.set(caller, account);
+  }
+  return account;
+}

@@ -365,7 +365,7 @@ function isGreeted(reply: RespReply): boolean {
 function failureFrom({ code, text }: RespError): EngineFailure {
   // An older engine wraps what a command in a script met.
   const inner = code === 'ERR' ? (/ -(OOM|READONLY|NOPERM|MISCONF) /.exec(text)?.[1] ?? code) : code;
-  // And has no code for a wrong password.
-  const cause = inner === 'ERR' && /\b(?:password|auth)\b/i.test(text) ? 'auth' : 'other';
+  // And has no code for a wrong password, a newer one none for a long command without any.
+  const cause = inner === 'ERR' && /\b(?:password|auth|unauthenticated)\b/i.test(text) ? 'auth' : 'other';
   return { cause: CAUSES[inner] ?? cause, code: inner };
 }

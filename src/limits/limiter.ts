@@ -10,7 +10,8 @@
 import { randomUUID } from 'node:crypto';
 import { TOKENS_MAX } from '../core/chat.ts';
 import type { CallerLimits, LimitName } from '../core/route.ts';
-import { Account } from './account.ts';
+import { accountOf } from './account.ts';
+import type { Account } from './account.ts';
 import type { Charge, Decision, LimitStore } from './store.ts';
 
 export type Refused = Extract<Decision, { readonly waitMs: number }>;
@@ -72,7 +73,7 @@ export class Limits {
 
   #noted(charge: Charge, decision: Decision): Taken {
     const nowMs = this.#now();
-    const account = this.#accountOf(charge.caller);
+    const account = accountOf(this.#known, charge.caller);
     if (decision.refusedBy === undefined) account.enter(charge.limits, decision.standings, nowMs);
     else account.learn(charge.limits, decision.standings, nowMs);
     return { charge, decision };
@@ -83,7 +84,7 @@ export class Limits {
   settle(charge: Charge, tokensUsed: number): void {
     // More would keep the caller out for longer than anybody meant.
     const tokensMore = Math.min(Math.max(0, tokensUsed), TOKENS_MAX) - charge.tokens;
-    this.#accountOf(charge.caller).settle(charge.limits, tokensMore, this.#now());
+    accountOf(this.#known, charge.caller).settle(charge.limits, tokensMore, this.#now());
     this.#store.settle(charge, tokensMore);
   }
 
@@ -100,14 +101,5 @@ export class Limits {
   close(): void {
     if (!this.#isClosed) this.#store.close();
     this.#isClosed = true;
-  }
-
-  #accountOf(caller: string): Account {
-    let account = this.#known.get(caller);
-    if (account === undefined) {
-      account = new Account();
-      this.#known.set(caller, account);
-    }
-    return account;
   }
 }

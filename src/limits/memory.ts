@@ -1,25 +1,16 @@
 /** Callers' limits in the memory of this process. */
 
-import { Account } from './account.ts';
+import { accountOf } from './account.ts';
+import type { Account } from './account.ts';
 import type { LocalStore } from './store.ts';
 
 /** `now`: milliseconds of a clock that never goes back. Keeps an account for each label that it was ever asked about, which configurations name. */
 export function createMemoryStore(now: () => number): LocalStore {
   const accounts = new Map<string, Account>();
-
-  function accountOf(caller: string): Account {
-    let account = accounts.get(caller);
-    if (account === undefined) {
-      account = new Account();
-      accounts.set(caller, account);
-    }
-    return account;
-  }
-
   return {
     // hot: per request
     take({ caller, limits, tokens }) {
-      const account = accountOf(caller);
+      const account = accountOf(accounts, caller);
       const nowMs = now();
       const refusal = account.refusalOf(limits, tokens, nowMs);
       if (refusal === undefined) account.take(limits, tokens, nowMs);
@@ -28,7 +19,7 @@ export function createMemoryStore(now: () => number): LocalStore {
     },
     // hot: per request
     settle({ caller, limits }, tokensMore) {
-      accountOf(caller).settle(limits, tokensMore, now());
+      accountOf(accounts, caller).settle(limits, tokensMore, now());
     },
     close() {},
   };

@@ -26,6 +26,8 @@ export const CONNECT_SETTINGS = {
 export const IDLE_MAX = 256;
 /** Idle connections are closed before common load balancers do (60 s), or earlier where the provider said so. */
 export const IDLE_MS_MAX = 50_000;
+/** No older connection is kept: one in steady use would never follow its host's name to another address. */
+export const AGE_MS_MAX = 300_000;
 
 const AGENT_SETTINGS = {
   ...CONNECT_SETTINGS,
@@ -59,6 +61,7 @@ export class ConnectionPool {
   readonly hostname: string;
   readonly port: string | number;
   readonly #room: SocketRoom;
+  readonly #openedAtMs = new WeakMap<Duplex, number>();
   #isClosed = false;
 
   /** `proxy`: the one on the way to `baseUrl`, if any. */
@@ -83,7 +86,8 @@ export class ConnectionPool {
     const keepSocketAlive = agent.keepSocketAlive.bind(agent) as (socket: Duplex) => unknown;
     const reuseSocket = agent.reuseSocket.bind(agent);
     agent.keepSocketAlive = (socket) => {
-      if (this.#isClosed || socket.readableLength > 0) return false;
+      const ageMs = performance.now() - (this.#openedAtMs.get(socket) ?? 0);
+      if (this.#isClosed || socket.readableLength > 0 || ageMs > AGE_MS_MAX) return false;
       socket.on('data', destroyThis);
       const isKept = keepSocketAlive(socket);
       if (isKept === true) this.#room.startIdle(socket);
@@ -98,6 +102,7 @@ export class ConnectionPool {
 
   /** A connection for one of its calls is being made. */
   opened(socket: Duplex): void {
+    this.#openedAtMs.set(socket, performance.now());
     this.#room.opened(socket);
   }
 

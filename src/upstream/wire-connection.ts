@@ -41,6 +41,8 @@ export class WireConnection {
   readonly parser = new ResponseParser(RESPONSE_HEAD_BYTES_MAX);
   /** On the clock of `performance.now()`: from then on it may be closed by the other end. */
   idleUntilMs = 0;
+  /** On the same clock. */
+  readonly openedAtMs = performance.now();
   /** Whether it has carried a request before. */
   isReused = false;
   /** Whether anything came since the last request was written. */

@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { hostnameOf } from '../base/proxy-address.ts';
 import type { ProxyAddress } from '../base/proxy-address.ts';
-import { CONNECT_SETTINGS, IDLE_MAX, IDLE_MS_MAX } from './connection-pool.ts';
+import { AGE_MS_MAX, CONNECT_SETTINGS, IDLE_MAX, IDLE_MS_MAX } from './connection-pool.ts';
 import type { ConnectionSettings } from './connection-pool.ts';
 import { createProxyAgent, openTunnel } from './proxy.ts';
 import type { SocketRoom } from './socket-room.ts';
@@ -154,8 +154,9 @@ export class WirePool implements ConnectionHome {
 
   keep(connection: WireConnection): boolean {
     const idleMs = idleMsOf(connection.parser.head.headers['keep-alive']);
-    if (this.#isClosed || this.#idle.length >= IDLE_MAX || idleMs <= 0) return false;
-    connection.idleUntilMs = performance.now() + idleMs;
+    const nowMs = performance.now();
+    if (this.#isClosed || this.#idle.length >= IDLE_MAX || idleMs <= 0 || nowMs - connection.openedAtMs > AGE_MS_MAX) return false;
+    connection.idleUntilMs = nowMs + idleMs;
     connection.socket.unref();
     this.#idle.push(connection);
     this.#room.startIdle(connection.socket);

@@ -55,6 +55,18 @@ test('Health lets one probe through when its time is over, and the next only whe
   assert.equal(health.ask(), 'probe');
 });
 
+test('Health keeps its one probe, and its time, whatever becomes of who was asked anyway', () => {
+  const { health, wait } = subject();
+  fail(health, 8);
+  const anyway = health.ask();
+  wait(5000);
+  assert.equal(health.failed(anyway), false);
+  assert.equal(health.state, 'due');
+  health.ask();
+  health.done(anyway);
+  assert.equal(health.state, 'probed');
+});
+
 test('Health of which several probes have begun goes out once when they all fail', () => {
   const { health, wait } = subject();
   fail(health, 8);

@@ -51,7 +51,7 @@ describe('ResponseParser reads', () => {
   });
 
   test('chunks, their extensions and trailers passed over', () => {
-    assert.equal(bodyOf(`${OK}Transfer-Encoding: Chunked\r\n\r\n5;a="b;c"\r\nhello\r\n00A\r\n, chunked!\r\n0;last\r\nX-Sum: 1\r\nY:\r\n\r\n`), 'hello, chunked!');
+    assert.equal(bodyOf(`${OK}Transfer-Encoding: Chunked\r\n\r\n5;a="b;c"\r\nhello\r\n00A\r\n, chunked!\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0;last\r\nX-Sum: 1\r\nY:\r\n\r\n`), 'hello, chunked!abcdefghijklmnopqrstuvwxyz');
   });
 
   test('a body up to the end of the connection', () => {
@@ -61,7 +61,9 @@ describe('ResponseParser reads', () => {
 
   test('no body of 204 and 304, whatever they announce', () => {
     for (const status of [204, 304]) {
-      assert.deepEqual(read(`HTTP/1.1 ${status} X\r\n\r\n`, false).outcome, 'whole');
+      const bare = read(`HTTP/1.1 ${status} X\r\n\r\n`, false);
+      assert.deepEqual([bare.outcome, bare.isKept], ['whole', true]);
+      for (const line of ['connection: close', 'transfer-encoding: chunked']) assert.equal(read(`HTTP/1.1 ${status} X\r\n${line}\r\n\r\n`).isKept, false, line);
       const { outcome, isKept, rest } = read(`HTTP/1.1 ${status} X\r\ncontent-length: 3\r\n\r\nabc`);
       assert.deepEqual({ outcome, isKept, rest }, { outcome: 'whole', isKept: false, rest: 3 });
     }
@@ -81,6 +83,9 @@ describe('ResponseParser reads', () => {
       if (event === 'end') parser.restart();
     }
     assert.deepEqual(bodies, ['a', 'b']);
+    // A size without a digit is none, whatever the last one was.
+    parser.feed(Buffer.from(`${OK}transfer-encoding: chunked\r\n\r\n\r\n`));
+    assert.deepEqual([parser.next(), parser.next()], ['head', 'fault']);
   });
 
   test('whether the connection stays', () => {
@@ -88,7 +93,9 @@ describe('ResponseParser reads', () => {
     assert.equal(isKept('1.1 200 OK\r\n'), true);
     assert.equal(isKept('1.1 200 OK\r\nConnection: Upgrade , Close\r\n'), false);
     assert.equal(isKept('1.1 200 OK\r\nconnection: x\r\nconnection: close\r\n'), false);
+    assert.equal(isKept('1.1 200 OK\r\nconnection: x\r\n'), true);
     assert.equal(isKept('1.0 200 OK\r\n'), false);
+    assert.equal(isKept('1.0 200 OK\r\nconnection: x\r\n'), false);
     assert.equal(isKept('1.0 200 OK\r\nconnection: keep-alive\r\n'), true);
     assert.equal(read(`${OK}\r\n`).isKept, false);
   });
@@ -128,6 +135,8 @@ describe('ResponseParser refuses', () => {
     ['a header without a colon', `${OK}content-length\r\nb: c\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
     ['a zero byte in a value', `${OK}a: b\0c\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
     ['a carriage return in a value', `${OK}a: b\rc: d\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
+    ['a carriage return in a value, behind which a header would begin', `${OK}a: b\rxc: d\r\n\r\n`, 'HPE_INVALID_HEADER_TOKEN'],
+    ['a line feed behind a zero byte', `${OK}a: b\0\nc: d\r\n\r\n`, 'HPE_STRICT'],
     ['a control character in the reason', 'HTTP/1.1 200 O\x0bK\r\n\r\n', 'HPE_INVALID_STATUS'],
     ['a chunk without a size', `${chunked}\r\n`, 'HPE_INVALID_CHUNK_SIZE'],
     ['a size that is no number', `${chunked}zz\r\n`, 'HPE_INVALID_CHUNK_SIZE'],
@@ -191,6 +200,20 @@ test('ResponseParser tells a body that was cut from one that ended', () => {
   for (const wire of [chunked, lengthy]) {
     for (let end = 0; end < wire.length; end += 1) assert.equal(readResponse([Buffer.from(wire.slice(0, end))], HEAD_BYTES_MAX, true).outcome, 'more', wire.slice(0, end));
   }
+});
+
+test('ResponseParser tells whether another response may follow, passing over line breaks', () => {
+  for (const [rest, expected] of [['', true], ['\r\n\n\r', true], ['\r\nHTTP/1.1 4', true], ['HTT', true], ['\r\nSSH', false], ['x', false]] as const) {
+    const parser = new ResponseParser(HEAD_BYTES_MAX);
+    parser.feed(Buffer.from(`${OK}content-length: 0\r\n\r\n${rest}`));
+    assert.deepEqual([parser.next(), parser.next(), parser.isFollowed()], ['head', 'end', expected], rest);
+  }
+});
+
+test('ResponseParser reads on where it was fed before it was asked for what it had', () => {
+  const parser = new ResponseParser(HEAD_BYTES_MAX);
+  for (const piece of [`${OK}content-length: 4\r\n\r\nab`, 'c', 'd']) parser.feed(Buffer.from(piece));
+  assert.deepEqual([parser.next(), parser.next(), parser.body.toString(), parser.next()], ['head', 'body', 'abcd', 'end']);
 });
 
 test('ResponseParser keeps nothing of the memory that it was fed, once told so', () => {

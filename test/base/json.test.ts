@@ -397,7 +397,6 @@ test('a budget that was not enough says so, whatever was one too many, and is ne
       const actual = parseJson(text, budget);
       assert.ok(actual instanceof JsonProblem, text);
       assert.equal(actual.reason, `more than ${valuesMax} values`);
-      assert.equal(limitPassed('{}', budget), `its JSON has more than ${valuesMax} values`);
     }
   }
 });

@@ -51,6 +51,7 @@ test('RespDecoder gives nothing for a reply that is not whole', () => {
 const MALFORMED: readonly (readonly [what: string, text: string])[] = [
   ['another protocol', 'HTTP/1.1 400 Bad Request\r\n'],
   ['a type of RESP3', '_\r\n'],
+  ['a map of RESP3', '%1\r\n+a\r\n+b\r\n'],
   ['a line without a type', '\r\n'],
   ['a line feed alone', '\n'],
   ['a line that ends without CR', '+OK\n'],
@@ -64,6 +65,7 @@ const MALFORMED: readonly (readonly [what: string, text: string])[] = [
   ['a negative length of an array', '*-2\r\n'],
   ['a string longer than said', '$2\r\nabc\r\n'],
   ['a string without its end', '$2\r\nab\r\r'],
+  ['a string whose end is a line feed alone', '$2\r\nab!\n'],
   ['a string above the bound', '$4097\r\n'],
   ['the length of a terabyte', '$1000000000000\r\n'],
   ['an array above the bound', '*64\r\n'],
@@ -86,13 +88,19 @@ test('RespDecoder gives the replies before what is malformed', () => {
   assert.deepEqual(decode([':1\r\n:2\r\n:x\r\n:3\r\n']), { replies: [1, 2], isGood: false });
 });
 
+test('RespDecoder counts arrays, and what follows an array in another', () => {
+  const text = '*3\r\n:1\r\n*1\r\n:2\r\n:3\r\n';
+  assert.deepEqual(decode([text], { ...BOUNDS, valuesMax: 5 }), { replies: [[1, [2], 3]], isGood: true });
+  assert.deepEqual(decode([text], { ...BOUNDS, valuesMax: 4 }), { replies: [], isGood: false });
+});
+
 test('RespDecoder counts values anew for each reply', () => {
   const array = `*60\r\n${':1\r\n'.repeat(60)}`;
   assert.equal(decode([array.repeat(100)]).replies.length, 100);
 });
 
 test('RespError knows its code by its first word, and none by another', () => {
-  const codes = ['NOSCRIPT No matching script', 'MOVED 3999 127.0.0.1:6381', 'LOADING', 'ERR unknown', 'wrong pass', 'Error: x', ''].map((text) => new RespError(text).code);
+  const codes = ['NOSCRIPT No matching script', 'MOVED 3999 127.0.0.1:6381', 'LOADING', 'ERR unknown', 'wrong PASS', 'Error: x', ''].map((text) => new RespError(text).code);
   assert.deepEqual(codes, ['NOSCRIPT', 'MOVED', 'LOADING', 'ERR', 'ERR', 'ERR', 'ERR']);
 });
 

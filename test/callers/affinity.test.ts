@@ -122,6 +122,13 @@ for (const { dialect, begun, bare, said: more, loop, relayed } of SAMPLES) {
       assert.deepEqual(read(dialect, { [name]: both }).loopOwner(), { provider: 'second' });
     });
 
+    test('a turn that carries none is not owned by the provider of the turn before it', () => {
+      const name = dialect === OPENAI_RESPONSES ? 'input' : 'messages';
+      const items = (body: Body): readonly unknown[] => body[name] as readonly unknown[];
+      const both = [...items(loop('gemini.first.e30', true, [])), ...items(loop(undefined, true, [])).slice(1)];
+      assert.equal(read(dialect, { [name]: both }).loopOwner(), undefined);
+    });
+
     test('what no gateway has written belongs to nobody', () => {
       if (dialect === NATIVE) return assert.equal(read(dialect, loop('nonsense', true, [])).loopOwner(), undefined);
       assert.equal(read(dialect, loop('nonsense', true, [])).loopOwner(), undefined);
@@ -133,6 +140,23 @@ for (const { dialect, begun, bare, said: more, loop, relayed } of SAMPLES) {
     }
   });
 }
+
+test('the first system text counts, by whichever name it comes, and nothing that another says', () => {
+  const [system, developer] = [{ role: 'system', content: 'Be brief.' }, { role: 'developer', content: 'Be kind.' }];
+  const head = (...messages: readonly unknown[]): unknown => read(OPENAI_CHAT, { messages }).head();
+  assert.deepEqual(head(system, developer, said), { system: 'Be brief.', user: 'Go' });
+  assert.deepEqual(head({ role: 'assistant', content: 'Hi' }, system, said), { system: 'Be brief.', user: 'Go' });
+  assert.deepEqual(head(system), { system: 'Be brief.', user: '' });
+});
+
+test('what is sealed for nobody owns no loop, and a state of the turn itself does', () => {
+  const loop = (message: object): unknown => read(OPENAI_CHAT, { messages: [said, { role: 'assistant', ...message }, { role: 'tool', tool_call_id: 'c1', content: 'ok' }] }).loopOwner();
+  const signed = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });
+  assert.equal(loop({ tool_calls: [{ id: 'c1', ...signed('CsMBAQ==') }] }), undefined);
+  assert.deepEqual(loop({ tool_calls: [{ id: 'c1' }], ...signed('gateway:text=gemini.acme.e30') }), { provider: 'acme' });
+  const unsigned = [said, { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm', signature: '' }, { type: 'tool_use', id: 'c1', name: 'look', input: {} }] }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1' }] }];
+  assert.equal(read(ANTHROPIC, { messages: unsigned }).loopOwner(), undefined);
+});
 
 test('hostile bodies have a beginning and an owner, or none, and never throw', () => {
   for (const [dialect, body] of [

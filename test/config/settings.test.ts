@@ -6,11 +6,12 @@ import { inspect } from 'node:util';
 import { Secret } from '../../src/base/secret.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import type { Config, LoadedConfig } from '../../src/config/config.ts';
-import { renderHelp, renderSettingsTable } from '../../src/config/settings-page.ts';
+import { renderHelp } from '../../src/config/settings-page.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
 import type { Setting } from '../../src/config/settings.ts';
 import type { Adapter, ProviderRow } from '../../src/core/adapter.ts';
 import { createCertificate } from '../upstream/certificate.ts';
+import { renderSettingsTable } from './settings-table.ts';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -112,6 +113,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     takesModelPrefixes: undefined,
     transport: 'wire',
     writeStallTimeoutMs: 60_000,
+    connectionIdleTimeoutMs: 75_000,
     tls: undefined,
     propagatesTrace: false,
     proxy: { httpsProxy: undefined, httpProxy: undefined, noProxy: [] },
@@ -206,6 +208,7 @@ const CASES: Readonly<Record<string, Cases>> = {
   GATEWAY_STREAM_IDLE_TIMEOUT: duration('streamIdleTimeoutMs'),
   GATEWAY_STREAM_TIMEOUT: duration('streamTimeoutMs'),
   GATEWAY_WRITE_STALL_TIMEOUT: duration('writeStallTimeoutMs'),
+  GATEWAY_CONNECTION_IDLE_TIMEOUT: duration('connectionIdleTimeoutMs'),
   GATEWAY_MAX_RETRIES: {
     field: 'retriesMax',
     good: [['0', 0], ['100', 100], ['007', 7]],
@@ -247,8 +250,12 @@ const CASES: Readonly<Record<string, Cases>> = {
       ['https://app.example.com', ['https://app.example.com']],
       ['https://a.example, http://localhost:3000/,', ['https://a.example', 'http://localhost:3000']],
       ['HTTPS://A.example:443', ['https://a.example']],
+      ['app://obsidian.md,chrome-extension://abcdef, tauri://localhost:1420', ['app://obsidian.md', 'chrome-extension://abcdef', 'tauri://localhost:1420']],
     ],
-    bad: ['*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *'],
+    bad: [
+      '*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *',
+      'https://*.example.com', 'app://*', 'app://obsidian.md/', 'app://user@a.example', 'App://a.example', 'file://', 'file://a', 'data:text', 'wss://a.example',
+    ],
     expected: ORIGINS,
   },
   GATEWAY_METRICS: boolean('isMetricsEnabled'),
@@ -545,6 +552,15 @@ test('a token of fewer than 16 characters is a warning', () => {
     'GATEWAY_AUTH_TOKEN: the token has fewer than 16 characters and can be guessed',
     'GATEWAY_AUTH_TOKENS, entry 2: the token has fewer than 16 characters and can be guessed',
     'GATEWAY_METRICS_TOKEN: the token has fewer than 16 characters and can be guessed',
+  ]);
+});
+
+test('a secret in quotes is a warning', () => {
+  const { config, warnings } = loadWith({ GATEWAY_AUTH_TOKEN: '"123456789012345678"', ZETA_API_KEY: '', ZETA_API_KEY_FILE: '/key' }, { '/key': "'sk-0123456789'\n" });
+  equal(config?.callers[0]?.token.reveal(), '"123456789012345678"');
+  deepEqual(warnings, [
+    'GATEWAY_AUTH_TOKEN: the quotes around it are part of it; remove them',
+    'ZETA_API_KEY_FILE: the quotes around it are part of it; remove them',
   ]);
 });
 
@@ -966,13 +982,4 @@ test('renderSettingsTable has a row of four cells for every setting and every pr
   const lines = renderSettingsTable(PROVIDERS).split('\n').filter((line) => line.startsWith('|'));
   equal(lines.length, rows.length + PROVIDERS.length + 4);
   for (const line of lines) equal(line.split(/(?<!\\)\|/).length, 6, line);
-});
-
-test('renderSettingsTable writes settings and providers as Markdown', () => {
-  const table = renderSettingsTable(PROVIDERS);
-  ok(table.includes('| `GATEWAY_MAX_RETRIES` | count | `3` | Retries after the first attempt. |\n'));
-  ok(table.includes('| `GATEWAY_MAX_CONCURRENT` | count | unlimited | Chats, token counts and model lists in flight'));
-  ok(table.includes('| alpha | `ALPHA_API_KEY` or `OTHER_API_KEY` | `ALPHA_BASE_URL` | https://alpha.example |\n'));
-  ok(table.includes('| own | `OWN_API_KEY` (optional) | `OWN_BASE_URL` | http://localhost:11434/v1 |\n'));
-  ok(table.includes('| placeless | `PLACELESS_API_KEY` | `PLACELESS_BASE_URL` | required |\n'));
 });

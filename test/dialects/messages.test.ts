@@ -67,6 +67,20 @@ test('a tool loop works with the content appended and nothing else, on every pro
   }
 });
 
+test('a tool loop goes on where a client keeps the reasoning and the calls of a turn, and drops its text', async (t) => {
+  const gateway = await startGateway(t, { ...NO_RETRIES, OPENAI_API: 'responses' });
+  for (const provider of PROVIDERS) {
+    gateway.sandbox.reply('m', { text: 'Let me look.', tool_calls: [{ name: 'weather', arguments: { city: 'Oslo' } }] }, 'It rains.');
+    const body = { model: `${provider}/m`, max_tokens: 100, tools: TOOLS };
+    const first = (await (await gateway.post(PATH, { ...body, messages: HI })).json()) as Message;
+    const kept = first.content.filter(({ type }) => type !== 'text');
+    const result = { type: 'tool_result', tool_use_id: kept.at(-1)?.id, content: '12 degrees' };
+    const messages = [...HI, { role: 'assistant', content: kept }, { role: 'user', content: [result] }];
+    const second = await gateway.post(PATH, { ...body, messages });
+    assert.equal(second.status, 200, `${provider}: ${await second.text()}`);
+  }
+});
+
 test('a cut stream carries an error event, no message_stop, and a broken connection', async (t) => {
   const gateway = await startGateway(t, NO_RETRIES);
   for (const provider of PROVIDERS) {

@@ -25,6 +25,7 @@ type Format = {
 
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const OPENAI_HELPERS = 'the helpers of openai-node and openai-python';
+const TYPED = 'openai-java where it validates, openai-php';
 const ANTHROPIC_HELPERS = 'the helpers of anthropic-node and anthropic-python';
 const FORMATS: Readonly<Record<string, Format>> = {
   'Chat Completions': {
@@ -73,6 +74,9 @@ const FORMATS: Readonly<Record<string, Format>> = {
       id: 'AI SDK',
       created_at: 'AI SDK',
       model: 'AI SDK',
+      parallel_tool_calls: TYPED,
+      tool_choice: TYPED,
+      tools: TYPED,
       output: 'all clients',
       'output[].id': 'AI SDK',
       'output[reasoning].summary': 'AI SDK',
@@ -84,7 +88,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
       'usage.total_tokens': 'AI SDK',
     },
     events: {
-      'response.created': { response: OPENAI_HELPERS, 'response.id': `${OPENAI_HELPERS}, AI SDK`, 'response.created_at': 'AI SDK', 'response.model': 'AI SDK' },
+      'response.created': { response: OPENAI_HELPERS, 'response.id': `${OPENAI_HELPERS}, AI SDK`, 'response.created_at': 'AI SDK', 'response.model': 'AI SDK', 'response.tools': TYPED },
       'response.output_item.added': {
         output_index: OPENAI_HELPERS,
         item: `${OPENAI_HELPERS}, AI SDK`,
@@ -94,8 +98,8 @@ const FORMATS: Readonly<Record<string, Format>> = {
         '[function_call].item.arguments': OPENAI_HELPERS,
       },
       'response.content_part.added': { item_id: OPENAI_HELPERS, output_index: OPENAI_HELPERS, content_index: OPENAI_HELPERS, part: OPENAI_HELPERS },
-      'response.output_text.delta': { item_id: `${OPENAI_HELPERS}, AI SDK`, output_index: OPENAI_HELPERS, content_index: OPENAI_HELPERS, delta: 'all clients' },
-      'response.output_text.done': { item_id: OPENAI_HELPERS, output_index: OPENAI_HELPERS, content_index: OPENAI_HELPERS, text: OPENAI_HELPERS },
+      'response.output_text.delta': { item_id: `${OPENAI_HELPERS}, AI SDK`, output_index: OPENAI_HELPERS, content_index: OPENAI_HELPERS, delta: 'all clients', logprobs: TYPED },
+      'response.output_text.done': { item_id: OPENAI_HELPERS, output_index: OPENAI_HELPERS, content_index: OPENAI_HELPERS, text: OPENAI_HELPERS, logprobs: TYPED },
       'response.function_call_arguments.delta': { item_id: `${OPENAI_HELPERS}, AI SDK`, output_index: OPENAI_HELPERS, delta: OPENAI_HELPERS },
       'response.function_call_arguments.done': { item_id: OPENAI_HELPERS, output_index: OPENAI_HELPERS, arguments: OPENAI_HELPERS },
       'response.output_item.done': {
@@ -105,7 +109,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
         '[function_call].item.arguments': 'AI SDK',
         '[function_call].item.status': 'AI SDK',
       },
-      'response.completed': { 'response.id': 'Codex', 'response.output': 'LangChain, pydantic-ai', 'response.usage.total_tokens': 'AI SDK' },
+      'response.completed': { 'response.id': 'Codex', 'response.tools': TYPED, 'response.output': 'LangChain, pydantic-ai', 'response.usage.total_tokens': 'AI SDK' },
     },
   },
   Messages: {

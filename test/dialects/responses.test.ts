@@ -65,6 +65,29 @@ test('a tool loop works with the output appended and nothing else, on every prov
   }
 });
 
+test('a loop of custom tools that an item of the conversation declares goes on at whichever provider', async (t) => {
+  const gateway = await startGateway(t, SETTINGS);
+  const tools = [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } }] }];
+  for (const provider of PROVIDERS) {
+    const own = provider === 'openai' ? 'exec' : 'functions__exec';
+    gateway.sandbox.reply('model', { text: 'I run it.', tool_calls: [{ name: own, arguments: { input: 'text("a")' } }] }, 'Done.');
+    const input: object[] = [{ type: 'additional_tools', role: 'developer', tools }, { role: 'user', content: 'Run it' }];
+    const body = { model: `${provider}/model`, input, store: false, include: ['reasoning.encrypted_content'], reasoning: { effort: 'low', context: 'all_turns' } };
+    const answer = (await (await gateway.post(PATH, body)).json()) as Reply;
+    assert.equal(answer.status, 'completed', `${provider}: ${JSON.stringify(answer)}`);
+    const { output } = answer;
+    const call = output.at(-1);
+    if (provider !== 'openai') assert.deepEqual({ ...call, id: '', call_id: '' }, { id: '', type: 'custom_tool_call', call_id: '', namespace: 'functions', name: 'exec', status: 'completed', input: 'text("a")' }, provider);
+    // A provider that the conversation moves to takes it, too.
+    for (const [index, next] of [provider, ...PROVIDERS].entries()) {
+      gateway.sandbox.reply('model', 'Done.');
+      const result = { type: call?.type === 'custom_tool_call' ? 'custom_tool_call_output' : 'function_call_output', call_id: call?.call_id, output: 'a' };
+      const response = await gateway.post(PATH, { ...body, model: `${next}/model`, input: [...input, ...output, result] });
+      assert.equal(response.status, 200, `${provider} ${next} ${index}: ${await response.clone().text()}`);
+    }
+  }
+});
+
 test('a cut stream ends with response.failed and an error event, and a broken connection', async (t) => {
   const gateway = await startGateway(t, SETTINGS);
   for (const provider of PROVIDERS) {

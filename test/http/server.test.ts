@@ -237,7 +237,9 @@ test('an upgrade is not taken up: the request is answered as it is', async (t) =
 });
 
 test('a listed origin is echoed and its preflight needs no token; another origin gets no header', async (t) => {
-  const gateway = await startGateway(t, { GATEWAY_ALLOWED_ORIGINS: 'https://app.example' });
+  const gateway = await startGateway(t, { GATEWAY_ALLOWED_ORIGINS: 'https://app.example,app://obsidian.md' });
+  const plugin = await gateway.post('/v1/chat', HELLO, { origin: 'app://obsidian.md' });
+  assert.equal(plugin.headers.get('access-control-allow-origin'), 'app://obsidian.md');
   const preflight = await fetch(`${gateway.url}/v1/chat`, {
     method: 'OPTIONS',
     headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },

@@ -175,6 +175,13 @@ for (const [what, error, code] of [
   });
 }
 
+test('an engine that wants a password and is given none is told so, whatever it calls that', async (t) => {
+  const engine = await startScriptedEngine(t, () => '-ERR Protocol error: unauthenticated multibulk length\r\n');
+  const { failures } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
+  await failures.until((all) => all.length === 3);
+  assert.deepEqual(failures.all, ['auth', 'auth', 'auth']);
+});
+
 test('a database that an engine has not is told by its own name', async (t) => {
   const engine = await startScriptedEngine(t, ([name]) => (name === 'SELECT' ? '-ERR DB index is out of range\r\n' : ADMITTED), { database: 99 });
   const { lines } = createStore(t, engine.address, { timings: { outMs: 60_000 } });

@@ -117,8 +117,9 @@ test('files in bodies that are relayed are by their size, sounds too, and a text
   assert.equal(ofPart({ type: 'input_file', file_url: 'https://x.test/a.pdf' }), 1000);
   assert.equal(ofPart({ type: 'input_audio', input_audio: { data: x(320_000), format: 'wav' } }), 10_000);
   assert.equal(ofPart({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: x(320_000) } }), 10_000);
-  assert.equal(ofPart({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: x(4000) } }), 1000);
+  assert.equal(ofPart({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: x(8000) } }), 2000);
   assert.equal(ofPart({ type: 'document', source: { type: 'content', content: [{ type: 'text', text: x(4000) }] } }), 2000);
+  assert.equal(ofPart({ type: 'image_url', image_url: { url: 'https://x.test/i.png' } }), 1000);
   assert.equal(ofPart({ type: 'computer_call_output', output: { type: 'computer_screenshot', image_url: `data:image/png;base64,${x(9000)}` } }), 1000);
 });
 

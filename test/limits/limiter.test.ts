@@ -79,6 +79,16 @@ test('callers share nothing', () => {
   assert.deepEqual(refusalOf(take(limits, config, 1, 'a')), ['requests_per_minute', 60_000]);
 });
 
+test('who waits as long as was said is admitted, also where a place comes back within a millisecond', () => {
+  const time = clock();
+  const limits = limitsAt(time);
+  const config = { ...NONE, requestsPerMinute: 7 };
+  for (let request = 0; request < 7; request += 1) take(limits, config);
+  assert.deepEqual(refusalOf(take(limits, config)), ['requests_per_minute', 8572]);
+  time.nowMs = 8572;
+  assert.equal(refusalOf(take(limits, config)), undefined);
+});
+
 test('of several limits the one with the longest wait is named, and of places nobody knows how long', () => {
   const limits = limitsAt(clock());
   const config = { ...NONE, requestsPerMinute: 1, tokensPerDay: 100 };
@@ -187,6 +197,7 @@ test('how much is used is told by limit, a debt as more than all', () => {
   assert.deepEqual(used(ALL), [['requests_per_minute', 0.1], ['tokens_per_minute', 0.5], ['tokens_per_day', 0.1], ['concurrent', 0.333]]);
   limits.settle(charge, 3000);
   assert.deepEqual(used(ALL), [['requests_per_minute', 0.1], ['tokens_per_minute', 3], ['tokens_per_day', 0.6], ['concurrent', 0]]);
+  assert.deepEqual(used(NONE), []);
   assert.deepEqual(used(undefined), []);
 });
 

@@ -235,4 +235,8 @@ test('a user may be allowed the scripts and their commands on keys that begin wi
   const wrong = createStore(t, addressOf(`redis://gateway:wrong-password@127.0.0.1:${engine.port}`), { timings: { outMs: 60_000 } });
   await wrong.lines.until((all) => all.length === 1);
   assert.match(wrong.lines.all[0] ?? '', /"cause":"auth","error":"WRONGPASS"}$/);
+  // Redis 7 answers a command of many words with an error of the protocol.
+  const without = createStore(t, addressOf(`redis://127.0.0.1:${engine.port}`), { timings: { outMs: 60_000 } });
+  await without.lines.until((all) => all.length === 1);
+  assert.match(without.lines.all[0] ?? '', /"cause":"auth","error":"(?:NOAUTH|ERR)"}$/);
 });

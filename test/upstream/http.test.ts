@@ -435,6 +435,21 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       await noSockets(transport);
     });
 
+    test('are not kept for more than five minutes, since their host may have another address by then', async (t) => {
+      const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}')) });
+      const { transport } = openTransport(t);
+      const now = performance.now.bind(performance);
+      let passedMs = 0;
+      t.mock.method(performance, 'now', () => now() + passedMs);
+      // Never idle for long. After the eighth call the first connection is 343 s old.
+      for (let call = 1; call <= 9; call += 1) {
+        await bodyText(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+        await pooled();
+        assert.equal(server.connections(), call <= 8 ? 1 : 2);
+        passedMs += 49_000;
+      }
+    });
+
     test('are not kept after connection: close', async (t) => {
       const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}', 'connection: close\r\n')) });
       const { transport } = openTransport(t);

@@ -25,7 +25,7 @@ const TO_WORKER: readonly ToWorker[] = [
   { type: 'page', id: 3, text: '# HELP …' },
   { type: 'decision', id: 4, decision: LET_IN },
   { type: 'decision', id: 5, decision: REFUSED },
-  { type: 'transition', transition: { of: 'target', provider: 'openai', model: 'gpt', to: 'out', cause: 'probe', forMs: 5000.25 } },
+  ...(['failures', 'probe', 'not_found'] as const).map((cause) => ({ type: 'transition', transition: { of: 'target', provider: 'openai', model: 'gpt', to: 'out', cause, forMs: 5000.25 } }) as const),
   { type: 'transition', transition: { of: 'key', provider: 'openai', key: 'digest', number: 2, model: undefined, to: 'cooling', cause: 'quota', forMs: 300_000 } },
 ];
 
@@ -40,7 +40,7 @@ const TO_PRIMARY: readonly ToPrimary[] = [
   { type: 'take', id: 4, charge: CHARGE },
   { type: 'settle', charge: CHARGE, tokensMore: -3 },
   { type: 'transition', transition: { of: 'target', provider: 'openai', model: 'gpt', to: 'in' } },
-  { type: 'transition', transition: { of: 'key', provider: 'openai', key: 'digest', number: 1, model: 'gpt', to: 'cooling', cause: 'rate_limit', forMs: 1000 } },
+  ...(['rate_limit', 'quota', 'rejected'] as const).map((cause) => ({ type: 'transition', transition: { of: 'key', provider: 'openai', key: 'digest', number: 1, model: 'gpt', to: 'cooling', cause, forMs: 1000 } }) as const),
 ];
 
 /** As it comes out of the channel. */
@@ -67,18 +67,36 @@ function* spoilt(value: unknown): Generator {
   }
 }
 
-test('a message with anything in any place is read, or dropped, and never throws', () => {
+/** What may be missing: of limits and standings each, and what only some decisions and transitions have. */
+const OPTIONAL = ['requestsPerMinute', 'tokensPerMinute', 'tokensPerDay', 'concurrent', 'requests_per_minute', 'refusedBy', 'waitMs', 'model'];
+const SIGNED = ['tokensMore', 'values', 'remaining', 'resetMs'];
+const WHOLE = ['id', 'number'];
+
+/** Whether what was read has everything that was meant, each of its kind. */
+function isLike(read: unknown, meant: unknown, name = ''): boolean {
+  if (read === undefined) return meant === undefined || OPTIONAL.includes(name);
+  if (typeof meant === 'number') return typeof read === 'number' && Number.isFinite(read) && (read >= 0 || SIGNED.includes(name)) && (Number.isInteger(read) || !WHOLE.includes(name));
+  if (Array.isArray(meant)) return Array.isArray(read) && read.every((item) => isLike(item, meant[0], name));
+  if (typeof meant !== 'object' || meant === null || typeof read !== 'object' || read === null) return typeof read === typeof meant;
+  if (name === 'files') return Object.values(read).every((text) => typeof text === 'string');
+  return Object.entries(meant).every(([key, inner]) => isLike((read as Record<string, unknown>)[key], inner, key));
+}
+
+test('a message with anything in any place is read as one of its kind, or dropped, and never throws', () => {
   let dropped = 0;
   let read = 0;
-  for (const message of [...TO_WORKER, ...TO_PRIMARY]) {
-    for (const wrong of spoilt(sent(message))) {
-      for (const decoded of [decodeToWorker(wrong), decodeToPrimary(wrong)]) {
+  for (const [messages, decode, others] of [[TO_WORKER, decodeToWorker, decodeToPrimary], [TO_PRIMARY, decodeToPrimary, decodeToWorker]] as const) {
+    for (const message of messages) {
+      for (const wrong of spoilt(sent(message))) {
+        others(wrong);
+        const decoded = decode(wrong);
         if (decoded === undefined) dropped += 1;
         else read += 1;
+        assert.ok(decoded === undefined || isLike(decoded, message), JSON.stringify(wrong));
       }
     }
   }
-  assert.ok(dropped > 1000 && read > 100, `${dropped} ${read}`);
+  assert.ok(dropped > 1000 && read > 50, `${dropped} ${read}`);
 });
 
 test('what is not finite, not a name or not whole is dropped', () => {
@@ -86,6 +104,9 @@ test('what is not finite, not a name or not whole is dropped', () => {
   assert.equal(decodeToPrimary({ type: 'snapshot', id: 1.5, snapshot: [] }), undefined);
   assert.equal(decodeToPrimary({ type: 'settle', charge: CHARGE, tokensMore: 'all' }), undefined);
   assert.equal(decodeToPrimary({ type: 'take', id: 1, charge: { ...CHARGE, tokens: -1 } }), undefined);
+  for (const limits of [undefined, null, 4]) assert.equal(decodeToPrimary({ type: 'take', id: 1, charge: { ...CHARGE, limits } }), undefined);
+  // Nobody is let in by what is not there.
+  for (const decision of [undefined, null, {}, { standings: null }]) assert.equal(decodeToWorker({ type: 'decision', id: 1, decision }), undefined);
   assert.equal(decodeToWorker({ type: 'decision', id: 1, decision: { refusedBy: 'luck', waitMs: 1, standings: {} } }), undefined);
   assert.equal(decodeToWorker({ type: 'start', number: 1, files: { a: 1 }, ticketKeys: '' }), undefined);
   assert.equal(decodeToWorker({ type: 'transition', transition: { of: 'target', provider: 'openai', model: 'gpt', to: 'out', cause: 'probe', forMs: -1 } }), undefined);

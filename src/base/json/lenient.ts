@@ -1,7 +1,6 @@
 /** JSON of providers where only plain fields are read: `JSON.parse` behind a look at the limits. */
 
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX } from './limits.ts';
-import type { JsonBudget } from './limits.ts';
 import { parseLargePlain } from './parse.ts';
 import type { JsonPace } from './parse.ts';
 import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, DOT, MINUS, OPEN_BRACE, OPEN_BRACKET, PLUS, QUOTE, SMALL_E } from './syntax.ts';
@@ -35,10 +34,9 @@ function parsed(text: string): unknown {
 
 /**
  * Which of the limits on a provider's JSON a text is beyond, as what is wrong with it; undefined when it is within, be it JSON
- * or not. Empty containers count twice, which is as near as a look without parsing gets. `budget` is what it was parsed with.
+ * or not. Empty containers count twice, which is as near as a look without parsing gets.
  */
-export function limitPassed(text: string, budget?: JsonBudget): string | undefined {
-  if (budget !== undefined && budget.valuesLeft < 0) return `its JSON has more than ${budget.valuesMax} values`;
+export function limitPassed(text: string): string | undefined {
   let depth = 0;
   let values = 1;
   for (let at = 0; at < text.length; at += 1) {

@@ -290,8 +290,6 @@ export class Parser<V> {
   }
 
   #tooMany(): ProblemThrown {
-    // Less than nothing is what tells that it was not enough, also where a key is one too many.
-    this.#budget.valuesLeft = -1;
     return this.#limit(`more than ${this.#budget.valuesMax} values`);
   }
 

@@ -13,6 +13,7 @@ import { memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
+import { textArguments } from '../../core/text-arguments.ts';
 import { unsupported } from '../body.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
@@ -22,15 +23,21 @@ import { imageFromUrl } from '../image.ts';
 import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
-import type { FunctionNames } from './namespaces.ts';
+import { ADDITIONAL_TOOLS } from './tool-names.ts';
+import type { ToolNames } from './tool-names.ts';
 
 /** Where texts stand in the items of a list, by type; what the assistant declined with is what it said, too. */
 const TEXTS: ReadonlyMap<string, string> = new Map([['input_text', 'text'], ['output_text', 'text'], ['refusal', 'refusal']]);
 
-export type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
+export type Conversation = {
+  readonly system: string | undefined;
+  readonly turns: readonly Turn[];
+  /** The items that declare tools. */
+  readonly added: readonly Fields[];
+};
 
 /** What `instructions` and `input` say. Where the items hold nothing but system text, which most providers refuse, it is what the user says. */
-export function readConversation(fields: Fields, names: FunctionNames, ignored: Ignored, places: Places): Conversation {
+export function readConversation(fields: Fields, names: ToolNames, ignored: Ignored, places: Places): Conversation {
   const instructions = fields.string('instructions') ?? '';
   const draft = new ConversationDraft(names, places);
   const input = fields.any('input');
@@ -38,22 +45,34 @@ export function readConversation(fields: Fields, names: FunctionNames, ignored: 
   if (typeof input === 'string') draft.takeUser([places.put(plainText(fields.requiredText('input')), fields.at('input'))]);
   else fields.list('input', (item, path) => readItem(Fields.from(item, path), draft, ignored), '; or a string');
   const { system, turns } = draft.finish();
-  if (turns.length > 0) return { system: joinTexts([instructions, system], PARAGRAPH) || undefined, turns };
+  const { added } = draft;
+  if (turns.length > 0) return { system: joinTexts([instructions, system], PARAGRAPH) || undefined, turns, added };
   if (system === '') throw fields.problem('input', 'must have at least one user message');
-  return { system: instructions || undefined, turns: [{ role: 'user', parts: [plainText(system)] }] };
+  return { system: instructions || undefined, turns: [{ role: 'user', parts: [plainText(system)] }], added };
 }
+
+/** What tools did that OpenAI runs, or that only its models can call, in a conversation that it served before. */
+const VENDOR_ITEMS: ReadonlySet<string> = new Set([
+  'code_interpreter_call', 'file_search_call', 'image_generation_call', 'mcp_call', 'mcp_list_tools', 'tool_search_call', 'tool_search_output', 'web_search_call',
+]);
 
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
+  if (VENDOR_ITEMS.has(type)) return leaveOut(item, ignored);
   if (type === 'message') readMessage(item, draft, ignored);
-  else if (type === 'function_call') draft.takePart(readCall(item, draft, ignored), item.path);
-  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, TEXTS, ignored)}`);
-  else if (type === 'function_call_output') draft.takeResult(readResult(item, ignored), item.path);
+  else if (type === ADDITIONAL_TOOLS) draft.takeTools(item);
+  else if (type === 'function_call' || type === 'custom_tool_call') draft.takePart(readCall(item, type, draft, ignored), item.path);
+  else if (type === 'function_call_output' && isUnasked(item)) draft.takeInstructions(`${item.requiredText('name')}: ${readText(item, 'output', LINE, TEXTS, ignored)}`, item.path);
+  else if (type === 'function_call_output' || type === 'custom_tool_call_output') draft.takeResult(readResult(item, ignored), item.path);
   else if (type === 'reasoning') readReasoning(item, draft, ignored);
   else if (type === 'item_reference') {
     throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
   } else throw unsupported(item.at('type'), 'items of this type are not supported');
   ignored.addUnreadOfItem(item);
+}
+
+function leaveOut(item: Fields, ignored: Ignored): void {
+  if (item.path !== undefined) ignored.add(item.path);
 }
 
 /** A reference may leave its type out. */
@@ -65,7 +84,7 @@ function readMessage(item: Fields, draft: ConversationDraft, ignored: Ignored): 
   const role = item.requiredOneOf('role', ['user', 'assistant', 'system', 'developer']);
   if (role === 'user') draft.takeUser(readUserParts(item, draft.places, ignored));
   else if (role === 'assistant') draft.takePart(plainText(readText(item, 'content', '', TEXTS, ignored)), item.path);
-  else draft.takeInstructions(readText(item, 'content', PARAGRAPH, TEXTS, ignored));
+  else draft.takeInstructions(readText(item, 'content', PARAGRAPH, TEXTS, ignored), item.path);
 }
 
 function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn['parts'] {
@@ -107,9 +126,10 @@ function readImage(part: Fields): ImagePart {
   return imageFromUrl(part.requiredText('image_url'), part.at('image_url'));
 }
 
-function readCall(item: Fields, { names, budget }: ConversationDraft, ignored: Ignored): AssistantPart {
+function readCall(item: Fields, type: string, { names, budget }: ConversationDraft, ignored: Ignored): AssistantPart {
   const id = item.requiredText('call_id');
-  return { type: 'tool_call', id, name: names.read(item), arguments: readArguments(item, budget, ignored), state: undefined };
+  const args = type === 'custom_tool_call' ? textArguments(item.string('input') ?? '') : readArguments(item, budget, ignored);
+  return { type: 'tool_call', id, name: names.read(item), arguments: args, state: undefined };
 }
 
 /** An agent tells what no call asked for (Codex: the goal that was set) as an output with a name in place of a call. */
@@ -137,13 +157,14 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
   const states = carriedStates(item.string('encrypted_content') ?? '', draft.budget);
   if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
   if (states !== undefined) draft.takeStates(states, item.path);
-  else if (item.path !== undefined) ignored.add(item.path);
+  else leaveOut(item, ignored);
 }
 
 /** A conversation while it is put together from items, in their order. */
 class ConversationDraft {
-  readonly names: FunctionNames;
+  readonly names: ToolNames;
   readonly places: Places;
+  readonly added: Fields[] = [];
   /** Shared by all that the items carry and by the arguments of all calls. */
   readonly budget = createJsonBudget();
   readonly #system: string[] = [];
@@ -158,23 +179,40 @@ class ConversationDraft {
   #statesPath: Path | undefined;
   /** The results of the last turn, as long as items add to it. */
   #results: ToolResultPart[] | undefined;
+  /** Ids of calls that have no result yet. */
+  readonly #unanswered = new Set<string>();
+  /** What was said among their results, which comes behind them: here a result may stand anywhere behind its call (Codex: an image's size). */
+  readonly #held: UserTurn[] = [];
 
-  constructor(names: FunctionNames, places: Places) {
+  constructor(names: ToolNames, places: Places) {
     this.names = names;
     this.places = places;
   }
 
+  /** Takes an item that declares tools, which are read behind all others. */
+  takeTools(item: Fields): void {
+    for (const name of ['role', 'tools']) item.any(name);
+    this.added.push(item);
+  }
+
   /** Before the first turn they are the system text; later ones stay in their place. */
-  takeInstructions(text: string): void {
+  takeInstructions(text: string, path: Path | undefined): void {
     if (text === '') return;
-    this.#endTurn();
-    if (this.#turns.length === 0) this.#system.push(text);
-    else this.#turns.push(laterInstructions(text));
+    if (this.#turns.length === 0 && this.#spoken === undefined) this.#system.push(text);
+    else this.#say(laterInstructions(text, this.places, path));
   }
 
   takeUser(parts: UserTurn['parts']): void {
+    this.#say({ role: 'user', parts });
+  }
+
+  #say(turn: UserTurn): void {
+    if (this.#unanswered.size > 0) {
+      this.#held.push(turn);
+      return;
+    }
     this.#endTurn();
-    this.#turns.push({ role: 'user', parts });
+    this.#turns.push(turn);
   }
 
   takeResult(result: ToolResultPart, path: Path | undefined): void {
@@ -184,11 +222,13 @@ class ConversationDraft {
       this.#turns.push({ role: 'tool', parts: this.#results });
     }
     this.#results.push(this.places.put(result, path));
+    this.#unanswered.delete(result.toolCallId);
   }
 
   /** Takes a text or a call and gives it the state that waits. An empty text is taken for its state alone. */
   takePart(part: AssistantPart, path: Path | undefined): void {
     const spoken = this.#open();
+    if (part.type === 'tool_call') this.#unanswered.add(part.id);
     const state = this.#waiting;
     this.#waiting = undefined;
     if (part.type === 'text' && state === undefined) {
@@ -245,16 +285,19 @@ class ConversationDraft {
 
   #endTurn(): void {
     this.#results = undefined;
-    if (this.#spoken === undefined) return;
-    this.#leave();
-    this.#turns.push({ role: 'assistant', parts: this.#spoken });
-    this.#spoken = undefined;
-    this.#stateless = [];
+    if (this.#spoken !== undefined) {
+      this.#leave();
+      this.#turns.push({ role: 'assistant', parts: this.#spoken });
+      this.#spoken = undefined;
+      this.#stateless = [];
+    }
+    if (this.#unanswered.size > 0) return;
+    for (const turn of this.#held.splice(0)) this.#turns.push(turn);
   }
 
   /** The turns, and what stood before the first of them. */
   finish(): { readonly system: string; readonly turns: readonly Turn[] } {
     this.#endTurn();
-    return { system: this.#system.join(PARAGRAPH), turns: this.#turns };
+    return { system: this.#system.join(PARAGRAPH), turns: [...this.#turns, ...this.#held] };
   }
 }

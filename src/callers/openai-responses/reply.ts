@@ -2,19 +2,20 @@
  * Whole answers in the form of Responses (OpenAI, Responses API, the response object), and the items that streamed ones
  * consist of, too.
  *
- * Every field that any of the common clients needs is always there; an echo of the request is not. A state travels as the
- * sealed content of a reasoning item before what it belongs to. It is there whether the request asked for it or not:
- * clients that did not ask bring it back all the same, and without it their next request would lack it.
+ * Every field that any of the common clients needs is always there; the echo of the request is no more than that. A state
+ * travels as the sealed content of a reasoning item before what it belongs to. It is there whether the request asked for it
+ * or not: clients that did not ask bring it back all the same, and without it their next request would lack it.
  */
 
+import { outFrom } from '../../base/json/merge.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import type { AnswerFacts } from '../../core/dialect.ts';
+import type { AnswerFacts, DecodedRequest } from '../../core/dialect.ts';
+import { argumentsText } from '../../core/text-arguments.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
-import type { CarriedState } from '../carried-state.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
-import { FunctionNames } from './namespaces.ts';
-import type { NamespacedFunction } from './namespaces.ts';
+import { ToolNames } from './tool-names.ts';
+import type { DeclaredTool } from './tool-names.ts';
 
 /** The body of a good answer. */
 export function encodeResponse(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
@@ -30,35 +31,33 @@ export type OutputItem =
   | { readonly type: 'reasoning'; readonly summary: string; readonly sealed: string }
   | { readonly type: 'message'; readonly text: string }
   | { readonly type: 'refusal'; readonly text: string }
-  /** `declared` = the function in a namespace that the call's name stands for. */
-  | { readonly type: 'function_call'; readonly call: ToolCallPart; readonly declared: NamespacedFunction | undefined };
+  | CallItem;
 
-type CallItem = Extract<OutputItem, { readonly type: 'function_call' }>;
+/** `declared` = the tool that the call's name stands for, where it is no plain function. */
+type CallItem = { readonly type: 'function_call' | 'custom_tool_call'; readonly call: ToolCallPart; readonly declared: DeclaredTool | undefined };
 
 /** The items that say these parts of a reply, thinking first. */
 export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], thinking: string, { request }: AnswerFacts): readonly OutputItem[] {
   const items: OutputItem[] = [];
-  const names = parts.some((part) => part.type === 'tool_call') ? new FunctionNames(request.source) : undefined;
-  const said = parts.filter((part) => part.type === 'tool_call' || part.text !== '' || part.state !== undefined);
+  const names = parts.some((part) => part.type === 'tool_call') ? new ToolNames(request.source) : undefined;
   let summary = thinking;
-  for (const [index, part] of said.entries()) {
+  for (const [index, part] of parts.entries()) {
     if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOwn(part.state) });
     summary = '';
-    if (part.type === 'tool_call') items.push({ type: 'function_call', call: part, declared: names?.declaredAs(part.name) });
-    else if (part.text !== '' || wouldOwn(said[index + 1])) items.push({ type: 'message', text: part.text });
+    if (part.type === 'tool_call') items.push(callItem(part, names?.declaredAs(part.name)));
+    else if (part.text !== '' || wouldOwn(parts[index + 1])) items.push({ type: 'message', text: part.text });
   }
   if (summary !== '') items.push({ type: 'reasoning', summary, sealed: NOTHING_CARRIED });
   if (isWordlessRefusal(reply)) items.push({ type: 'refusal', text: REFUSAL });
   return items;
 }
 
-function sealedOwn(state: string | undefined): string {
-  return sealedFrom(state === undefined ? [] : [{ owner: 'own', state }]);
+function callItem(call: ToolCallPart, declared: DeclaredTool | undefined): CallItem {
+  return { type: declared?.isCustom === true ? 'custom_tool_call' : 'function_call', call, declared };
 }
 
-/** Never empty, so that the item is known for the gateway's own wherever the history goes, where its id would mean nothing. */
-export function sealedFrom(states: readonly CarriedState[]): string {
-  return carryStates(states) ?? NOTHING_CARRIED;
+function sealedOwn(state: string | undefined): string {
+  return carryStates(state === undefined ? [] : [{ owner: 'own', state }]);
 }
 
 /** Whether the state of a text that says nothing would be taken for that of the part behind it. */
@@ -77,17 +76,23 @@ export function itemFrom(item: OutputItem, id: string): JsonOutObject {
     case 'refusal':
       return { id, type: 'message', status: 'completed', role: 'assistant', content: [contentFrom(item.type, item.text)] };
     case 'function_call':
-      return callFrom(item, id, 'completed', item.call.arguments.text);
+    case 'custom_tool_call':
+      return callFrom(item, id, 'completed', writtenIn(item));
   }
+}
+
+/** What the model wrote for the tool. */
+export function writtenIn({ type, call }: CallItem): string {
+  return type === 'function_call' ? call.arguments.text : argumentsText(call.arguments);
 }
 
 export function contentFrom(type: 'message' | 'refusal', text: string): JsonOutObject {
   return type === 'message' ? { type: 'output_text', text, annotations: [] } : { type: 'refusal', refusal: text };
 }
 
-export function callFrom({ call, declared }: CallItem, id: string, status: 'in_progress' | 'completed', written: string): JsonOutObject {
+export function callFrom({ type, call, declared }: CallItem, id: string, status: 'in_progress' | 'completed', written: string): JsonOutObject {
   const { namespace, name } = declared ?? { namespace: undefined, name: call.name };
-  return { id, type: 'function_call', call_id: call.id, name, ...(namespace !== undefined && { namespace }), status, arguments: written };
+  return { id, type, call_id: call.id, name, ...(namespace !== undefined && { namespace }), status, [type === 'function_call' ? 'arguments' : 'input']: written };
 }
 
 /** The parts of a response object that change while it is made. */
@@ -111,6 +116,24 @@ export function responseFrom(facts: AnswerFacts, ids: ResponseIds, stand: Respon
     model: stand.model ?? facts.servedModel ?? facts.request.model,
     output: stand.output,
     usage: stand.usage === undefined ? null : usageFrom(stand.usage),
+    ...echoOf(facts.request),
+  };
+}
+
+/** What clients with strict types demand although it only repeats the request. What can be long is there, and says nothing. */
+function echoOf({ source }: DecodedRequest): JsonOutObject {
+  const given = (name: string): JsonOut => outFrom(source?.entries.get(name) ?? null);
+  return {
+    instructions: null,
+    max_output_tokens: given('max_output_tokens'),
+    metadata: {},
+    parallel_tool_calls: given('parallel_tool_calls') ?? true,
+    previous_response_id: null,
+    temperature: given('temperature'),
+    tool_choice: given('tool_choice') ?? 'auto',
+    tools: [],
+    top_p: given('top_p'),
+    truncation: 'disabled',
   };
 }
 
@@ -141,6 +164,7 @@ const ID_PREFIXES: Readonly<Record<OutputItem['type'], string>> = {
   message: 'msg',
   refusal: 'msg',
   function_call: 'fc',
+  custom_tool_call: 'ctc',
 };
 
 /** The ids of one response and its items: below the 64 characters that the API takes. */

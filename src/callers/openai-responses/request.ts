@@ -22,7 +22,7 @@ import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readConversation } from './items.ts';
-import { FunctionNames } from './namespaces.ts';
+import { ToolNames } from './tool-names.ts';
 import { readTools } from './tools.ts';
 
 /** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
@@ -43,9 +43,9 @@ export function decodeResponses(body: RequestBody): DecodedRequest | Failure {
 function translate(fields: Fields, source: JsonObject, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
-  const names = new FunctionNames(source);
-  const { system, turns } = readConversation(fields, names, ignored, places);
-  const { tools, toolChoice } = readTools(fields, names, ignored, places);
+  const names = new ToolNames(source);
+  const { system, turns, added } = readConversation(fields, names, ignored, places);
+  const { tools, toolChoice } = readTools(fields, added, names, ignored, places);
   const request: ChatRequest = {
     provider: undefined,
     model,

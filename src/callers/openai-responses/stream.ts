@@ -16,10 +16,10 @@ import { unreachable } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { NOTHING_CARRIED } from '../carried-state.ts';
+import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { jsonOf, renderEvent } from '../relay.ts';
-import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, sealedFrom } from './reply.ts';
+import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, writtenIn } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
 /** The item whose pieces are being passed on. */
@@ -33,6 +33,9 @@ type OpenItem = {
   /** What came so far; bounded, like all that a stream keeps of a reply, by who decodes it. */
   text: string;
 };
+
+/** Clients with strict types refuse a text's events without it. */
+const NO_LOGPROBS = '"logprobs":[],';
 
 export class ResponseEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
@@ -127,7 +130,7 @@ export class ResponseEvents implements StreamFrames {
       type,
       place,
       pieceHead: `event: ${name}\ndata: {"type":"${name}","sequence_number":`,
-      pieceMiddle: `,${place},"delta":`,
+      pieceMiddle: `,${place},${isMessage ? NO_LOGPROBS : ''}"delta":`,
       text: '',
     };
     return isMessage ? this.#addMessage(id, place, 'message') : this.#addReasoning(id, NOTHING_CARRIED) + this.#addSummary(place);
@@ -158,7 +161,7 @@ export class ResponseEvents implements StreamFrames {
   #endMessage(place: string, text: string): string {
     const part = renderJson(contentFrom('message', text));
     return (
-      this.#event('response.output_text.done', `${place},"text":${JSON.stringify(text)}`) +
+      this.#event('response.output_text.done', `${place},${NO_LOGPROBS}"text":${JSON.stringify(text)}`) +
       this.#event('response.content_part.done', `${place},"part":${part}`) +
       this.#done({ type: 'message', text })
     );
@@ -202,15 +205,14 @@ export class ResponseEvents implements StreamFrames {
         return this.#addMessage(id, `${place},"content_index":0`, 'message') + this.#endMessage(`${place},"content_index":0`, item.text);
       case 'refusal':
         return this.#wholeRefusal(id, `${place},"content_index":0`, item.text) + this.#done(item);
-      case 'function_call': {
+      case 'function_call':
+      case 'custom_tool_call': {
         const call = renderJson(callFrom(item, id, 'in_progress', ''));
-        const text = JSON.stringify(item.call.arguments.text);
-        return (
-          this.#itemEvent('added', call) +
-          this.#event('response.function_call_arguments.delta', `${place},"delta":${text}`) +
-          this.#event('response.function_call_arguments.done', `${place},"name":${JSON.stringify(item.declared?.name ?? item.call.name)},"arguments":${text}`) +
-          this.#done(item)
-        );
+        const text = JSON.stringify(writtenIn(item));
+        const isFunction = item.type === 'function_call';
+        const name = isFunction ? 'response.function_call_arguments' : 'response.custom_tool_call_input';
+        const whole = isFunction ? `"name":${JSON.stringify(item.declared?.name ?? item.call.name)},"arguments":${text}` : `"input":${text}`;
+        return this.#itemEvent('added', call) + this.#event(`${name}.delta`, `${place},"delta":${text}`) + this.#event(`${name}.done`, `${place},${whole}`) + this.#done(item);
       }
     }
   }
@@ -241,6 +243,6 @@ export class ResponseEvents implements StreamFrames {
 function itemsBehindPieces(reply: ChatReply, facts: AnswerFacts): readonly OutputItem[] {
   const isTold = (part: AssistantPart): boolean => part.type === 'text' && part.text !== '';
   const states = reply.parts.filter(isTold).flatMap(({ state }) => (state === undefined ? [] : [{ owner: 'text', state } as const]));
-  const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: sealedFrom(states) }];
+  const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: carryStates(states) }];
   return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '', facts)];
 }

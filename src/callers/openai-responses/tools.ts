@@ -2,12 +2,14 @@
 
 import { Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
+import { renderJson } from '../../base/json/render.ts';
+import { RawJson } from '../../base/json/value.ts';
 import type { Tool, ToolChoice } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import type { Ignored } from '../field-table.ts';
 import type { Places } from '../places.ts';
 import { ownName } from '../tool-name.ts';
-import type { FunctionNames } from './namespaces.ts';
+import type { ToolNames } from './tool-names.ts';
 
 /** Tools that only OpenAI runs, or that only its models can call. Codex names one of them in every request. */
 const VENDOR_TOOLS: ReadonlySet<string> = new Set([
@@ -15,7 +17,6 @@ const VENDOR_TOOLS: ReadonlySet<string> = new Set([
   'code_interpreter',
   'computer',
   'computer_use',
-  'custom',
   'file_search',
   'image_generation',
   'local_shell',
@@ -32,20 +33,30 @@ const VERSION = /(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
 type Tools = { readonly tools: readonly Tool[]; readonly toolChoice: ToolChoice | undefined };
 
 /** Tools while they are read, and what is to be known of them. */
-type Draft = { readonly tools: Tool[]; readonly shown: Set<string>; readonly names: FunctionNames; readonly ignored: Ignored; readonly places: Places };
+type Draft = {
+  readonly tools: Tool[];
+  readonly shown: Set<string>;
+  readonly names: ToolNames;
+  readonly ignored: Ignored;
+  readonly places: Places;
+  /** Whether a tool that is there already may come again: a conversation is sent with all that it has declared. */
+  readonly mayRepeat: boolean;
+};
 
-export function readTools(fields: Fields, names: FunctionNames, ignored: Ignored, places: Places): Tools {
+/** `added`: the items of the conversation that declare further ones. */
+export function readTools(fields: Fields, added: readonly Fields[], names: ToolNames, ignored: Ignored, places: Places): Tools {
   const tools: Tool[] = [];
-  const draft: Draft = { tools, shown: new Set(), names, ignored, places };
-  const listed = fields.list('tools', (item, path) => {
+  const shown = new Set<string>();
+  const listed = [fields, ...added].flatMap((owner) => owner.list('tools', (item, path) => {
+    const draft: Draft = { tools, shown, names, ignored, places, mayRepeat: owner !== fields };
     const tool = Fields.from(item, path);
     if (tool.any('type') === 'namespace') readNamespace(tool, path, draft);
     else addTool(tool, path, (name) => name, draft);
-  });
-  return { tools, toolChoice: readToolChoice(fields, names, listed?.length ?? 0, tools.length, ignored) };
+  }) ?? []);
+  return { tools, toolChoice: readToolChoice(fields, names, listed.length, tools.length, ignored) };
 }
 
-/** Adds the functions of a namespace, without what it says of all of them; one without any is left out. */
+/** Adds the tools of a namespace, without what it says of all of them; one without any is left out. */
 function readNamespace(fields: Fields, path: Path, draft: Draft): void {
   const { names, ignored } = draft;
   const namespace = fields.requiredText('name');
@@ -55,26 +66,37 @@ function readNamespace(fields: Fields, path: Path, draft: Draft): void {
   else ignored.addUnreadOfItem(fields);
 }
 
-/** Adds a function, under the name that it is shown by; any other tool is left out. */
-function addTool(fields: Fields, path: Path, shownAs: (name: string) => string, { tools, shown, ignored, places }: Draft): void {
+/** Adds a function or a custom tool, under the name that it is shown by; any other is left out. */
+function addTool(fields: Fields, path: Path, shownAs: (name: string) => string, { tools, shown, ignored, places, mayRepeat }: Draft): void {
   const type = fields.requiredString('type');
-  if (type !== 'function') {
-    if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function are supported');
+  if (type !== 'function' && type !== 'custom') {
+    if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function and custom are supported');
     ignored.add(path);
     return;
   }
+  const name = shownAs(fields.requiredText('name'));
+  if (mayRepeat && shown.has(name)) return ignored.add(path);
   const tool: Tool = {
-    name: ownName(shownAs(fields.requiredText('name')), fields, shown),
+    name: ownName(name, fields, shown),
     description: fields.string('description') || undefined,
-    parameters: fields.opaqueObject('parameters')?.raw,
-    strict: fields.boolean('strict'),
+    parameters: type === 'custom' ? inputSchema(fields) : fields.opaqueObject('parameters')?.raw,
+    strict: type === 'custom' ? undefined : fields.boolean('strict'),
   };
   tools.push(places.put(tool, path));
   ignored.addUnreadOfItem(fields);
 }
 
+/** The text that a custom tool takes, as the one argument of a function. Its grammar is told to the model, which nobody holds to it. */
+function inputSchema(tool: Fields): RawJson {
+  const format = tool.object('format');
+  const grammar = format?.string('definition');
+  const form = grammar === undefined ? '' : `, which has to match this ${format?.string('syntax') ?? ''} grammar:\n${grammar}`;
+  const input = { type: 'string', description: `The whole input of the tool${form}` };
+  return new RawJson(renderJson({ type: 'object', properties: { input }, required: ['input'], additionalProperties: false }));
+}
+
 /** `listedCount` = all tools of the request, `takenCount` = those of them that are passed on. */
-function readToolChoice(fields: Fields, names: FunctionNames, listedCount: number, takenCount: number, ignored: Ignored): ToolChoice | undefined {
+function readToolChoice(fields: Fields, names: ToolNames, listedCount: number, takenCount: number, ignored: Ignored): ToolChoice | undefined {
   const value = fields.any('tool_choice');
   if (value === undefined) return undefined;
   if (typeof value !== 'string') return readForcedTool(Fields.from(value, fields.at('tool_choice')), names, ignored);
@@ -89,8 +111,9 @@ function readToolChoice(fields: Fields, names: FunctionNames, listedCount: numbe
   return undefined;
 }
 
-function readForcedTool(choice: Fields, names: FunctionNames, ignored: Ignored): ToolChoice {
-  if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
+function readForcedTool(choice: Fields, names: ToolNames, ignored: Ignored): ToolChoice {
+  const type = choice.requiredString('type');
+  if (type !== 'function' && type !== 'custom') throw unsupported(choice.at('type'), 'only a function or a custom tool can be chosen');
   const name = names.read(choice);
   ignored.addUnread(choice);
   return { mode: 'tool', name, parallel: undefined };

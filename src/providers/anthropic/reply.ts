@@ -225,13 +225,12 @@ export class ReplyHead {
     this.readUsage(field(message, 'usage'));
   }
 
-  /** Takes `stop_reason` and what belongs to it, if they are there. True when they are. */
-  readEnding(from: unknown): boolean {
+  /** Takes `stop_reason` and what belongs to it, if they are there. */
+  readEnding(from: unknown): void {
     const reason = textField(from, 'stop_reason');
-    if (reason === undefined) return false;
+    if (reason === undefined) return;
     this.stopReason = STOP_REASONS.get(reason) ?? 'unknown';
     this.stopDetails = field(from, 'stop_details');
-    return true;
   }
 
   /** Takes counts. They are totals so far, so they replace earlier ones; null and absent ones do not. */

@@ -54,7 +54,7 @@ export function decodePartState(provider: string, part: AssistantPart, budget: J
   let { before, own } = NO_STATE;
   for (const [key, value] of content.entries) {
     if (key === 'before' && value instanceof JsonArray && value.items.every(isCarriedBlock)) {
-      before = value.items.map((block) => carriedBlock(block.entries) ?? block.raw);
+      before = value.items.map((block) => block.raw);
     } else if (key === 'own' && value instanceof JsonObject && value.duplicateKey === undefined) {
       own = ownFields(part.type, value.entries);
       if (own.size !== value.entries.size) return DAMAGED_STATE;
@@ -115,7 +115,7 @@ const OWN_FIELDS: Readonly<Record<AssistantPart['type'], ReadonlyMap<string, (va
   text: new Map([['citations', isCitationList]]),
   tool_call: new Map([
     ['caller', isIndirectCaller],
-    ['toolset_name', isText],
+    ['toolset_name', (value) => typeof value === 'string'],
   ]),
 };
 
@@ -137,8 +137,4 @@ function isCitationList(value: JsonValue): boolean {
 /** A call that the model made from inside code that it runs; `direct` is the default. */
 function isIndirectCaller(value: JsonValue): boolean {
   return value instanceof JsonObject && value.entries.get('type') !== 'direct';
-}
-
-function isText(value: JsonValue): boolean {
-  return typeof value === 'string';
 }

@@ -107,7 +107,8 @@ export class AnthropicStream implements StreamDecoder {
         return this.#startMessage(json, data, sink, parsed);
       case 'message_delta':
         this.#head.readUsage(field(json, 'usage'));
-        return this.#head.readEnding(field(json, 'delta')) ? this.#release(sink) : undefined;
+        this.#head.readEnding(field(json, 'delta'));
+        return undefined;
       case 'message_stop':
         return this.#release(sink) ?? this.#finish(sink);
       default:

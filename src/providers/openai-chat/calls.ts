@@ -3,7 +3,7 @@
  *
  * OpenAI keys the pieces of a streamed call by `index`. Hosts leave it out, make it constant or use it
  * twice, change the id from piece to piece (Poolside, LMDeploy), repeat the name on every piece, send a call
- * whole, its arguments as an object, or all of them once more behind their pieces (GLM on local servers). A call is
+ * whole, its arguments as an object or as text twice over, or all of them once more behind their pieces (GLM on local servers). A call is
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
@@ -16,7 +16,7 @@ import type { AnswerUse } from '../../core/adapter.ts';
 import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, problemReply } from '../../core/failure.ts';
-import { textArguments } from '../openai-common/content.ts';
+import { textArguments } from '../../core/text-arguments.ts';
 import type { MessageSource } from './raw.ts';
 
 /** What a call counts for beside its text. */
@@ -168,7 +168,7 @@ export class CallDrafts {
 function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, piece: unknown, isTouched: boolean): boolean {
   if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
   if (name === '') return false;
-  return isTouched || (call.name !== '' && call.arguments !== '' && (name !== call.name || isBegunAnew(call, piece)));
+  return isTouched || (call.name !== '' && (name !== call.name || isBegunAnew(call, piece)));
 }
 
 /**
@@ -176,7 +176,7 @@ function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean
  * parsed once for it. A host that gave the call an id gives one to the next.
  */
 function isBegunAnew(call: CallDraft, piece: unknown): boolean {
-  if (call.id !== '' || call.pieces !== 1 || call.isCustom || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
+  if (call.id !== '' || call.pieces !== 1 || !(typeof piece === 'string' ? piece.trimStart().startsWith('{') : isObject(piece))) return false;
   return !(wholeArguments(call, true, createReplyBudget()) instanceof JsonProblem);
 }
 
@@ -185,7 +185,9 @@ function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): Ra
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
-  const parsed = parseReplied(text, budget);
+  const written = parseReplied(text, budget);
+  // Granite writes the text of an object, which vLLM makes the text of that text.
+  const parsed = typeof written === 'string' ? parseReplied(written, budget) : written;
   if (parsed instanceof JsonObject) return parsed.raw;
   // What only lacks its end repeats nothing: an object may hold one that begins as it does.
   const isUnfinished = parsed instanceof JsonProblem && parsed.offset >= text.length;

@@ -1,9 +1,8 @@
 /**
- * What both of OpenAI's APIs say in the same form: where an image or a file is, what of a part is text, the result of a tool as
- * text, and a text as the arguments of a call.
+ * What both of OpenAI's APIs say in the same form: where an image or a file is, what of a part is text, and the result of a tool as
+ * text.
  */
 
-import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
 import type { ContentPart, ImagePart, ToolResultPart } from '../../core/chat.ts';
 
@@ -23,11 +22,6 @@ export function textOf(part: ContentPart): string | undefined {
   if (part.type !== 'document' || part.mediaType !== 'text/plain' || part.source.type !== 'inline') return undefined;
   const text = Buffer.from(part.source.base64, 'base64').toString('utf8');
   return part.name === undefined ? text : `${part.name}\n\n${text}`;
-}
-
-/** A text, as the arguments that a chat has for it: the input of a custom tool, or what the model wrote that is no JSON object. */
-export function textArguments(text: string): RawJson {
-  return new RawJson(renderJson({ input: text }));
 }
 
 /** What of a result is text. OpenAI's formats have no flag for a failed tool; the model is told in words. */

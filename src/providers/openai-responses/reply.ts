@@ -20,7 +20,7 @@ import { makeCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, problemReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
-import { textArguments } from '../openai-common/content.ts';
+import { textArguments } from '../../core/text-arguments.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { exactOutput } from './exact.ts';
 import type { ExactItem } from './exact.ts';

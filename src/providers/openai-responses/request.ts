@@ -8,9 +8,7 @@
 import { createJsonBudget } from '../../base/json/limits.ts';
 import type { JsonBudget } from '../../base/json/limits.ts';
 import { mergePatch } from '../../base/json/merge.ts';
-import { parseJson } from '../../base/json/parse.ts';
-import { JsonObject } from '../../base/json/value.ts';
-import type { JsonOut, JsonOutObject, RawJson } from '../../base/json/value.ts';
+import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { UpstreamCall } from '../../core/adapter.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
@@ -19,6 +17,7 @@ import { Failure } from '../../core/failure.ts';
 import { asMeant } from '../../core/model-name.ts';
 import type { ModelNames } from '../../core/model-name.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
+import { argumentsText } from '../../core/text-arguments.ts';
 import { encodeCacheLife } from '../openai-common/cache.ts';
 import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.ts';
 import { encodeReasoning, isReasoningModel } from '../openai-common/thinking.ts';
@@ -183,17 +182,10 @@ function encodeCall(past: Past, { id, name, arguments: args }: ToolCallPart, own
     call_id: past.ids.ofCall(id),
     name,
     arguments: isCustom ? undefined : args.text,
-    input: isCustom ? customInput(args) : undefined,
+    input: isCustom ? argumentsText(args) : undefined,
     namespace: own.namespace,
     caller: encodeCaller(own),
   };
-}
-
-/** The text that a custom tool was called with. */
-function customInput(args: RawJson): string {
-  const parsed = parseJson(args.text);
-  const input = parsed instanceof JsonObject ? parsed.entries.get('input') : undefined;
-  return typeof input === 'string' ? input : args.text;
 }
 
 function encodeResult(past: Past, part: ToolResultPart): JsonOut {

@@ -22,7 +22,7 @@ export const CACHE_FIELDS = {
 const MODE = { mode: oneOf('implicit', 'explicit') };
 export const CHAT_CACHE_OPTIONS = nullable(object({}, { ...MODE, ttl: oneOf('30m') }));
 export const RESPONSES_CACHE_OPTIONS = nullable(object({}, { ...MODE, ttl: oneOf('30m', '12h') }));
-export const CALLER_FIELDS = { user: string, safety_identifier: nullable(string), metadata: nullable(mapOf(string)) };
+export const CALLER_FIELDS = { user: nullable(string), safety_identifier: nullable(string), metadata: nullable(mapOf(string)) };
 
 const LENGTHS_MAX: Readonly<Record<string, number>> = { prompt_cache_key: 64, safety_identifier: 128 };
 const METADATA_MAX = { keys: 16, keyChars: 64, valueChars: 512 };

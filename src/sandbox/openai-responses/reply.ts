@@ -93,6 +93,9 @@ export function storedItems(ask: Ask, script: Script): readonly Readonly<Record<
 function responseOf(ask: Ask, fields: JsonOutObject): JsonOutObject {
   return {
     id: responseId(ask), object: 'response', created_at: CREATED_S, error: null, incomplete_details: null, model: ask.model, store: ask.storable !== undefined,
+    // What SDKs with strict types demand; of the request it repeats only what is short.
+    instructions: null, max_output_tokens: ask.maxTokens ?? null, metadata: {}, parallel_tool_calls: ask.isSerial !== true, previous_response_id: null,
+    temperature: 1, tool_choice: 'auto', tools: [], top_p: 1, truncation: 'disabled',
     ...fields,
   };
 }
@@ -142,7 +145,7 @@ function renderStream(ask: Ask, script: Script): Piece[] {
       const kind = script.ending === 'refusal' ? 'refusal' : 'output_text';
       const text = joined(block);
       push('response.content_part.added', { ...place, content_index: 0, part: contentOf(script, '') });
-      for (const delta of block.pieces) push(`response.${kind}.delta`, { ...place, content_index: 0, delta }, true);
+      for (const delta of block.pieces) push(`response.${kind}.delta`, { ...place, content_index: 0, ...(kind === 'output_text' && { logprobs: [] }), delta }, true);
       push(`response.${kind}.done`, { ...place, content_index: 0, ...(kind === 'refusal' ? { refusal: text } : { text, logprobs: [] }) });
       push('response.content_part.done', { ...place, content_index: 0, part: contentOf(script, text) });
     } else if (block.type === 'call') {

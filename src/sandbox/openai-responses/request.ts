@@ -65,9 +65,11 @@ const OTHER_ITEM = tagged('type', {
     { type: string, call_id: string, output: stringOr(listOf(tagged('type', INPUT_PARTS))) },
     { caller: nullable(anyObject), ...AS_RETURNED },
   ),
+  // The fake model calls none of them.
+  additional_tools: object({ type: string, role: oneOf('developer'), tools: listOf(anyObject) }, AS_RETURNED),
   item_reference: object({ type: string, id: string }),
   reasoning: object(
-    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: string },
+    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: nullable(string) },
     { id: matching(/./), content: nullable(oneOf()) },
   ),
 });
@@ -97,6 +99,7 @@ const COUNTED_TOO = {
   reasoning: nullable(object({}, {
     effort: nullable(oneOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
     summary: nullable(oneOf('auto', 'concise', 'detailed')),
+    context: nullable(string),
   })),
   text: object({}, { format: TEXT_FORMAT, verbosity: nullable(oneOf('low', 'medium', 'high')) }),
   truncation: nullable(oneOf('auto', 'disabled')),

@@ -29,3 +29,12 @@ test('what the gateway carried for another provider is taken out of a message, a
 test('a message that held nothing else is left out whole', () => {
   assert.deepEqual(relayedFrom(HI, `{"role":"assistant","content":[${OWN}]}`, HI), [`${HI},${HI}`, ['messages[1].content[0]']]);
 });
+
+test('texts without a word are taken out of what an assistant said, and out of nothing else', () => {
+  const [blank, other] = ['{"type":"text","text":" \\n"}', '{"type":"hologram","text":""}'];
+  const said = (role: string, ...blocks: readonly string[]): string => `{"role":"${role}","content":[${blocks.join(',')}]}`;
+  assert.deepEqual(relayedFrom(said('user', blank), said('assistant', blank, other, TEXT), HI), [
+    `${said('user', blank)},${said('assistant', other, TEXT)},${HI}`,
+    ['messages[1].content[0]'],
+  ]);
+});

@@ -118,12 +118,14 @@ test('what is wrong with a chat is told by the blocks of this format', () => {
     { role: 'assistant', content: 'A' },
     CALLS,
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '1' }, { type: 'text', text: 'On' }] },
+    { role: 'system', content: 'S' },
   ];
   const said = (sentence: string): string => told(ANTHROPIC, { model: 'm', messages }, sentence);
   equal(said('messages[0].content[0]: no'), 'messages[1].content: no');
   equal(said('messages[1].content[1]: tool_call "c" is not answered before messages[3]'), 'messages[3].content[0]: tool_call "c" is not answered before messages[4]');
   equal(said('messages[2].content[0].tool_call_id: no'), 'messages[4].content[0]: no');
   equal(said('messages[3].content[0]: no'), 'messages[4].content[1]: no');
+  equal(said('not answered before messages[4]'), 'not answered before messages[5]');
   equal(said('tool_choice.parallel: no'), 'tool_choice.disable_parallel_tool_use: no');
 });
 
@@ -184,9 +186,17 @@ test('a system message without a word says nothing, wherever it stands', () => {
   deepEqual([request.system, request.turns], ['A', [{ role: 'user', parts: [text('Hi')] }]]);
 });
 
-test('what else the source of an image says is left out and named', () => {
-  const content = [{ type: 'image', source: { type: 'url', url: 'https://example.com/a.png', width: 5 } }];
-  deepEqual(translate({ messages: [{ role: 'user', content }] }).ignored, ['messages[0].content[0].source.width']);
+test('what else a file and its source say is left out and named', () => {
+  const content = [
+    { type: 'image', source: { type: 'url', url: 'https://example.com/a.png', width: 5 } },
+    { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf', pages: 5 }, title: '' },
+  ];
+  const said = translate({ messages: [{ role: 'user', content }] });
+  deepEqual(said.ignored, ['messages[0].content[0].source.width', 'messages[0].content[1].source.pages']);
+  const [, document] = said.request.turns[0]?.parts ?? [];
+  equal(document?.type === 'document' && document.name, undefined);
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: [{ type: 'text', text: 'seen', x: 1 }, ...content.slice(0, 1)] };
+  deepEqual(translate({ messages: [HI, CALLS, { role: 'user', content: [result] }] }).ignored, ['messages[2].content[0].content[0].x', 'messages[2].content[0].content[1].source.width']);
 });
 
 test('images come in base64 or by address', () => {
@@ -247,7 +257,7 @@ test('a result without content is empty, and results may come in several message
     HI,
     CALLS,
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1' }] },
-    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_2', content: [] }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_2', content: [{ type: 'text', text: '' }] }] },
   ]).turns;
   deepEqual(turns.slice(2), [
     { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'toolu_1', content: '', isError: false }] },
@@ -309,17 +319,25 @@ test('reasoning of other vendors is left out and named, empty and unsigned ones 
   deepEqual(ignored, [0, 1, 2, 3].map((index) => `messages[1].content[${index}]`));
 });
 
+test('what tools of the vendor did before is left out and named', () => {
+  const done = ['server_tool_use', 'web_search_tool_result', 'bash_code_execution_tool_result', 'mcp_tool_use', 'mcp_tool_result', 'container_upload', 'fallback'].map((type) => ({ type, id: 'x', content: [{ type: 'y' }] }));
+  const { request, ignored } = translate({ messages: [HI, { role: 'assistant', content: [...done, { type: 'text', text: 'Found.' }] }, HI] });
+  deepEqual(request.turns[1], { role: 'assistant', parts: [text('Found.')] });
+  deepEqual(ignored, done.map((_block, index) => `messages[1].content[${index}]`));
+});
+
 for (const [name, content, parts] of [
   ['the part behind it', [redacted('own=a.b.e30'), said('A'), said('B')], [text('A', 'a.b.e30'), text('B')]],
-  ['a call', [said('A'), redacted('own=a.b.e30'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
+  ['a call', [said('A'), redacted('call=a.b.e30'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
   ['the next call, although a client moved it before a text', [redacted('call=a.b.e30'), said('A'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
   ['each its own, although a client moved both', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), said('A'), CALLS.content[1]], [text('A', 'a.b.e30'), called('a.b.e31')]],
+  ['the turn when its text was not kept before a call', [redacted('own=a.b.e30'), CALLS.content[1]], [text('', 'a.b.e30'), called()]],
   ['a call, and that of a text that was not kept to the turn', [redacted('own=a.b.e30'), redacted('call=a.b.e31'), CALLS.content[1]], [text('', 'a.b.e30'), called('a.b.e31')]],
   ['the turn when no call follows', [said('A'), redacted('call=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when no part follows', [said('A'), redacted('own=a.b.e30')], [text('A'), text('', 'a.b.e30')]],
   ['the turn when its part was not kept', [redacted('own=a.b.e30'), redacted('own=a.b.e31'), said('A')], [text('', 'a.b.e30'), text('A', 'a.b.e31')]],
   ['a part behind an empty text', [redacted('own=a.b.e30'), said(''), said('A')], [text('A', 'a.b.e30')]],
-  ['an empty text in its place', [said('A'), redacted('empty=a.b.e30,own=a.b.e31'), CALLS.content[1]], [text('A'), text('', 'a.b.e30'), called('a.b.e31')]],
+  ['an empty text in its place', [said('A'), redacted('empty=a.b.e30,call=a.b.e31'), CALLS.content[1]], [text('A'), text('', 'a.b.e30'), called('a.b.e31')]],
   ['texts, in order', [said('A'), said('B'), redacted('text=a.b.e30,text=a.b.e31')], [text('A', 'a.b.e30'), text('B', 'a.b.e31')]],
   ['the texts that have none', [redacted('own=a.b.e30'), said('A'), said('B'), redacted('text=a.b.e31')], [text('A', 'a.b.e30'), text('B', 'a.b.e31')]],
   [
@@ -351,7 +369,7 @@ function called(state?: string): unknown {
 }
 
 test('a carried state in a message of its own goes to the part in the next one', () => {
-  const turns = chatOf([HI, { role: 'assistant', content: [redacted('own=a.b.e30')] }, { role: 'assistant', content: [CALLS.content[1]] }]).turns;
+  const turns = chatOf([HI, { role: 'assistant', content: [redacted('call=a.b.e30')] }, { role: 'assistant', content: [CALLS.content[1]] }]).turns;
   deepEqual(turns.slice(1), [{ role: 'assistant', parts: [called('a.b.e30')] }]);
 });
 
@@ -371,12 +389,14 @@ test('the states of a request are bounded like the parts that as many values of 
 
 for (const [tools, choice, expected] of [
   [['f'], { type: 'auto' }, { mode: 'auto' }],
+  [['f'], { type: 'auto', disable_parallel_tool_use: true }, { mode: 'auto', parallel: false }],
   [['f'], { type: 'none' }, { mode: 'none' }],
   [['f'], { type: 'any', disable_parallel_tool_use: false }, { mode: 'required' }],
   [['f'], { type: 'any', disable_parallel_tool_use: true }, { mode: 'required', parallel: false }],
   [['f'], { type: 'tool', name: 'f', disable_parallel_tool_use: true }, { mode: 'tool', name: 'f', parallel: false }],
   [['f'], { type: 'tool', name: 'f' }, { mode: 'tool', name: 'f' }],
   [['f', 'web_search_20250305'], { type: 'any' }, { mode: 'required' }],
+  [[], { type: 'any', disable_parallel_tool_use: true }, { mode: 'required', parallel: false }],
   [['web_search_20250305'], { type: 'auto' }, { mode: 'auto' }],
   [['web_search_20250305'], undefined, undefined],
 ] as const) {
@@ -476,7 +496,7 @@ test('unknown fields of messages, blocks, tools and choices are left out and nam
     ],
     tools: [{ name: 'f', strict: true, defer_loading: false }],
     tool_choice: { type: 'auto', x: 1 },
-    output_config: { task_budget: {} },
+    output_config: { task_budget: {}, format: { type: 'json_schema', schema: {}, x: 1 } },
   });
   deepEqual(ignored, [
     'system[0].cache_control',
@@ -489,6 +509,7 @@ test('unknown fields of messages, blocks, tools and choices are left out and nam
     'messages[2].content[0].cache_control',
     'tools[0].defer_loading',
     'tool_choice.x',
+    'output_config.format.x',
     'output_config.task_budget',
   ]);
   const blocks = Array.from({ length: 25 }, () => ({ type: 'text', text: 'x', cache_control: {} }));
@@ -503,6 +524,8 @@ const ONLY_ASSISTANT = 'only text, tool_use and reasoning are supported in a mes
 
 for (const [body, expected] of [
   [{ model: undefined }, 'bad_request: model: required'],
+  [{ thread: { type: 'continue' } }, 'not_found: thread: no threads are stored here: send the whole conversation'],
+  [{ thread: { previous_message_id: 'msg_1' } }, 'not_found: thread: no threads are stored here: send the whole conversation'],
   [{ stream: 'yes' }, 'bad_request: stream: expected a boolean, got a string'],
   [{ messages: undefined }, 'bad_request: messages: required'],
   [{ messages: [] }, 'bad_request: messages: must have at least one user message'],
@@ -525,7 +548,7 @@ for (const [body, expected] of [
   [{ tool_choice: { type: 'required' } }, 'bad_request: tool_choice.type: must be one of auto, any, tool, none'],
   [{ tool_choice: { type: 'tool' } }, 'bad_request: tool_choice.name: required'],
   [
-    { tools: [tool('web_search_20250305')], tool_choice: { type: 'tool', name: 'web_search' } },
+    { tools: [tool('f'), tool('web_search_20250305')], tool_choice: { type: 'tool', name: 'web_search' } },
     "unsupported: tool_choice.name: only its vendor runs this tool",
   ],
   [{ tools: [tool('web_search_20250305')], tool_choice: { type: 'any' } }, "unsupported: tool_choice.type: only their vendor runs these tools"],
@@ -535,6 +558,12 @@ for (const [body, expected] of [
   [{ output_config: { format: { type: 'grammar' } } }, 'unsupported: output_config.format.type: only json_schema is supported'],
   [user({ type: 'text', text: '' }), 'bad_request: messages[0].content[0].text: must not be empty'],
   [user({ text: 'x' }), 'bad_request: messages[0].content[0].type: required'],
+  [user({ type: 'document' }), 'bad_request: messages[0].content[0].source: required'],
+  [
+    user({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0' } }),
+    'bad_request: messages[0].content[0].source.data: must be canonical base64 (RFC 4648 section 4, padded)',
+  ],
+  [user({ type: 'document', source: { type: 'url', url: 'file:///x' } }), 'bad_request: messages[0].content[0].source.url: must be an absolute http or https URL'],
   [user({ type: 'document', source: {} }), 'bad_request: messages[0].content[0].source.type: required'],
   [user({ type: 'document', source: { type: 'file', file_id: 'f' } }), 'unsupported: messages[0].content[0].source.type: only base64, url and text are supported'],
   [user({ type: 'document', source: { type: 'text', data: 'x' }, citations: { enabled: true } }), 'unsupported: messages[0].content[0].citations: citations of documents are not supported'],
@@ -551,6 +580,10 @@ for (const [body, expected] of [
     'bad_request: messages[0].content[0].source: the media type must have the form image/<subtype>',
   ],
   [
+    user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0' } }),
+    'bad_request: messages[0].content[0].source: must be canonical base64 (RFC 4648 section 4, padded)',
+  ],
+  [
     user({ type: 'image', source: { type: 'url', url: 'file:///x' } }),
     'bad_request: messages[0].content[0].source.url: must be an absolute http or https URL, or a data URL in base64',
   ],
@@ -565,8 +598,8 @@ for (const [body, expected] of [
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'tool_result', tool_use_id: 'x' }] }] },
     'bad_request: messages[0].content[1].type: tool_result blocks must come first in a message',
   ],
-  [assistant({ type: 'server_tool_use', id: 'x' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
-  [assistant({ type: 'web_search_tool_result' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
+  [assistant({ type: 'compaction', content: 'x' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
+  [assistant({ type: 'tool_result', tool_use_id: 'x' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
   [assistant({ type: 'tool_use', name: 'f' }), 'bad_request: messages[1].content[0].id: required'],
   [assistant({ type: 'tool_use', id: 'x', name: 'f', input: '{}' }), 'bad_request: messages[1].content[0].input: expected an object, got a string'],
   [assistant({ type: 'thinking', signature: 5 }), 'bad_request: messages[1].content[0].signature: expected a string, got a number'],
@@ -585,7 +618,7 @@ test('what Claude Code sends in a tool loop is taken whole but for hints that ha
       {
         role: 'assistant',
         content: [
-          { type: 'thinking', thinking: 'Hm.', signature: 'gateway:own=gemini.gemini.e30' },
+          { type: 'thinking', thinking: 'Hm.', signature: 'gateway:call=gemini.gemini.e30' },
           { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'ls' } },
         ],
       },
@@ -649,7 +682,7 @@ const CACHED: readonly (readonly [what: string, body: Readonly<Record<string, un
   ['behind its end, on what the system says', { messages: [HI, { role: 'system', content: [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral' } }] }] }, { key: undefined, ttl: undefined }, []],
   ['on what the system said earlier', { messages: [HI, { role: 'system', content: [{ type: 'text', text: 'S', cache_control: { type: 'ephemeral' } }] }, HI] }, undefined, ['messages[1].content[0].cache_control']],
   ['in an earlier message', { messages: [marked('B', { type: 'ephemeral' }), { role: 'assistant', content: 'C' }, HI] }, undefined, ['messages[0].content[1].cache_control']],
-  ['of no kind that is known', { messages: [marked('B', {})], cache_control: { type: 'eternal' } }, undefined, ['messages[0].content[1].cache_control', 'cache_control']],
+  ['of no kind that is known', { messages: [marked('B', { type: 'eternal' })], cache_control: {} }, undefined, ['messages[0].content[1].cache_control', 'cache_control']],
 ];
 
 for (const [what, body, cache, ignored] of CACHED) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseJson } from '../../../src/base/json/parse.ts';
 import { renderJson } from '../../../src/base/json/render.ts';
-import { RawJson } from '../../../src/base/json/value.ts';
+import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
 import { OPENAI_RESPONSES } from '../../../src/callers/openai-responses/dialect.ts';
 import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
@@ -32,7 +33,8 @@ test('a full reply has every field of the Responses form', () => {
       '{"id":"fc_a1_2","type":"function_call","call_id":"call_1","name":"weather","status":"completed","arguments":"{\\"days\\":1.0,\\n\\"id\\":12345678901234567890}"},' +
       '{"id":"rs_a1_3","type":"reasoning","summary":[],"encrypted_content":"gateway:own=a.acme.BB"},' +
       '{"id":"fc_a1_4","type":"function_call","call_id":"call_2","name":"weather","status":"completed","arguments":"{}"}],' +
-      '"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":3,"cache_write_tokens":4},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":30}}',
+      '"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":3,"cache_write_tokens":4},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":30},' +
+      '"instructions":null,"max_output_tokens":null,"metadata":{},"parallel_tool_calls":true,"previous_response_id":null,"temperature":null,"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled"}',
   );
 });
 
@@ -47,7 +49,30 @@ test('a reply that says nothing has an empty output, and no usage that nobody re
     model: 'asked-model',
     output: [],
     usage: null,
+    instructions: null,
+    max_output_tokens: null,
+    metadata: {},
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    temperature: null,
+    tool_choice: 'auto',
+    tools: [],
+    top_p: null,
+    truncation: 'disabled',
   });
+});
+
+test('a reply repeats of its request what is short, digit for digit, and what was null as if nothing was said', () => {
+  const source = parseJson('{"temperature":0.70,"top_p":null,"max_output_tokens":12,"tool_choice":{"type":"function","name":"weather"},"parallel_tool_calls":false,"tools":[{"type":"function","name":"weather"}]}');
+  assert.ok(source instanceof JsonObject);
+  const text = renderJson(encodeResponse(BARE_REPLY, { ...FACTS, request: { ...FACTS.request, source } }));
+  assert.ok(
+    text.endsWith(
+      '"instructions":null,"max_output_tokens":12,"metadata":{},"parallel_tool_calls":false,"previous_response_id":null,"temperature":0.70,' +
+        '"tool_choice":{"type":"function","name":"weather"},"tools":[],"top_p":null,"truncation":"disabled"}',
+    ),
+    text,
+  );
 });
 
 test('the model of a reply is the one that served it, as far as anybody says', () => {

@@ -39,8 +39,8 @@ function refusalOf(fields: object): string {
 }
 
 /** The turns of an input, without the properties that are undefined. */
-function turnsOf(...input: readonly unknown[]): unknown {
-  return JSON.parse(JSON.stringify(requestOf({ input }).turns, (_key, value: unknown) => value));
+function turnsOf(...input: readonly unknown[]): unknown[] {
+  return JSON.parse(JSON.stringify(requestOf({ input }).turns)) as unknown[];
 }
 
 const user = (content: unknown): object => ({ role: 'user', content });
@@ -139,6 +139,34 @@ test('files are documents, and an output may hold images and files', () => {
     { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
     pdf,
   ]);
+  const outputs = (...output: readonly object[]): unknown => {
+    const [, results] = requestOf({ input: [{ type: 'function_call', call_id: 'c', name: 'f' }, { type: 'function_call_output', call_id: 'c', name: 'f', output }] }).turns;
+    return results?.parts.map((part) => part.type === 'tool_result' && part.content);
+  };
+  assert.deepEqual(outputs({ ...file, filename: '' }), [[{ ...pdf, name: undefined }]]);
+});
+
+test('what tools of the vendor did before is left out and named', () => {
+  const types = ['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', 'tool_search_call', 'tool_search_output'];
+  const done = types.map((type) => ({ type, id: 'x', status: 'completed', call_id: 'c', output: 'y' }));
+  const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: [user('Hi'), ...done, { role: 'assistant', content: 'Found.' }, user('On')] });
+  assert.deepEqual(request.turns.map(({ role, parts }) => `${role} ${parts.length}`), ['user 1', 'assistant 1', 'user 1']);
+  assert.deepEqual(ignored, types.map((_type, index) => `input[${index + 1}]`));
+});
+
+test('what is said among the results of calls comes behind them all', () => {
+  const call = (id: string): object => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}' });
+  const result = (id: string): object => ({ type: 'function_call_output', call_id: id, output: id });
+  const notice = { type: 'message', role: 'developer', content: 'Resized.' };
+  const told = { role: 'user', parts: [{ type: 'text', text: '<system>\nResized.\n</system>', state: undefined }] };
+  const on = { role: 'user', parts: [{ type: 'text', text: 'On', state: undefined }] };
+  for (const [first, second, third] of [[result('a'), notice, result('b')], [notice, result('a'), result('b')], [result('a'), result('b'), notice]]) {
+    const { turns } = requestOf({ input: [user('Hi'), call('a'), call('b'), first, second, third, user('On'), call('c'), user('On'), notice, result('c')] });
+    assert.deepEqual(turns.map(({ role, parts }) => `${role} ${parts.length}`), ['user 1', 'assistant 2', 'tool 2', 'user 1', 'user 1', 'assistant 1', 'tool 1', 'user 1', 'user 1']);
+    assert.deepEqual([turns[3], turns[4], turns[7], turns[8]], [told, on, on, told]);
+  }
+  // A call without any result stays where it is, for its refusal.
+  assert.deepEqual(requestOf({ input: [user('Hi'), call('a'), notice] }).turns.map(({ role }) => role), ['user', 'assistant', 'user']);
 });
 
 test('what is wrong with a chat is told by the items of this format', () => {
@@ -149,6 +177,8 @@ test('what is wrong with a chat is told by the items of this format', () => {
   assert.equal(said('messages[1].content[0].provider_state: damaged'), 'input[1]: damaged');
   assert.equal(said('messages[1].content[1]: tool_call "c" is not answered before messages[3]'), 'input[2]: tool_call "c" is not answered before input[4]');
   assert.equal(said('messages[2].content[0]: answered'), 'input[3]: answered');
+  const mixed = [user('Hi'), call, { role: 'developer', content: 'Be brief.' }];
+  assert.equal(told(OPENAI_RESPONSES, { model: 'm', input: mixed }, 'not answered before messages[2]'), 'not answered before input[2]');
   assert.equal(said('messages[3].content[0]: no'), 'input[4].content[0]: no');
   assert.equal(said('output: no'), 'text.format: no');
   assert.equal(told(OPENAI_RESPONSES, { model: 'm', input: 'Hi' }, 'messages[0].content[0]: no'), 'input: no');
@@ -189,10 +219,11 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ metadata: { a: 'b' }, client_metadata: {}, user: 'u', safety_identifier: 'u' }, ['metadata', 'client_metadata', 'user', 'safety_identifier']],
     [{ prompt_cache_key: 'k', prompt_cache_options: {}, prompt_cache_retention: '24h' }, ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']],
     [{ service_tier: 'auto', truncation: 'auto', context_management: [] }, ['service_tier', 'truncation', 'context_management']],
-    [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3 }, ['stream_options', 'max_tool_calls']],
+    [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3, background_options: { completion_window: '2h' } }, ['stream_options', 'max_tool_calls', 'background_options']],
     [{ parallel_tool_calls: true, background: false, top_logprobs: 0 }, ['background', 'top_logprobs']],
     [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ reasoning: { effort: 'low', summary: 'auto' }, text: { verbosity: 'low' } }, ['reasoning.summary', 'text.verbosity']],
+    [{ text: { format: { type: 'json_schema', name: 'n', schema: {}, description: 'd' } } }, ['text.format.description']],
     [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
     [{ tools: [{ type: 'function', name: 'n' }], tool_choice: { type: 'function', name: 'n', x: 1 } }, ['tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
@@ -210,9 +241,10 @@ test('a Responses request is refused for what would change the answer, by its pa
     [{ top_logprobs: 1 }, 'top_logprobs: the answer has no log probabilities'],
     [{ moderation: {} }, "moderation: only OpenAI moderates requests"],
     [{ include: ['message.output_text.logprobs'] }, 'include[0]: the answer has no log probabilities'],
-    [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function can be chosen'],
-    [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function are supported'],
-    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not supported'],
+    [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function or a custom tool can be chosen'],
+    [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function and custom are supported'],
+    [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, 'input[0].type: items of this type are not supported'],
+    [{ input: [{ type: 'local_shell_call', id: 'ls_1' }] }, 'input[0].type: items of this type are not supported'],
     [{ input: [user([{ type: 'input_audio' }])] }, 'input[0].content[0].type: only input_text, input_image and input_file are supported'],
     [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the file itself'],
     [{ input: [user([{ type: 'input_image', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the image itself'],
@@ -286,7 +318,7 @@ test('a reference to an item is refused with what to do instead, whether it says
 
 test('tools that only their vendor runs are left out and named while the model may choose', () => {
   const own = { type: 'function', name: 'weather' };
-  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'custom', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
+  const vendors = ['web_search', 'web_search_preview_2025_03_11', 'local_shell', 'mcp', 'computer_use_preview', 'image_generation', 'programmatic_tool_calling'];
   const tools = [own, ...vendors.map((type) => ({ type, name: 'x' }))];
   for (const mode of ['auto', 'required', 'none'] as const) {
     const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: 'Hi', tools, tool_choice: mode });
@@ -300,7 +332,7 @@ const MCP = {
   type: 'namespace',
   name: 'mcp__files',
   description: 'Files',
-  tools: [{ type: 'function', name: 'read', description: 'Reads', strict: false, parameters: { type: 'object' } }, { type: 'custom', name: 'patch' }],
+  tools: [{ type: 'function', name: 'read', description: 'Reads', strict: false, parameters: { type: 'object' } }, { type: 'local_shell', name: 'patch' }],
 };
 
 test('functions in namespaces are shown under one name, and what else is in a namespace is left out and named', () => {
@@ -310,7 +342,7 @@ test('functions in namespaces are shown under one name, and what else is in a na
     { name: 'mcp__files__read', description: 'Reads', parameters: new RawJson('{"type":"object"}'), strict: false },
   ]);
   assert.deepEqual(ignored, ['tools[].description', 'tools[1].tools[1]', 'tools[2]', 'tools[3]']);
-  assert.equal(refusalOf({ tools: [{ ...MCP, tools: [{ type: 'wand' }] }] }), 'unsupported: tools[0].tools[0].type: only tools of type function are supported');
+  assert.equal(refusalOf({ tools: [{ ...MCP, tools: [{ type: 'wand' }] }] }), 'unsupported: tools[0].tools[0].type: only tools of type function and custom are supported');
   assert.equal(refusalOf({ tools: [{ type: 'namespace' }] }), 'bad_request: tools[0].name: required');
 });
 
@@ -325,6 +357,66 @@ test('a call or a choice of a function in a namespace names it as the model was 
   assert.deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['mcp__files__read']);
   assert.deepEqual(request.toolChoice, { mode: 'tool', name: 'mcp__files__read', parallel: undefined });
   assert.deepEqual(ignored, ['tools[0].tools[1]']);
+  const [, plain] = requestOf({ input: [user('Hi'), { ...call, namespace: '' }] }).turns;
+  assert.deepEqual(plain?.parts.map((part) => part.type === 'tool_call' && part.name), ['read']);
+});
+
+const PATCH = { type: 'custom', name: 'patch', description: 'Edits', defer_loading: true };
+const INPUT_SCHEMA = '{"type":"object","properties":{"input":{"type":"string","description":"The whole input of the tool"}},"required":["input"],"additionalProperties":false}';
+
+test('a custom tool is shown as a function of one text, which has to match its grammar', () => {
+  const format = { type: 'grammar', syntax: 'lark', definition: 'start: "a"' };
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'm', input: 'Hi', tool_choice: { type: 'custom', name: 'patch' },
+    tools: [PATCH, { type: 'custom', name: 'text', format: { type: 'text' } }, { type: 'namespace', name: 'n', tools: [{ ...PATCH, format }] }],
+  });
+  const grammar = INPUT_SCHEMA.replace('of the tool', 'of the tool, which has to match this lark grammar:\\nstart: \\"a\\"');
+  assert.deepEqual(request.tools, [
+    { name: 'patch', description: 'Edits', parameters: new RawJson(INPUT_SCHEMA), strict: undefined },
+    { name: 'text', description: undefined, parameters: new RawJson(INPUT_SCHEMA), strict: undefined },
+    { name: 'n__patch', description: 'Edits', parameters: new RawJson(grammar), strict: undefined },
+  ]);
+  assert.deepEqual(request.toolChoice, { mode: 'tool', name: 'patch', parallel: undefined });
+  assert.deepEqual(ignored, ['tools[].defer_loading', 'tools[].tools[].defer_loading']);
+  assert.equal(refusalOf({ tools: [PATCH, { type: 'function', name: 'patch' }] }), 'bad_request: tools[1].name: another tool has this name');
+});
+
+test('calls of custom tools and their results are those of functions, in a namespace too', () => {
+  const call = { type: 'custom_tool_call', id: 'ctc_1', status: 'completed', call_id: 'c1', name: 'patch', input: 'a "b"\n' };
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'm', tools: [{ type: 'namespace', name: 'n', tools: [PATCH] }],
+    input: [
+      user('Hi'), { ...call, namespace: 'n' }, { ...call, call_id: 'c2', input: '' }, { type: 'custom_tool_call_output', call_id: 'c1', output: 'Done' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'None' }] },
+    ],
+  });
+  const part = { type: 'tool_call', state: undefined } as const;
+  assert.deepEqual(request.turns.slice(1), [
+    { role: 'assistant', parts: [
+      { ...part, id: 'c1', name: 'n__patch', arguments: new RawJson('{"input":"a \\"b\\"\\n"}') }, { ...part, id: 'c2', name: 'patch', arguments: new RawJson('{"input":""}') },
+    ] },
+    { role: 'tool', parts: [
+      { type: 'tool_result', toolCallId: 'c1', content: 'Done', isError: false }, { type: 'tool_result', toolCallId: 'c2', content: 'None', isError: false },
+    ] },
+  ]);
+  assert.deepEqual(ignored, ['input[].id', 'input[].status', 'tools[].tools[].defer_loading']);
+});
+
+test('tools that an item of the conversation declares are tools like others', () => {
+  const added = { type: 'additional_tools', id: 'at_1', role: 'developer', tools: [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec' }, { type: 'function', name: 'wait' }] }, { type: 'web_search' }] };
+  const { request, ignored } = translated(OPENAI_RESPONSES, {
+    model: 'm', tools: [], tool_choice: 'auto',
+    input: [added, { role: 'developer', content: 'Be brief.' }, user('Hi'), { type: 'custom_tool_call', call_id: 'c', namespace: 'functions', name: 'exec', input: 'x' }, { type: 'custom_tool_call_output', call_id: 'c', output: '' }],
+  });
+  assert.deepEqual(request.tools.map(({ name }) => name), ['functions__exec', 'functions__wait']);
+  assert.deepEqual([request.system, request.toolChoice, request.turns.length], ['Be brief.', { mode: 'auto', parallel: undefined }, 3]);
+  assert.deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['functions__exec']);
+  assert.deepEqual(ignored, ['input[].id', 'input[0].tools[1]']);
+  assert.equal(refusalOf({ input: [{ ...added, tools: [{ type: 'wand' }] }, user('Hi')] }), 'unsupported: input[0].tools[0].type: only tools of type function and custom are supported');
+  assert.equal(refusalOf({ input: [added] }), 'bad_request: input: must have at least one user message');
+  const again = translated(OPENAI_RESPONSES, { model: 'm', input: [added, user('Hi'), { ...added, tools: [...added.tools, { type: 'function', name: 'new' }] }] });
+  assert.deepEqual(again.request.tools.map(({ name }) => name), ['functions__exec', 'functions__wait', 'new']);
+  assert.deepEqual(again.ignored, ['input[].id', 'input[0].tools[1]', 'input[2].tools[0].tools[0]', 'input[2].tools[0].tools[1]', 'input[2].tools[1]']);
 });
 
 test('names of functions in namespaces are never longer than providers take, nor the same for two functions', () => {
@@ -370,7 +462,7 @@ test('two functions of one name and namespace are refused, since a call would be
 
 test('a tool that only its vendor runs is refused when the model must call it', () => {
   const tools = [{ type: 'web_search' }];
-  assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function can be chosen');
+  assert.equal(refusalOf({ tools, tool_choice: { type: 'web_search' } }), 'unsupported: tool_choice.type: only a function or a custom tool can be chosen');
   assert.equal(
     refusalOf({ tools, tool_choice: 'required' }),
     'unsupported: tool_choice: none of the tools can be called, since only their vendor runs them',
@@ -478,7 +570,7 @@ test('an empty turn of an assistant stays one', () => {
 });
 
 test('reasoning of another vendor is left out and named, and makes no turn', () => {
-  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: null, encrypted_content: 'gAAAAAB' };
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: [{ type: 'reasoning_text', text: 'Hm.' }], encrypted_content: 'gAAAAAB' };
   const input = [user('Hi'), reasoning, { type: 'reasoning', summary: [] }, user('Hi')];
   assert.deepEqual(turnsOf(...input), [USER_TURN, USER_TURN]);
   assert.deepEqual(ignoredOf({ input }), ['input[1]', 'input[].id', 'input[2]']);
@@ -509,6 +601,7 @@ test('a state with nothing behind its reasoning belongs to a text that said noth
     turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('own=a.b.BB'), { role: 'assistant', content: 'B' }),
     spoken(text('', 'a.b.AA'), text('B', 'a.b.BB')),
   );
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA,own=a.b.BB'), { role: 'assistant', content: 'B' }), spoken(text('', 'a.b.AA'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: '' }), spoken(text('', 'a.b.AA')));
 });
 
@@ -526,6 +619,11 @@ test('states of texts are given to the last texts before their reasoning', () =>
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.BB')), spoken(text('A'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), says('A'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('', 'a.b.BB')));
+  // Neither a call's, nor those of the turn before.
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  const called = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' } };
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), call, sealed('text=a.b.AA')), spoken(text('A', 'a.b.AA'), called));
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), user('Hi'), call, sealed('text=a.b.AA')).slice(2), spoken(called, text('', 'a.b.AA')));
 });
 
 test('one reasoning item may carry states of texts and of the item behind it, in any order', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseJson } from '../../../src/base/json/parse.ts';
 import { renderJson } from '../../../src/base/json/render.ts';
 import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
-import { FunctionNames } from '../../../src/callers/openai-responses/namespaces.ts';
+import { ToolNames } from '../../../src/callers/openai-responses/tool-names.ts';
 import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
@@ -41,6 +41,16 @@ const START = {
   model: 'asked-model',
   output: [],
   usage: null,
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  temperature: null,
+  tool_choice: 'auto',
+  tools: [],
+  top_p: null,
+  truncation: 'disabled',
 };
 
 test('a call of a function in a namespace goes back as the client declared it, whole and streamed', () => {
@@ -59,11 +69,34 @@ test('a call of a function in a namespace goes back as the client declared it, w
   assert.deepEqual((events.at(-1)?.['response'] as Record<string, unknown>)['output'], [called, plain]);
 });
 
+test('a call of a custom tool goes back as that, with its text, whole and streamed', () => {
+  const source = parseJson('{"tools":[{"type":"custom","name":"patch"}],"input":[{"type":"additional_tools","tools":[{"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"}]}]}]}');
+  assert.ok(source instanceof JsonObject);
+  const facts = { ...FACTS, request: { ...FACTS.request, source } };
+  const calls = [['patch', '{"input":"a \\"b\\""}'], ['functions__exec', '{"other":1}']].map(([name = '', text = ''], index) => ({ ...CALL, id: `call_${index}`, name, arguments: new RawJson(text), state: undefined }));
+  const reply: ChatReply = { ...BARE_REPLY, parts: calls, stopReason: 'tool_use' };
+  const item = { type: 'custom_tool_call', status: 'completed' };
+  const output = [
+    { ...item, id: 'ctc_a1_0', call_id: 'call_0', name: 'patch', input: 'a "b"' },
+    // A model that does not keep to its schema is passed on as it wrote.
+    { ...item, id: 'ctc_a1_1', call_id: 'call_1', name: 'exec', namespace: 'functions', input: '{"other":1}' },
+  ];
+  assert.deepEqual((JSON.parse(renderJson(encodeResponse(reply, facts))) as Record<string, unknown>)['output'], output);
+  const events = eventsOf(new ResponseEvents(facts).render({ type: 'done', reply })).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
+  assert.deepEqual(events.slice(2, 6), [
+    { type: 'response.output_item.added', sequence_number: 2, output_index: 0, item: { ...output[0], status: 'in_progress', input: '' } },
+    { type: 'response.custom_tool_call_input.delta', sequence_number: 3, item_id: 'ctc_a1_0', output_index: 0, delta: 'a "b"' },
+    { type: 'response.custom_tool_call_input.done', sequence_number: 4, item_id: 'ctc_a1_0', output_index: 0, input: 'a "b"' },
+    { type: 'response.output_item.done', sequence_number: 5, output_index: 0, item: output[0] },
+  ]);
+  assert.deepEqual((events.at(-1)?.['response'] as Record<string, unknown>)['output'], output);
+});
+
 test('a call of a plain function is that, and no function of a namespace whose names are joined to the same', () => {
   const source = parseJson('{"tools":[{"type":"namespace","name":"files","tools":[{"type":"function","name":"read"}]},{"type":"function","name":"files__read"}]}');
   assert.ok(source instanceof JsonObject);
   const facts = { ...FACTS, request: { ...FACTS.request, source } };
-  const named = [new FunctionNames(source).nameOf({ namespace: 'files', name: 'read' }), 'files__read'];
+  const named = [new ToolNames(source).nameOf({ namespace: 'files', name: 'read' }), 'files__read'];
   const reply: ChatReply = { ...BARE_REPLY, parts: named.map((name, index) => ({ ...CALL, id: `call_${index}`, name, state: undefined })), stopReason: 'tool_use' };
   const whole = JSON.parse(renderJson(encodeResponse(reply, facts))) as { readonly output: readonly Record<string, unknown>[] };
   assert.deepEqual(whole.output.map(({ namespace, name }) => [namespace, name]), [['files', 'read'], [undefined, 'files__read']]);
@@ -98,9 +131,9 @@ test('a stream of thinking, text and a call has the events of the Responses form
     { type: 'response.output_item.done', output_index: 0, item: thought },
     { type: 'response.output_item.added', output_index: 1, item: { ...said, status: 'in_progress', content: [] } },
     { type: 'response.content_part.added', ...inText, part: { type: 'output_text', text: '', annotations: [] } },
-    { type: 'response.output_text.delta', ...inText, delta: 'Hel' },
-    { type: 'response.output_text.delta', ...inText, delta: 'lo' },
-    { type: 'response.output_text.done', ...inText, text: 'Hello' },
+    { type: 'response.output_text.delta', ...inText, logprobs: [], delta: 'Hel' },
+    { type: 'response.output_text.delta', ...inText, logprobs: [], delta: 'lo' },
+    { type: 'response.output_text.done', ...inText, logprobs: [], text: 'Hello' },
     { type: 'response.content_part.done', ...inText, part: { type: 'output_text', text: 'Hello', annotations: [] } },
     { type: 'response.output_item.done', output_index: 1, item: said },
     { type: 'response.output_item.added', output_index: 2, item: ofText },
@@ -140,7 +173,7 @@ test('each delta is passed on as it comes, and a call with the end of its turn',
 test('the frame of a piece of text is exactly this', () => {
   assert.equal(
     framesOf({ type: 'text', text: 'A' }, { type: 'text', text: 'B\n"' })[1],
-    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_a1_0","output_index":0,"content_index":0,"delta":"B\\n\\""}\n\n',
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":5,"item_id":"msg_a1_0","output_index":0,"content_index":0,"logprobs":[],"delta":"B\\n\\""}\n\n',
   );
 });
 
@@ -187,7 +220,8 @@ test('a stream that fails ends with the two events that every client takes for a
   assert.equal(
     events[1],
     'event: response.failed\ndata: {"type":"response.failed","sequence_number":5,"response":{"id":"resp_a1","object":"response","created_at":1795257683,"status":"failed",' +
-      '"error":{"code":"provider_error","message":"acme ended the stream"},"incomplete_details":null,"model":"asked-model","output":[],"usage":null}}\n\n' +
+      '"error":{"code":"provider_error","message":"acme ended the stream"},"incomplete_details":null,"model":"asked-model","output":[],"usage":null,' +
+      '"instructions":null,"max_output_tokens":null,"metadata":{},"parallel_tool_calls":true,"previous_response_id":null,"temperature":null,"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled"}}\n\n' +
       'event: error\ndata: {"type":"error","sequence_number":6,"code":"provider_error","message":"acme ended the stream","param":null,' +
       '"error":{"type":"api_error","code":"provider_error","message":"acme ended the stream","param":null}}\n\n',
   );

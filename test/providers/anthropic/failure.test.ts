@@ -90,7 +90,15 @@ describe('decodeFailure', () => {
     for (const body of ['{"error":{"code":"404","message":"Resource not found"}}', '<html>404</html>', '404 page not found\n', '{"detail":"Not Found"}', '']) {
       assert.equal(adapter.decodeFailure(404, body).message, 'anthropic knows no such model (HTTP 404): or its base URL is wrong', body);
     }
+    for (const said of ['{"complaint":"gone"}', '{"error":{"message":"gone"}}']) assert.doesNotMatch(adapter.decodeFailure(404, said).message, /base URL/, said);
     for (const said of ['model: claude-9', 'Not Found']) assert.doesNotMatch(adapter.decodeFailure(404, error('not_found_error', said)).message, /base URL/);
+  });
+
+  test('knows a request that is too long by its status, its type or its words, and nothing else as one', () => {
+    assert.equal(adapter.decodeFailure(413, '<html>').isTooLong, true);
+    assert.equal(adapter.decodeFailure(400, error('request_too_large')).isTooLong, true);
+    assert.equal(adapter.decodeFailure(400, error('invalid_request_error', 'prompt is too long: 9 tokens > 8 maximum')).isTooLong, true);
+    assert.equal(adapter.decodeFailure(500, error('api_error', 'prompt is too long: 9 tokens > 8 maximum')).isTooLong, false);
   });
 
   test('says what to do about reasoning of another conversation', () => {

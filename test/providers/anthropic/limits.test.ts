@@ -92,3 +92,15 @@ test('plain text beside what nobody reads arrives, however deep that is', () => 
   const outcome = adapter.decodeChat(body('{"type":"text","text":"a"}', `"stop_reason":"end_turn","extra":${nested(120)}`));
   assert.ok(!(outcome instanceof Failure));
 });
+
+test('a call beyond a limit is a failure for a relay too, which takes what is no object as a text', () => {
+  const relayed = { ...adapter, createStreamDecoder: () => adapter.createStreamDecoder({ isRelayed: true }) };
+  const endFor = (input: string): ChatReply | Failure => {
+    const events = [START, start(callOf('{}')), piece(JSON.stringify({ type: 'input_json_delta', partial_json: input })), ...ENDING];
+    return endOf(decodeChunks(relayed, events.map((event) => Buffer.from(`data: ${event}\n\n`))));
+  };
+  isOwnFailure(endFor(nested(120)), /nesting beyond 100 levels/);
+  const outcome = endFor('{"a');
+  assert.ok(!(outcome instanceof Failure));
+  assert.equal(replyToolCalls(outcome)[0]?.arguments.text, '{"input":"{\\"a"}');
+});

@@ -78,9 +78,9 @@ describe('decodeChat', () => {
   });
 
   test('carries a block of a type that nobody knows yet in the state of what follows it', () => {
-    const { parts } = replyOf(adapter.decodeChat(body(`{"type":"hologram","x":1.0},${TEXT}`)));
+    const { parts } = replyOf(adapter.decodeChat(body(`{"type":"hologram","text":"a","x":1.0},${TEXT}`)));
     assert.deepEqual(parts.map((part) => part.type === 'text' && part.text), ['Hi']);
-    assert.deepEqual(stateContent(parts[0]), { before: [{ type: 'hologram', x: 1 }] });
+    assert.deepEqual(stateContent(parts[0]), { before: [{ type: 'hologram', text: 'a', x: 1 }] });
   });
 
   test('keeps a blank text, and gives no part to an empty one', () => {
@@ -133,10 +133,12 @@ describe('decodeChat', () => {
       ['{"type":"error","error":{"type":"overloaded_error","message":"x"}}', 'server'],
       ['{"type":"error","error":{"type":"rate_limit_error","message":"x"}}', 'rate_limit'],
       ['{"type":"error","error":{"type":"invalid_request_error","message":"x"}}', 'bad_request'],
+      ['{"error":{"type":"rate_limit_error","message":"x"}}', 'rate_limit'],
       ['{"error":"out of order"}', 'server'],
       ['{"type":"error"}', 'server'],
     ];
     for (const [source, kind] of kinds) assert.equal(failureOf(adapter.decodeChat(source)).kind, kind, source);
+    for (const none of ['null', '""']) replyOf(adapter.decodeChat(body(TEXT, `"stop_reason":"end_turn","error":${none}`)));
   });
 });
 
@@ -172,10 +174,24 @@ describe('the stop reason', () => {
     assert.deepEqual(reply.parts.map((part) => part.type), ['text']);
   });
 
-  test('max_tokens inside reasoning takes it away, since it has no signature', () => {
-    const blocks = `${TEXT},{"type":"thinking","thinking":"Hm","signature":""}`;
-    const reply = replyOf(adapter.decodeChat(body(blocks, '"stop_reason":"max_tokens"')));
-    assert.deepEqual(reply.parts, [{ type: 'text', text: 'Hi', state: undefined }]);
+  test('a stop inside reasoning takes it away, since it has no signature, but not out of what was disclosed', () => {
+    const blocks = `{"type":"thinking","thinking":"H","signature":"s"},${TEXT},{"type":"thinking","thinking":"m","signature":""}`;
+    for (const reason of ['max_tokens', 'refusal']) {
+      const reply = replyOf(adapter.decodeChat(body(blocks, `"stop_reason":"${reason}"`)));
+      assert.deepEqual([reply.parts.length, reply.thinking], [1, 'Hm'], reason);
+      assert.deepEqual(stateContent(reply.parts[0]), { before: [{ type: 'thinking', thinking: 'H', signature: 's' }] });
+    }
+  });
+
+  test('max_tokens inside a text leaves what there is of it, and what it cites', () => {
+    const { parts } = replyOf(adapter.decodeChat(body('{"type":"text","text":"Hi","citations":[{"a":1}]}', '"stop_reason":"max_tokens"')));
+    assert.deepEqual([parts[0]?.type === 'text' && parts[0].text, stateContent(parts[0])], ['Hi', { own: { citations: [{ a: 1 }] } }]);
+  });
+
+  test('pause_turn behind nothing but a call of a tool of the provider leaves that to go on with', () => {
+    const call = '{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}';
+    const { parts, stopReason } = replyOf(adapter.decodeChat(body(call, '"stop_reason":"pause_turn"')));
+    assert.deepEqual([stopReason, parts.map(stateContent)], ['unknown', [{ before: [JSON.parse(call)] }]]);
   });
 
   test('max_tokens after reasoning that is signed or sealed leaves it in its place', () => {
@@ -233,5 +249,6 @@ describe('usage', () => {
     assert.equal(usageOf('{}'), undefined);
     assert.equal(usageOf('{"input_tokens":"many","output_tokens":-1}'), undefined);
     assert.equal(usageOf('{"input_tokens":null,"cache_read_input_tokens":null,"output_tokens":3}')?.inputTokens, 0);
+    assert.equal(usageOf('{"input_tokens":3}')?.outputTokens, 0);
   });
 });

@@ -44,7 +44,7 @@ for (const [what, pieces, expected] of [
 const part = (functionCall: object, fields: object = {}): string => JSON.stringify({ candidates: [{ content: { parts: [{ functionCall, ...fields }] } }] });
 const STOP = '{"candidates":[{"finishReason":"STOP"}]}';
 
-test('a call that arrives in pieces is one tool_call, with the signature of its first piece', () => {
+test('a call that arrives in pieces is one tool_call, with its id and the signature of whichever piece has it', () => {
   const deltas = deltasOf([
     part({ name: 'f', id: 'x', willContinue: true }, { thoughtSignature: 'sig' }),
     part({ partialArgs: [{ jsonPath: '$.a', stringValue: 'Os', willContinue: true }], willContinue: true }),
@@ -52,12 +52,15 @@ test('a call that arrives in pieces is one tool_call, with the signature of its 
     part({}),
     part({ name: 'g', partialArgs: [{ jsonPath: '$.n', numberValue: 2 }] }),
     part({ name: 'h' }),
+    part({ name: 'i', willContinue: true }),
+    part({}, { thoughtSignature: 'sig' }),
     STOP,
   ]);
   assert.deepEqual(
     deltas.map((delta) => (delta.type === 'tool_call' ? [delta.call.name, delta.call.arguments.text, delta.call.state !== undefined] : delta.type)),
-    [['f', '{"a":"Oslo"}', true], ['g', '{"n":2}', false], ['h', '{}', false], 'done'],
+    [['f', '{"a":"Oslo"}', true], ['g', '{"n":2}', false], ['h', '{}', false], ['i', '{}', true], 'done'],
   );
+  assert.equal(deltas[0]?.type === 'tool_call' && deltas[0].call.id, 'x');
 });
 
 for (const [what, frames, message] of [

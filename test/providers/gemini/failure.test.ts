@@ -73,7 +73,9 @@ test('decodeFailure tells a path that a server does not have from a model that i
     assert.equal(adapter.decodeFailure(404, body).message, 'gemini knows no such model (HTTP 404): or its base URL is wrong', body);
   }
   assert.match(adapter.decodeFailure(405, '{"detail":"Method Not Allowed"}').message, /HTTP 405\): or its base URL is wrong$/);
-  assert.doesNotMatch(adapter.decodeFailure(404, errorBody(404, 'NOT_FOUND', [], '')).message, /base URL/);
+  for (const body of [errorBody(404, 'NOT_FOUND', [], ''), errorBody(404, 'NOT_FOUND', [], 'Not Found'), '{"error":{"message":"gone"}}', '{"complaint":"gone"}']) {
+    assert.doesNotMatch(adapter.decodeFailure(404, body).message, /base URL/, body);
+  }
 });
 
 test('decodeFailure keeps a body that is not JSON as the detail', () => {
@@ -82,6 +84,7 @@ test('decodeFailure keeps a body that is not JSON as the detail', () => {
 
 for (const [what, error, kind, isRetried] of [
   ['code', { code: 503, message: 'busy' }, 'server', true],
+  ['code alone', { code: 429 }, 'rate_limit', true],
   ['status alone', { status: 'PERMISSION_DENIED' }, 'auth', false],
   ['a status over a gRPC number', { code: 8, status: 'RESOURCE_EXHAUSTED' }, 'rate_limit', true],
   ['an unknown status', { status: 'SOMETHING_NEW' }, 'server', true],
@@ -101,6 +104,18 @@ for (const [what, error, kind, isRetried] of [
     assert.equal(failure.upstreamStatus, 200);
   });
 }
+
+test('a model that is overloaded is known for one, by its status or inside a 200', () => {
+  assert.equal(adapter.decodeFailure(503, '').isOverloaded, true);
+  assert.equal(failedReply('{"error":{"status":"UNAVAILABLE"}}').isOverloaded, true);
+  assert.equal(failedReply('{"error":{"status":"INTERNAL"}}').isOverloaded, false);
+});
+
+test('only a request that is refused as malformed is too long', () => {
+  const words = 'The input token count (9) exceeds the maximum number of tokens allowed (8).';
+  assert.equal(adapter.decodeFailure(400, errorBody(400, 'INVALID_ARGUMENT', [], words)).isTooLong, true);
+  assert.equal(adapter.decodeFailure(500, errorBody(500, 'INTERNAL', [], words)).isTooLong, false);
+});
 
 test('an error that is a text keeps its words for the operator, and an empty one is none', () => {
   assert.equal(failedReply('{"error":"out of order"}').detail, 'out of order');

@@ -162,6 +162,13 @@ test('usage counts server-side tools as input and thoughts as output', () => {
   });
 });
 
+test('usage of which only a part was reported counts the rest as none', () => {
+  for (const [usageMetadata, counts] of [[{ promptTokenCount: 5 }, [5, 0]], [{ candidatesTokenCount: 4 }, [0, 4]], [{ thoughtsTokenCount: 3 }, [0, 3]]] as const) {
+    const { usage } = reply(JSON.stringify({ ...(JSON.parse(body([{ text: 'a' }])) as object), usageMetadata }));
+    assert.deepEqual([usage?.inputTokens, usage?.outputTokens], counts);
+  }
+});
+
 for (const usageMetadata of [undefined, {}, { trafficType: 'ON_DEMAND' }, { promptTokenCount: '5' }, { promptTokenCount: -1 }]) {
   test(`usage metadata ${JSON.stringify(usageMetadata)} is no usage`, () => {
     assert.equal(reply(JSON.stringify({ candidates: [{ content: { parts: [{ text: 'a' }] } }], usageMetadata })).usage, undefined);
@@ -221,6 +228,7 @@ for (const [what, source, message] of malformed) {
     assert.equal(failure.message, message);
     assert.equal(failure.kind, 'server');
     assert.equal(failure.isRetried, true);
+    if (source.includes('"prose"')) assert.equal(failure.detail, 'prose');
   });
 }
 

@@ -123,6 +123,11 @@ for (const data of ['{"message":"words"}', '{"error":{"message":"words"}}', '{"e
   });
 }
 
+test('a thought or a text without a word gives no delta, and a finish reason that nobody knows ends the answer', () => {
+  const deltas = deltasOf([frame([{ text: '', thought: true }, { thought: true }, { text: '' }, { text: 'a' }], { finishReason: 99 })]);
+  assert.deepEqual(deltas.map(({ type }) => type), ['text', 'done']);
+});
+
 test('text may still follow the finish reason', () => {
   const end = endOf(deltasOf([frame([{ text: 'a' }], { finishReason: 'STOP' }), frame([{ text: 'b' }])]));
   assert.ok(!(end instanceof Failure));

@@ -1,7 +1,9 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
+import type { Adapter } from '../../../src/core/adapter.ts';
 import { isMadeCallId } from '../../../src/core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
+import type { ChatReply } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { OPENAI_ROW } from '../../../src/providers/openai/adapter.ts';
@@ -144,11 +146,15 @@ test('arguments that come once more behind their pieces count once, and others t
 test('a name that comes late or again, and an id that comes again, begin nothing', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
+  const late = callsOf([piece({ index: 0, function: { arguments: '{' } }), piece({ index: 0, function: { name: 'f', arguments: '}' } })]);
+  assert.deepEqual(late.map(([, ...rest]) => rest), [['f', '{}']]);
+  const again = callsOf([piece({ index: 0, function: { name: 'f', arguments: '{"n":1}' } }), piece({ index: 0, function: { name: 'f', arguments: '' } })]);
+  assert.deepEqual(again.map(([, ...rest]) => rest), [['f', '{"n":1}']]);
   assert.deepEqual(callsOf([piece({ index: 0, id: '', function: { name: 'f', arguments: '{' } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: '}' } })]), [['a', 'f', '{}']]);
 });
 
 test('whole calls in one delta are told apart without index and id', () => {
-  const calls = callsOf([chunk({ tool_calls: [{ function: { name: 'f', arguments: '{}' } }, { function: { name: 'f', arguments: '{}' } }, { index: 0, function: { name: 'g', arguments: {} } }] })]);
+  const calls = callsOf([chunk({ tool_calls: [{ function: { name: 'f', arguments: '' } }, { function: { name: 'f', arguments: '' } }, { index: 0, function: { name: 'g', arguments: {} } }] })]);
   assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['f', '{}'], ['g', '{}']]);
   assert.ok(calls.every(([id]) => isMadeCallId(String(id))));
 });
@@ -167,9 +173,18 @@ test('whole calls to one function, a delta each, are told apart without ids, and
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: { n: 1 } } }), piece({ index: 0, id: 'a', function: { name: 'f', arguments: { n: 2 } } })]), [['a', 'f', '{"n":2}']]);
 });
 
-test('whole calls of different names on one constant index are told apart', () => {
-  const calls = callsOf([piece({ index: 0, function: { name: 'f', arguments: '{}' } }), piece({ index: 0, function: { name: 'g', arguments: '{}' } })]);
-  assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['g', '{}']]);
+test('whole calls of different names, a delta each, are told apart without ids, and on one constant index, arguments or none', () => {
+  for (const index of [undefined, 0]) {
+    for (const none of ['{}', '', null]) {
+      const calls = callsOf([piece({ index, function: { name: 'f', arguments: none } }), piece({ index, function: { name: 'g', arguments: none } })]);
+      assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['g', '{}']], `${index} ${none}`);
+    }
+  }
+});
+
+test('an id that is said before its name begins a call where there is no index', () => {
+  const calls = callsOf([piece({ id: 'a', function: { name: 'f', arguments: '{}' } }), piece({ id: 'b', function: { arguments: '{"x"' } }), piece({ id: 'b', function: { name: 'g', arguments: ':1}' } })]);
+  assert.deepEqual(calls, [['a', 'f', '{}'], ['b', 'g', '{"x":1}']]);
 });
 
 test('arguments as an object keep their digits in a stream too', () => {
@@ -182,6 +197,7 @@ test('arguments as an object keep their digits in a stream too', () => {
 test('a streamed legacy function_call is a call', () => {
   const calls = callsOf([chunk({ function_call: { name: 'f', arguments: '{"a"' } }), chunk({ function_call: { arguments: ':1}' } })]);
   assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{"a":1}']]);
+  assert.deepEqual(callsOf([chunk({ function_call: { name: 'f', arguments: { a: 1 } } })]).map(([, ...rest]) => rest), [['f', '{"a":1}']]);
 });
 
 test('a call cut for length is no call, a broken one otherwise a failure', () => {
@@ -190,6 +206,24 @@ test('a call cut for length is no call, a broken one otherwise a failure', () =>
   assert.deepEqual(deltas.map((delta) => delta.type), ['text', 'done']);
   assert.equal(good(endOf(deltas)).stopReason, 'max_tokens');
   assert.equal(failureOf([cut, chunk({}, 'tool_calls')]).kind, 'server');
+  // The input of a custom tool is a text, which never shows that it is whole.
+  assert.deepEqual(replyOf([piece({ index: 0, id: 'a', custom: { name: 'f', input: 'x' } }), chunk({}, 'length')]).parts, []);
+});
+
+test('arguments beyond a limit are a failure that names it, for a relay too, which takes what is no object as a text', () => {
+  const relayed = { ...openai, createStreamDecoder: () => openai.createStreamDecoder({ isRelayed: true }) };
+  const endFor = (adapter: Adapter, text: string): ChatReply | Failure => {
+    const chunks = [piece({ index: 0, id: 'a', function: { name: 'f', arguments: text } }), chunk({}, 'tool_calls')];
+    return endOf(decodeChunks(adapter, chunks.map((json) => Buffer.from(`data: ${JSON.stringify(json)}\n\n`))));
+  };
+  for (const adapter of [openai, relayed]) {
+    const failure = endFor(adapter, `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`);
+    assert.ok(failure instanceof Failure);
+    assert.match(failure.message, /nesting beyond 100 levels/);
+    assert.deepEqual([failure.isOwn, failure.isRetried], [true, false]);
+  }
+  const [part] = good(endFor(relayed, '{"a')).parts;
+  assert.equal(part?.type === 'tool_call' && part.arguments.text, '{"input":"{\\"a"}');
 });
 
 test('usage is the last that came, on any chunk', () => {
@@ -206,6 +240,17 @@ test('only choice 0 counts, for text and for the end', () => {
   const other = (delta: object, reason: unknown = null) => ({ choices: [{ index: 1, delta, finish_reason: reason }] });
   assert.deepEqual(replyOf([chunk({ content: 'A' }), other({ content: 'B' }, 'stop'), chunk({}, 'stop')]).parts, [{ type: 'text', text: 'A', state: undefined }]);
   assert.equal(failureOf([chunk({ content: 'A' }), other({}, 'stop')]).kind, 'server');
+  assert.equal(replyOf([chunk({ content: 'A' }), other({ content: 'B' }), chunk({}, 'stop'), other({}, 'stop')]).stopReason, 'end_turn');
+});
+
+test('a stream of several choices is complete once each that was begun has said why it ends', () => {
+  const second = (delta: object, reason: unknown = null) => ({ index: 1, delta, finish_reason: reason });
+  const both = (...choices: readonly object[]) => ({ choices: [{ index: 0, delta: { content: 'A' }, finish_reason: 'stop' }, ...choices] });
+  for (const begun of [[chunk({ content: 'A' }, 'stop'), { choices: [second({ content: 'B' })] }], [both(second({ content: 'B' }))]]) {
+    assert.equal(failureOf(begun).message, 'openai ended the stream before the answer was complete');
+    assert.equal(replyOf([...begun, { choices: [second({}, 'length')] }]).stopReason, 'end_turn');
+  }
+  assert.equal(replyOf([both({ delta: {} }, { index: 0, delta: {} })]).stopReason, 'end_turn');
 });
 
 test('a refusal streams as text', () => {
@@ -225,8 +270,9 @@ test('a reported error is a failure of its kind, also after the finish reason', 
   assert.equal(failureOf([chunk({ content: 'a' }, 'length'), { ...chunk({}), error: { code: 400, message: 'x' } }]).kind, 'bad_request');
   assert.equal(failureOf([{ error: 'overloaded' }]).kind, 'server');
   assert.equal(failureOf([{ error: { code: 'tool_use_failed', type: 'invalid_request_error' } }]).isRetried, true);
-  assert.equal(failureOf([chunk({ content: 'a' }), { choices: [], x_groq: { error: 'over capacity' } }]).kind, 'server');
-  assert.equal(failureOf([chunk({ content: 'a' }, 'error')]).kind, 'server');
+  const flex = failureOf([chunk({ content: 'a' }), { choices: [], x_groq: { error: 'over capacity' } }]);
+  assert.deepEqual([flex.kind, flex.detail], ['server', 'over capacity']);
+  assert.equal(failureOf([chunk({ content: 'a' }, 'error')]).message, 'openai failed on its side (HTTP 200, code error)');
 });
 
 test('an error event is a failure whatever its shape', () => {
