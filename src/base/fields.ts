@@ -215,6 +215,12 @@ export class Fields {
     return value === undefined ? undefined : Fields.from(value, this.at(name), known);
   }
 
+  requiredObject(name: string): Fields {
+    const value = this.object(name);
+    if (value === undefined) throw this.missing(name);
+    return value;
+  }
+
   /** An array, each item decoded in order; `complaint` is added when something else came. */
   list<T>(name: string, decodeItem: (item: JsonValue, path: Path) => T, complaint = ''): T[] | undefined {
     const value = this.#take(name);

@@ -220,7 +220,7 @@ export class ResponseParser {
       } else {
         const digit = hexDigit(byte);
         if (digit === -1 || this.#digits === CHUNK_DIGITS_MAX) return void this.#fail('HPE_INVALID_CHUNK_SIZE');
-        this.#bytesLeft = this.#digits === 0 ? digit : this.#bytesLeft * 16 + digit;
+        this.#bytesLeft = this.#bytesLeft * 16 + digit;
         this.#digits += 1;
       }
     }

@@ -156,10 +156,6 @@ export class SseBuffer {
   }
 
   #field(line: string): void {
-    if (line === '') {
-      this.#endFrame();
-      return;
-    }
     const colon = line.indexOf(':');
     const name = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1);

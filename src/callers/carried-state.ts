@@ -24,9 +24,8 @@ export const NOTHING_CARRIED = PREFIX;
 /** A text that begins as the gateway's own and goes on as it never does. */
 export const DAMAGED = Symbol('damaged carried state');
 
-/** The text that carries these; undefined for none. */
-export function carryStates(states: readonly CarriedState[]): string | undefined {
-  if (states.length === 0) return undefined;
+/** The text that carries these. Never empty, so that it is known for the gateway's own wherever the history goes. */
+export function carryStates(states: readonly CarriedState[]): string {
   return PREFIX + states.map(({ owner, state }) => `${owner}=${state}`).join(',');
 }
 

@@ -27,6 +27,8 @@ export type SettingOptions = {
   readonly maxConcurrent?: number | undefined;
   /** Callers' connections; further ones are closed at once. By default half of the process's file descriptors (`ulimit -n`, less 48 for itself), so that each chat has one for its provider; unlimited if that cannot be read. Default: from the descriptor limit. */
   readonly maxConnections?: number | undefined;
+  /** How long a caller's connection may be idle. It must be longer than a load balancer in front keeps it: behind Google's, `620s`. Default: `75s`. */
+  readonly connectionIdleTimeout?: string | number | undefined;
   /** The largest request body. Default: `16MiB`. */
   readonly maxBodyBytes?: string | number | undefined;
   /** Origins whose pages may call (CORS), e.g. `https://app.example.com`, or `app://obsidian.md` of an application; separated by commas. */

@@ -74,6 +74,9 @@ export const SETTINGS = [
   { variable: 'GATEWAY_MAX_CONNECTIONS', field: 'connectionsMax', type: count(1, 1_000_000), default: undefined,
     absence: 'from the descriptor limit',
     meaning: "Callers' connections; further ones are closed at once. By default half of the process's file descriptors (`ulimit -n`, less 48 for itself), so that each chat has one for its provider; unlimited if that cannot be read." },
+  // By default longer than AWS' load balancers keep theirs (60 s), so that they close first.
+  { variable: 'GATEWAY_CONNECTION_IDLE_TIMEOUT', field: 'connectionIdleTimeoutMs', type: DURATION, default: '75s',
+    meaning: "How long a caller's connection may be idle. It must be longer than a load balancer in front keeps it: behind Google's, `620s`." },
   // A body becomes one string, and strings end at 512 Mi characters.
   { variable: 'GATEWAY_MAX_BODY_BYTES', field: 'bodyBytesMax', type: size(256 * 1024 * 1024), default: '16MiB',
     meaning: 'The largest request body.' },

@@ -63,6 +63,8 @@ function without(request: ChatRequest, field: OmittableField): ChatRequest {
       return request.stop.length === 0 ? request : { ...request, stop: [] };
     case 'thinking':
       return request.thinking === undefined ? request : { ...request, thinking: undefined };
+    case 'tool_choice.parallel':
+      return request.toolChoice?.parallel === undefined ? request : { ...request, toolChoice: { ...request.toolChoice, parallel: undefined } };
     case 'cache':
       return request.cache === undefined ? request : { ...request, cache: undefined };
     case 'user':

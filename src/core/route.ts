@@ -39,7 +39,7 @@ export const PLAIN_TARGET: Omit<Target, 'provider' | 'model'> = {
 /** How long a stream may take until its first event at a target that is not the last one and names no time of its own. */
 export const FIRST_EVENT_TIMEOUT_MS = 30_000;
 
-export const OMITTABLE_FIELDS = ['max_tokens', 'temperature', 'top_p', 'stop', 'thinking', 'cache', 'user', 'provider_options'] as const;
+export const OMITTABLE_FIELDS = ['max_tokens', 'temperature', 'top_p', 'stop', 'thinking', 'tool_choice.parallel', 'cache', 'user', 'provider_options'] as const;
 export type OmittableField = (typeof OMITTABLE_FIELDS)[number];
 
 /** Each undefined where the operator says nothing of it. */

@@ -68,7 +68,7 @@ export type TargetOptions = {
   /** What a request that does not say it is sent with. */
   readonly defaults?: Pick<ChatRequest, 'max_tokens' | 'temperature' | 'top_p' | 'stop' | 'thinking' | 'provider_options'> | undefined;
   /** What this target is never sent. */
-  readonly omit?: readonly ('max_tokens' | 'temperature' | 'top_p' | 'stop' | 'thinking' | 'cache' | 'user' | 'provider_options')[] | undefined;
+  readonly omit?: readonly ('max_tokens' | 'temperature' | 'top_p' | 'stop' | 'thinking' | 'tool_choice.parallel' | 'cache' | 'user' | 'provider_options')[] | undefined;
   /** 1 to 1000, of a route that is spread. */
   readonly weight?: number | undefined;
   /** Calls in flight; beyond it the next target is asked. */

@@ -19,8 +19,6 @@ export type ConnectionLimits = {
   readonly headMs: number;
   /** For all of a request, its body included. */
   readonly requestMs: number;
-  /** Between two requests. */
-  readonly keepAliveMs: number;
   readonly checkIntervalMs: number;
 };
 
@@ -28,8 +26,6 @@ const CONNECTION_LIMITS: ConnectionLimits = {
   headMs: 15_000,
   // 16 MiB at 1.1 Mbit/s.
   requestMs: 120_000,
-  // Longer than the idle time of usual load balancers (60 s), so that they close first.
-  keepAliveMs: 75_000,
   checkIntervalMs: 1000,
 };
 
@@ -53,17 +49,17 @@ export type GatewayServer = {
  * share an address: who resumes a session may come to another one.
  */
 export function createServer(currentParts: () => ServerParts, handler: Handler, limits = CONNECTION_LIMITS, ticketKeys?: Buffer): GatewayServer {
+  const { config } = currentParts();
   const settings = {
     headersTimeout: limits.headMs,
     requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.keepAliveMs,
+    keepAliveTimeout: config.connectionIdleTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
     maxHeaderSize: HEAD_BYTES_MAX,
     noDelay: true,
     // Answered here with a JSON body instead.
     requireHostHeader: false,
   };
-  const { config } = currentParts();
   const { tls } = config;
   const server: Server =
     tls === undefined

@@ -123,7 +123,7 @@ export class Keys {
     // Calls that were in flight together are one event.
     if (!wasResting) rest.times += 1;
     const ownMs = (): number => this.#spread(Math.min(COOL_MS_MAX, COOL_MS * 2 ** (rest.times - 1)));
-    const forMs = retryAfterMs === undefined || retryAfterMs <= 0 ? ownMs() : Math.min(retryAfterMs, this.#retryAfterCapMs);
+    const forMs = retryAfterMs === undefined ? ownMs() : Math.min(retryAfterMs, this.#retryAfterCapMs);
     this.#rest(rest, forMs);
     rest.namedMs = Math.max(rest.namedMs, this.#chance.now() + (retryAfterMs ?? 0));
     if (!wasResting) this.#tell(provider, key, model, 'rate_limit', forMs);

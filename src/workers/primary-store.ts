@@ -51,9 +51,7 @@ export class PrimaryStore implements LimitStore {
     if (decision !== undefined) return decision;
     if (own.refusedBy === undefined) return own;
     // Let in by nobody: what the primary may have taken all the same is given back once it says so.
-    const giveBack = (): void => this.settle(charge, -charge.tokens);
-    if (this.#asked.has(id)) this.#asked.set(id, { charge, answer: giveBack });
-    else giveBack();
+    if (this.#asked.has(id)) this.#asked.set(id, { charge, answer: () => this.settle(charge, -charge.tokens) });
     return own;
   }
 
@@ -80,7 +78,6 @@ export class PrimaryStore implements LimitStore {
 
   /** The primary is gone, and answers nobody any more. */
   gone(): void {
-    this.#isSilent = true;
     const questions = [...this.#asked.values()];
     this.#asked.clear();
     for (const { answer } of questions) answer(undefined);

@@ -101,6 +101,7 @@ const problems: readonly (readonly [read: (fields: Fields) => unknown, sentence:
   [(f) => f.requiredString('absent'), 'absent: required'],
   [(f) => f.requiredString('nothing'), 'nothing: required'],
   [(f) => f.requiredString('number'), 'number: expected a string, got a number'],
+  [(f) => f.requiredObject('absent'), 'absent: required'],
   [(f) => f.requiredText('absent'), 'absent: required'],
   [(f) => f.requiredText('empty'), 'empty: must not be empty'],
   [(f) => f.boolean('text'), 'text: expected a boolean, got a string'],

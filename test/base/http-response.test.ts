@@ -51,7 +51,7 @@ describe('ResponseParser reads', () => {
   });
 
   test('chunks, their extensions and trailers passed over', () => {
-    assert.equal(bodyOf(`${OK}Transfer-Encoding: Chunked\r\n\r\n5;a="b;c"\r\nhello\r\n00A\r\n, chunked!\r\n0;last\r\nX-Sum: 1\r\nY:\r\n\r\n`), 'hello, chunked!');
+    assert.equal(bodyOf(`${OK}Transfer-Encoding: Chunked\r\n\r\n5;a="b;c"\r\nhello\r\n00A\r\n, chunked!\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0;last\r\nX-Sum: 1\r\nY:\r\n\r\n`), 'hello, chunked!abcdefghijklmnopqrstuvwxyz');
   });
 
   test('a body up to the end of the connection', () => {
@@ -83,6 +83,9 @@ describe('ResponseParser reads', () => {
       if (event === 'end') parser.restart();
     }
     assert.deepEqual(bodies, ['a', 'b']);
+    // A size without a digit is none, whatever the last one was.
+    parser.feed(Buffer.from(`${OK}transfer-encoding: chunked\r\n\r\n\r\n`));
+    assert.deepEqual([parser.next(), parser.next()], ['head', 'fault']);
   });
 
   test('whether the connection stays', () => {
@@ -197,6 +200,20 @@ test('ResponseParser tells a body that was cut from one that ended', () => {
   for (const wire of [chunked, lengthy]) {
     for (let end = 0; end < wire.length; end += 1) assert.equal(readResponse([Buffer.from(wire.slice(0, end))], HEAD_BYTES_MAX, true).outcome, 'more', wire.slice(0, end));
   }
+});
+
+test('ResponseParser tells whether another response may follow, passing over line breaks', () => {
+  for (const [rest, expected] of [['', true], ['\r\n\n\r', true], ['\r\nHTTP/1.1 4', true], ['HTT', true], ['\r\nSSH', false], ['x', false]] as const) {
+    const parser = new ResponseParser(HEAD_BYTES_MAX);
+    parser.feed(Buffer.from(`${OK}content-length: 0\r\n\r\n${rest}`));
+    assert.deepEqual([parser.next(), parser.next(), parser.isFollowed()], ['head', 'end', expected], rest);
+  }
+});
+
+test('ResponseParser reads on where it was fed before it was asked for what it had', () => {
+  const parser = new ResponseParser(HEAD_BYTES_MAX);
+  for (const piece of [`${OK}content-length: 4\r\n\r\nab`, 'c', 'd']) parser.feed(Buffer.from(piece));
+  assert.deepEqual([parser.next(), parser.next(), parser.body.toString(), parser.next()], ['head', 'body', 'abcd', 'end']);
 });
 
 test('ResponseParser keeps nothing of the memory that it was fed, once told so', () => {

@@ -46,7 +46,9 @@ test('Pacer lets a socket rest for a turn after many pieces, once, however many 
   assert.deepEqual(socket.did, ['pause']);
   await nextTurn();
   assert.deepEqual(socket.did, ['pause', 'resume']);
-  count(pacer, PIECES_PER_TURN);
+  count(pacer, PIECES_PER_TURN - 1);
+  assert.deepEqual(socket.did, ['pause', 'resume']);
+  count(pacer, 1);
   await nextTurn();
   assert.deepEqual(socket.did, ['pause', 'resume', 'pause', 'resume']);
 });

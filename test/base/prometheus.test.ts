@@ -156,7 +156,9 @@ test('MetricFamily renders the same text whatever the order of the events', () =
 
 test('MetricFamily gives the same series for the same values', () => {
   const counter = new Registry().counter('a_total', 'A.', ['x', 'y']);
-  assert.equal(counter.labels('1', '2'), counter.labels('1', '2'));
+  const first = counter.labels('1', '2');
+  counter.labels('1', '3');
+  assert.equal(counter.labels('1', '2'), first);
   assert.notEqual(counter.labels('1', '2'), counter.labels('2', '1'));
 });
 
@@ -190,6 +192,12 @@ test('MetricFamily keeps within its share with the longest numbers, and labels b
     histogram.labels(label).observe(1.2345678901234567e-107);
   }
   for (const family of [counter, histogram, gauge]) assert.ok(Buffer.byteLength(family.render()) <= family.bytesMax, family.declaration.name);
+});
+
+test('MetricFamily keeps within its share where open values are `other` from the start', () => {
+  const family = new Registry().counter('a_total', 'A.', ['caller', 'model'], { bytesMax: 2000, open: ['model'] });
+  for (let i = 0; i < 500; i += 1) family.labels(`c${i}`, 'other').add();
+  assert.ok(family.render().length <= family.bytesMax);
 });
 
 test('MetricFamily makes open values `other` first, and keeps room for the series without them', () => {

@@ -45,6 +45,7 @@ test('one that is not there cannot leave, and takes nobody along', () => {
   roster.add(first);
   roster.add(second);
   roster.delete(third);
+  assert.deepEqual(roster.all(), [first, second]);
   roster.delete(first);
   roster.delete(first);
   assert.deepEqual(roster.all(), [second]);

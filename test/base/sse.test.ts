@@ -55,6 +55,7 @@ const vectors: readonly Vector[] = [
   { name: 'an event name after the data', input: 'data: c\nevent: a\n\n', frames: [['a', 'c']] },
   { name: 'colons inside data', input: 'data:a:b: c\n\n', frames: [['', 'a:b: c']] },
   { name: 'a field name that data begins', input: 'dat: a\ndatabase: b\ndata : c\ndata: d\n\n', frames: [['', 'd']] },
+  { name: 'fields of four letters, one of them another', input: 'eata: a\ndbta: b\ndaua: c\ndatb: d\ndata: e\n\n', frames: [['', 'e']] },
   { name: 'a line that is a colon', input: ':\n:\ndata: a\n\n', frames: [['', 'a']] },
   { name: 'characters of two, three and four bytes', input: 'event: é\ndata: aé€😀z\n\n', frames: [['é', 'aé€😀z']] },
   {
@@ -176,10 +177,17 @@ test('SseBuffer lets comments come without end between frames', () => {
   assert.deepEqual(framesOf([comments, Buffer.from('data:1\n\n')], 20), [['', '1']]);
 });
 
-test('SseBuffer reads nothing after it refused', () => {
-  const buffer = new SseBuffer(() => assert.fail('no frame'), 10);
-  buffer.feed(Buffer.from('data:123456\n\n'));
-  assert.equal(buffer.feed(Buffer.from('data:1\n\n')), false);
+test('SseBuffer counts the lines of a frame on across a comment', () => {
+  const buffer = new SseBuffer(() => assert.fail('no frame'), 20);
+  assert.equal(buffer.feed(Buffer.from('data:123456789\n:\ndata:123456789\n\n')), false);
+});
+
+test('SseBuffer reads nothing after it refused a line, or the beginning of one', () => {
+  for (const refused of ['data:123456\n\n', 'data:123456']) {
+    const buffer = new SseBuffer(() => assert.fail('no frame'), 10);
+    assert.equal(buffer.feed(Buffer.from(refused)), false);
+    assert.equal(buffer.feed(Buffer.from('\n\ndata:1\n\n')), false);
+  }
 });
 
 test('SseBuffer still delivers the frames before the one it refuses', () => {
@@ -222,6 +230,14 @@ test('SseBuffer keeps the first JSON that stands bare, wherever the bytes are sp
       assert.equal(buffer.bareJson.trimEnd(), expected, `split at ${at} of ${bytes.toString()}`);
       assert.deepEqual(seen, (before + behind).match(/\d(?=\n\n)/g) ?? []);
     }
+  }
+});
+
+test('SseBuffer takes for bare JSON what begins as JSON, before any other and outside of frames', () => {
+  for (const [text, expected] of [['[{"error":1}]', '[{"error":1}]'], ['[\n1]\n', '[\n1]\n'], ['data: {"a"', ''], ['no JSON', ''], ['data: 1\n{"a"', ''], ['{"a":1}\n\n{"b"', '{"a":1}\n']] as const) {
+    const buffer = new SseBuffer(() => undefined, MIB);
+    buffer.feed(Buffer.from(text));
+    assert.equal(buffer.bareJson, expected, text);
   }
 });
 

@@ -11,6 +11,8 @@ test('utf8Text takes a byte order mark away, and nothing else', () => {
   assert.equal(utf8Text(Buffer.from('\uFEFFé')), 'é');
   assert.equal(utf8Text(Buffer.from('é\uFEFF')), 'é\uFEFF');
   assert.equal(utf8Text(Buffer.alloc(0)), '');
+  // Each has two of the mark's three bytes.
+  for (const begun of ['\uFEC0b', '\uFF3Fb', '\u2EFFb']) assert.equal(utf8Text(Buffer.from(begun)), begun);
 });
 
 test('utf8Text and largeUtf8Text have no text for what is no UTF-8', async () => {

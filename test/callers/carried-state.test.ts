@@ -14,8 +14,8 @@ test('what carryStates writes, carriedStates reads', () => {
   deepEqual(carriedStates(text, createJsonBudget()), states);
 });
 
-test('no states are no text, or one that carries nothing', () => {
-  equal(carryStates([]), undefined);
+test('no states are a text that carries nothing', () => {
+  equal(carryStates([]), NOTHING_CARRIED);
   deepEqual(carriedStates(NOTHING_CARRIED, createJsonBudget()), []);
 });
 

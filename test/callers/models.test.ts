@@ -38,9 +38,9 @@ test("OpenAI's list has every model, made at a time that nobody knows", () => {
 });
 
 test("Anthropic's list has every model, made at a time that nobody knows", () => {
-  const known = { type: 'model', id: 'acme/a', display_name: 'A', created_at: '1970-01-01T00:00:00Z', max_input_tokens: 200_000, max_tokens: 64_000 };
+  const known = { type: 'model', id: 'acme/a', display_name: 'A', created_at: '1970-01-01T00:00:00Z', lifecycle: 'deprecated', max_input_tokens: 200_000, max_tokens: 64_000 };
   deepEqual(read(ANTHROPIC_MODELS.list(BOTH, NO_QUERY)), {
-    data: [known, { type: 'model', id: 'best/b', display_name: 'best/b', created_at: '1970-01-01T00:00:00Z' }],
+    data: [known, { type: 'model', id: 'best/b', display_name: 'best/b', created_at: '1970-01-01T00:00:00Z', lifecycle: 'active' }],
     has_more: false,
     first_id: 'acme/a',
     last_id: 'best/b',

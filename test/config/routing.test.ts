@@ -190,9 +190,9 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'routes.smart.targets[0].attempt_timeout: expected a duration from 1ms to 596h, such as 15s or 1m30s, got "soon"',
   ]],
   [routeOf(target('openai', 'm', { omit: ['temprature', 1, 'model'] })), [
-    'routes.smart.targets[0].omit[0]: expected one of max_tokens, temperature, top_p, stop, thinking, cache, user, provider_options, got "temprature"; did you mean temperature?',
+    'routes.smart.targets[0].omit[0]: expected one of max_tokens, temperature, top_p, stop, thinking, tool_choice.parallel, cache, user, provider_options, got "temprature"; did you mean temperature?',
     'routes.smart.targets[0].omit[1]: expected a string, got a number',
-    'routes.smart.targets[0].omit[2]: expected one of max_tokens, temperature, top_p, stop, thinking, cache, user, provider_options, got "model"',
+    'routes.smart.targets[0].omit[2]: expected one of max_tokens, temperature, top_p, stop, thinking, tool_choice.parallel, cache, user, provider_options, got "model"',
   ]],
   [routeOf(target('openai', 'm', { defaults: { top_p: 1 }, omit: ['top_p', 'temperature'] })), ['routes.smart.targets[0].omit[0]: top_p has a default here; keep one']],
   [routeOf(target('openai', 'm', { defaults: { tools: [], max_tokens: 0, temperature: 'warm', stop: [''], thinking: { effort: 'huge' }, provider_options: { model: 'x' } } })), [

@@ -113,6 +113,7 @@ test('loadConfig gives the defaults of the table when only a token and a key are
     takesModelPrefixes: undefined,
     transport: 'wire',
     writeStallTimeoutMs: 60_000,
+    connectionIdleTimeoutMs: 75_000,
     tls: undefined,
     propagatesTrace: false,
     proxy: { httpsProxy: undefined, httpProxy: undefined, noProxy: [] },
@@ -207,6 +208,7 @@ const CASES: Readonly<Record<string, Cases>> = {
   GATEWAY_STREAM_IDLE_TIMEOUT: duration('streamIdleTimeoutMs'),
   GATEWAY_STREAM_TIMEOUT: duration('streamTimeoutMs'),
   GATEWAY_WRITE_STALL_TIMEOUT: duration('writeStallTimeoutMs'),
+  GATEWAY_CONNECTION_IDLE_TIMEOUT: duration('connectionIdleTimeoutMs'),
   GATEWAY_MAX_RETRIES: {
     field: 'retriesMax',
     good: [['0', 0], ['100', 100], ['007', 7]],

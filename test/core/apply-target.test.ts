@@ -25,12 +25,13 @@ const SET: Readonly<Record<OmittableField, Partial<ChatRequest>>> = {
   top_p: { topP: 0 },
   stop: { stop: ['STOP'] },
   thinking: { thinking: { enabled: false, effort: undefined } },
+  'tool_choice.parallel': { toolChoice: { mode: 'required', parallel: false } },
   cache: { cache: { key: 'k', ttl: undefined } },
   user: { user: 'ann' },
   provider_options: { providerOptions: options('{"top_k":1}') },
 };
-const EMPTY = requestOf({ system: 'Be brief.' });
-const FULL = requestOf({ system: 'Be brief.', ...SET.max_tokens, ...SET.temperature, ...SET.top_p, ...SET.stop, ...SET.thinking, ...SET.cache, ...SET.user, ...SET.provider_options });
+const EMPTY = requestOf({ system: 'Be brief.', toolChoice: { mode: 'required', parallel: undefined } });
+const FULL = requestOf({ system: 'Be brief.', ...SET.max_tokens, ...SET.temperature, ...SET.top_p, ...SET.stop, ...SET.thinking, ...SET['tool_choice.parallel'], ...SET.cache, ...SET.user, ...SET.provider_options });
 
 test('a target of which the operator says nothing is sent the very request', () => {
   const target = { defaults: undefined, omit: [] };
@@ -50,7 +51,7 @@ test('defaults fill what a request does not say, and leave what it says, also 0 
 
 for (const field of OMITTABLE_FIELDS) {
   const [name = ''] = Object.keys(SET[field]);
-  const unset = requestOf({})[name as keyof ChatRequest];
+  const unset = EMPTY[name as keyof ChatRequest];
 
   test(`a target that is never sent ${field} is sent all the rest, whoever set it`, () => {
     const omit = [field];

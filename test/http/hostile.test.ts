@@ -146,7 +146,7 @@ test('a method that no route has is 405 with Allow', async (t) => {
 });
 
 /** A tenth and a twentieth of what the real ones are, and more. */
-const SHORT = { headMs: 150, requestMs: 300, keepAliveMs: 60_000, checkIntervalMs: 50 };
+const SHORT = { headMs: 150, requestMs: 300, checkIntervalMs: 50 };
 
 test('two hundred slow heads and bodies are cut with 408, and nobody else waits for them', async (t) => {
   const server = await startServer(t, { limits: SHORT });
@@ -173,7 +173,8 @@ test('a connection that never says anything is closed', async (t) => {
 });
 
 test('an idle connection is closed after a while, without a word', async (t) => {
-  const server = await startServer(t, { limits: { headMs: 60_000, requestMs: 60_000, keepAliveMs: 100, checkIntervalMs: 50 } });
+  const limits = { headMs: 60_000, requestMs: 60_000, checkIntervalMs: 50 };
+  const server = await startServer(t, { limits, environment: { GATEWAY_CONNECTION_IDLE_TIMEOUT: '100ms' } });
   const caller = new RawCaller(t, server.url).write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await caller.closed;
   assert.deepEqual(caller.answers.map((answer) => answer.status), [200]);

@@ -205,7 +205,7 @@ test('a hang-up ends the request that is served and drops those behind it', asyn
 });
 
 test('the time that a request waits for its turn does not count as the time it took to send', async (t) => {
-  const { server, chats } = await startHeld(t, { headMs: 400, requestMs: 400, keepAliveMs: 60_000, checkIntervalMs: 20 });
+  const { server, chats } = await startHeld(t, { headMs: 400, requestMs: 400, checkIntervalMs: 20 });
   const timedOut = new Promise((resolve) => server.server.server.once('clientError', resolve));
   const caller = new RawCaller(t, server.url).write(chat('first') + HEALTH.slice(0, 20));
   await until(() => chats.asked.length === 1);

@@ -18,13 +18,13 @@ test('a connection that was handed over serves one request after another', async
 });
 
 test('a head that takes too long is answered with 408 there too', async (t) => {
-  const { url } = await startServer(t, { isHandedOver: true, limits: { headMs: 50, requestMs: 60_000, keepAliveMs: 60_000, checkIntervalMs: 10 } });
+  const { url } = await startServer(t, { isHandedOver: true, limits: { headMs: 50, requestMs: 60_000, checkIntervalMs: 10 } });
   const [answer] = await new RawCaller(t, url).write('GET /healthz HTTP/1.1\r\n').answered();
   assert.equal(answer?.status, 408);
 });
 
 test('a body that takes too long is answered with 408 there too', async (t) => {
-  const { url } = await startServer(t, { isHandedOver: true, limits: { headMs: 50, requestMs: 100, keepAliveMs: 60_000, checkIntervalMs: 10 } });
+  const { url } = await startServer(t, { isHandedOver: true, limits: { headMs: 50, requestMs: 100, checkIntervalMs: 10 } });
   const head = 'POST /v1/chat HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-caller-token-for-tests\r\nContent-Length: 10\r\n\r\n';
   const [answer] = await new RawCaller(t, url).write(head).answered();
   assert.equal(answer?.status, 408);

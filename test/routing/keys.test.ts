@@ -46,6 +46,56 @@ describe('Keys', () => {
     assert.deepEqual(told, [{ ...of, forMs: restMs }, { ...of, forMs: 2 * restMs }]);
   });
 
+  test('rest a second at first, up to a minute, and a second again after a success', () => {
+    const clock = { nowMs: 1000 };
+    const { keys, told } = keysAt(clock);
+    const rest = (): number => {
+      keys.cool('acme', A, 'm', undefined);
+      const last = told.at(-1);
+      const forMs = last?.of === 'key' ? last.forMs : 0;
+      clock.nowMs += forMs;
+      return forMs;
+    };
+    assert.deepEqual(Array.from({ length: 8 }, rest), [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+    keys.succeeded('acme', A, 'm');
+    assert.equal(rest(), 1000);
+    // What was asked before the key rested says nothing of it.
+    keys.cool('acme', A, 'm', 5000);
+    keys.succeeded('acme', A, 'm');
+    assert.equal(keys.pick({ ...ACME, keys: [A] }, 'm', () => 0, []), undefined);
+  });
+
+  test('are asked once each, though they could be asked again, and none is waited for where none is needed', () => {
+    const { keys } = keysAt({ nowMs: 0 });
+    const first = keys.pick(ACME, 'm', () => 7, []);
+    assert.ok(first);
+    const others = KEYS.filter((key) => key !== first);
+    assert.ok(others.some((key) => key === keys.pick(ACME, 'm', () => 7, [first])));
+    assert.equal(keys.pick(ACME, 'm', () => 7, KEYS), undefined);
+    assert.equal(keys.pick({ ...ACME, keys: [A] }, 'm', () => 7, [A]), undefined);
+    assert.deepEqual([keys.waitMs({ ...ACME, keys: [] }, 'm'), keys.promisedWaitMs({ ...ACME, keys: [] }, 'm')], [0, 0]);
+  });
+
+  test('rest as another process says, for one model or for all, and are given up only where that did', () => {
+    const { keys } = keysAt({ nowMs: 0 });
+    const only = { ...ACME, keys: [A] };
+    const heard = { of: 'key', provider: 'acme', key: 'a', number: 1, to: 'cooling', forMs: 9000 } as const;
+    keys.apply({ ...heard, model: 'm', cause: 'rate_limit' });
+    assert.deepEqual([keys.waitMs(only, 'm'), keys.promisedWaitMs(only, 'm'), keys.waitMs(only, 'n')], [9000, 9000, 0]);
+    assert.deepEqual([...keys.all()].map(({ isCooling }) => isCooling), [true]);
+    keys.apply({ ...heard, model: 'm', cause: 'quota' });
+    assert.deepEqual([keys.waitMs(only, 'm'), keys.promisedWaitMs(only, 'm'), keys.waitMs(only, 'n')], [9000, Infinity, 0]);
+    keys.apply({ ...heard, model: undefined, cause: 'rejected' });
+    assert.deepEqual([keys.waitMs(only, 'n'), keys.promisedWaitMs(only, 'n')], [9000, Infinity]);
+  });
+
+  test('forget the oldest of more keys than are kept', () => {
+    const { keys } = keysAt({ nowMs: 0 });
+    for (let key = 0; key <= 4096; key += 1) keys.rejected('acme', { id: `k${key}`, number: 1 });
+    const known = [...keys.all()].map(({ id }) => id);
+    assert.deepEqual([known.length, known[0], known.at(-1)], [4096, 'k1', 'k4096']);
+  });
+
   test('say which of them is used again first, wherever it stands', () => {
     for (const [soonest, waitsMs] of [[A, [5, 9, 7]], [B, [9, 5, 7]], [C, [9, 7, 5]]] as const) {
       const { keys } = keysAt({ nowMs: 0 });

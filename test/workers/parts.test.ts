@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import type { Log } from '../../src/base/log.ts';
+import { nextTurn } from '../../src/base/turn.ts';
 import type { Charge, Decision, LocalStore } from '../../src/limits/store.ts';
 import type { Transition } from '../../src/routing/transition.ts';
 import { Brake } from '../../src/workers/brake.ts';
@@ -64,6 +65,16 @@ test('Dispatch keeps what comes before anybody is there, and what is left when a
   assert.equal(dispatch.waitingCount, 0);
 });
 
+test('Dispatch gives nothing to who has left while it was free', () => {
+  const dispatch = new Dispatch<number>();
+  const [gone, there] = [new Taker(), new Taker()];
+  dispatch.join(gone);
+  dispatch.join(there);
+  dispatch.leave(gone);
+  for (const connection of [1, 2]) dispatch.offer(connection);
+  assert.deepEqual([gone.given, there.given, dispatch.waitingCount], [[], [1], 1]);
+});
+
 test('Dispatch gives nobody two for saying twice that it is free', () => {
   const dispatch = new Dispatch<number>();
   const taker = new Taker();
@@ -98,6 +109,13 @@ test('Transitions keeps what holds, with the time that is left', () => {
   transitions.note({ of: 'target', provider: 'p', model: 'c', to: 'in' });
   nowMs += 1500;
   assert.deepEqual(transitions.current(), [out('a', 3500), cooling('k', undefined, 2500)]);
+});
+
+test('Transitions tells the same model of two providers apart', () => {
+  const transitions = new Transitions(() => 0);
+  const both = [out('a', 5000), { ...out('a', 6000), provider: 'q' }];
+  for (const transition of both) transitions.note(transition);
+  assert.deepEqual(transitions.current(), both);
 });
 
 test('Transitions holds a bounded number of names, and makes room for new ones by forgetting what is over', () => {
@@ -154,16 +172,17 @@ test('HeldLimits settles what its owner took, once, and nothing else', () => {
 });
 
 test('HeldLimits gives back what a worker held that is gone', () => {
-  const store = new Places(2);
+  const store = new Places(3);
   const limits = new HeldLimits(store);
   const [a, b] = [{}, {}];
   limits.take(a, chargeOf('1'));
   limits.take(b, chargeOf('2'));
+  limits.take(a, chargeOf('3'));
   limits.release(a);
   limits.release(a);
   limits.settle(a, chargeOf('1'), 1);
-  assert.deepEqual(store.told, ['took 1', 'took 2', 'settled 1 0']);
-  assert.equal(limits.take(b, chargeOf('3')).refusedBy, undefined);
+  assert.deepEqual(store.told, ['took 1', 'took 2', 'took 3', 'settled 1 0', 'settled 3 0']);
+  assert.equal(limits.take(b, chargeOf('4')).refusedBy, undefined);
 });
 
 /** A worker's store, what it sent, and how the primary answers. */
@@ -262,6 +281,31 @@ test('PrimaryStore takes an answer that was there before the process came to loo
   assert.equal(await decision, LET_IN);
   assert.deepEqual(warnings, []);
   port1.close();
+});
+
+test('PrimaryStore takes an answer that comes right behind its time, and says once that there is none', async () => {
+  const { store, answer, summary, warnings } = storeOf(new Places(0), 1);
+  const first = store.take(chargeOf('1'));
+  // In the same turn of the event loop as the limit, and behind it.
+  setTimeout(() => answer(1, LET_IN), 1);
+  assert.equal(await first, LET_IN);
+  await nextTurn();
+  assert.deepEqual(warnings, []);
+  await Promise.all(['2', '3'].map((lease) => store.take(chargeOf(lease))));
+  assert.deepEqual([summary(), warnings.length], [['take 1', 'take 2', 'take 3'], 1]);
+});
+
+test('PrimaryStore has 4096 questions open at once, decides alone beyond, and asks on once they are answered', async () => {
+  const { store, answer, summary } = storeOf(new Places(0), LONG_MS);
+  const asked = Array.from({ length: 4096 }, (_, index) => store.take(chargeOf(`${index}`)));
+  assert.equal((await store.take(chargeOf('beyond'))).refusedBy, 'concurrent');
+  assert.equal(summary().at(-1), 'take 4095');
+  for (let id = 1; id <= 4096; id += 1) answer(id, REFUSED);
+  await Promise.all(asked);
+  const again = store.take(chargeOf('again'));
+  assert.equal(summary().at(-1), 'take again');
+  answer(4097, REFUSED);
+  await again;
 });
 
 test('PrimaryStore waits for nobody once the primary is gone: not with what it has asked, nor with what comes', async () => {

@@ -10,10 +10,12 @@ import { Fields } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/limits.ts';
 import type { JsonBudget } from '../../base/json/limits.ts';
-import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
+import { memberOf } from '../../base/json/member.ts';
+import { JsonArray, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type { AssistantPart, CacheHint, ContentPart, DocumentPart, ImagePart, TextPart, ToolResultPart, Turn } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
+import { cacheHint } from '../cache.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { inlineDocument, pdfAt } from '../document.ts';
@@ -21,7 +23,6 @@ import type { Ignored } from '../field-table.ts';
 import { imageFromUrl, inlineImage } from '../image.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
-import { cacheHint } from './cache.ts';
 import { givenCallId } from './call-id.ts';
 import { shownToolName } from './tool-name.ts';
 
@@ -132,8 +133,7 @@ function readContent(block: Fields, type: string, ignored: Ignored): ContentPart
 }
 
 function readDocument(block: Fields, ignored: Ignored): DocumentPart {
-  const source = block.object('source');
-  if (source === undefined) throw block.problem('source', 'required');
+  const source = block.requiredObject('source');
   if (block.object('citations')?.boolean('enabled') === true) throw unsupported(block.at('citations'), 'citations of documents are not supported');
   if (block.string('context') !== undefined) throw unsupported(block.at('context'), 'not supported; put it in a text block beside the document');
   const name = block.string('title') || undefined;
@@ -152,8 +152,7 @@ function readDocumentSource(source: Fields, type: string, name: string | undefin
 }
 
 function readImage(block: Fields, ignored: Ignored): ImagePart {
-  const source = block.object('source');
-  if (source === undefined) throw block.problem('source', 'required');
+  const source = block.requiredObject('source');
   const decoded = readImageSource(block, source, source.requiredString('type'));
   ignored.addUnread(source);
   return decoded;
@@ -178,7 +177,7 @@ function readToolResult(block: Fields, ignored: Ignored): ToolResultPart {
 function readResultContent(block: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = block.any('content');
   if (value === undefined) return '';
-  if (!(value instanceof JsonArray) || value.items.every(isText)) return readText(block, 'content', LINE, ignored);
+  if (!(value instanceof JsonArray) || value.items.every((block) => memberOf(block, 'type') === 'text')) return readText(block, 'content', LINE, ignored);
   const parts = readBlocks(block, 'content', value).map(({ block: inner, type }) => {
     const part = type === 'tool_reference' ? foundTool(inner) : readContent(inner, type, ignored);
     ignored.addUnread(inner);
@@ -192,9 +191,8 @@ function foundTool(block: Fields): TextPart {
   return plainText(`Tool found: ${shownToolName(block.requiredText('tool_name'))}`);
 }
 
-function isText(block: JsonValue): boolean {
-  return block instanceof JsonObject && block.entries.get('type') === 'text';
-}
+/** What tools did that Anthropic runs, in a conversation that it served before. */
+const VENDOR_BLOCKS = /^(?:server_tool_use|mcp_tool_use|container_upload|fallback|[a-z0-9_]+_tool_result)$/;
 
 function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignored, budget: JsonBudget): void {
   const value = message.any('content');
@@ -214,6 +212,9 @@ function readAssistantMessage(message: Fields, turn: SpokenTurn, ignored: Ignore
         continue;
       }
       for (const state of states) turn.carry(state, path);
+    } else if (VENDOR_BLOCKS.test(type)) {
+      ignored.add(path);
+      continue;
     } else {
       throw unsupported(block.at('type'), 'only text, tool_use and reasoning are supported in a message of the assistant');
     }

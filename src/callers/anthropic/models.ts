@@ -45,6 +45,8 @@ function modelFrom({ name, info }: ListedModel): JsonOutObject {
     id: name,
     display_name: info.displayName ?? name,
     created_at: CREATED_UNKNOWN,
+    // anthropic-java refuses a model without it where it validates.
+    lifecycle: info.deprecatedAt === undefined ? 'active' : 'deprecated',
     max_input_tokens: info.inputTokensMax,
     max_tokens: info.outputTokensMax,
   };

@@ -9,7 +9,7 @@
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
-import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
+import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { shownCallId } from './call-id.ts';
 import { withOwnToolNames } from './tool-name.ts';
@@ -111,11 +111,6 @@ export function callBlock(call: ToolCallPart, input: JsonOut): JsonOutObject {
 
 /** The block for disclosed reasoning and for the states of what follows it; undefined where there is neither. */
 export function reasoningBlock(thinking: string, states: readonly CarriedState[]): JsonOutObject | undefined {
-  if (thinking !== '') return { type: 'thinking', thinking, signature: signatureOf(states) };
-  return states.length === 0 ? undefined : { type: 'redacted_thinking', data: signatureOf(states) };
-}
-
-/** Never empty, so that it is known for the gateway's own wherever the history goes. */
-export function signatureOf(states: readonly CarriedState[]): string {
-  return carryStates(states) ?? NOTHING_CARRIED;
+  if (thinking !== '') return { type: 'thinking', thinking, signature: carryStates(states) };
+  return states.length === 0 ? undefined : { type: 'redacted_thinking', data: carryStates(states) };
 }

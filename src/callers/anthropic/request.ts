@@ -11,11 +11,11 @@ import type { DecodedRequest, RequestBody, Translation } from '../../core/dialec
 import type { Failure } from '../../core/failure.ts';
 import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
+import { cacheHint } from '../cache.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { readModel } from '../model.ts';
 import { Places } from '../places.ts';
 import { ownName } from '../tool-name.ts';
-import { cacheHint } from './cache.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
 import { continuesThread, lostThread } from './thread.ts';

@@ -13,11 +13,12 @@ import { unreachable } from '../../core/chat.ts';
 import type { ChatReply, ToolCallPart } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
+import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { nameOf, renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
 import { failureBody } from './failure.ts';
-import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, signatureOf, stopReasonOf, usageFrom } from './reply.ts';
+import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, stopReasonOf, usageFrom } from './reply.ts';
 import { withOwnToolNames } from './tool-name.ts';
 
 /** Its clients know it, and some of them know no comments. */
@@ -94,7 +95,7 @@ export class MessageEvents implements StreamFrames {
   #close(states: readonly CarriedState[]): string {
     const open = this.#open;
     this.#open = undefined;
-    if (open === 'thinking') return this.#blockDelta({ type: 'signature_delta', signature: signatureOf(states) }) + this.#blockStop();
+    if (open === 'thinking') return this.#blockDelta({ type: 'signature_delta', signature: carryStates(states) }) + this.#blockStop();
     const closed = open === undefined ? '' : this.#blockStop();
     const block = reasoningBlock('', states);
     return block === undefined ? closed : closed + this.#blockStart(block) + this.#blockStop();

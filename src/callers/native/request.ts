@@ -57,9 +57,8 @@ export function decodeChatRequest(body: RequestBody): ChatRequest | Failure {
   return failureFrom((request.isMissing ? problemOr(() => openAll(value)) : undefined) ?? request);
 }
 
-/** Opens every object of the vocabulary, which throws for the first unknown field. What has another shape is passed over. */
+/** Opens every object of the vocabulary in the body, which throws for the first unknown field. What has another shape is passed over. */
 function openAll(body: JsonObject): void {
-  new Fields(body, undefined, REQUEST_FIELDS);
   for (const [choice, path] of objectsAt(body, undefined, 'tool_choice')) new Fields(choice, path, TOOL_CHOICE_FIELDS);
   for (const [thinking, path] of objectsAt(body, undefined, 'thinking')) new Fields(thinking, path, THINKING_FIELDS);
   for (const [tool, path] of objectsAt(body, undefined, 'tools')) new Fields(tool, path, TOOL_FIELDS);

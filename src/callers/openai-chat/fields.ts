@@ -23,6 +23,7 @@ export const CHAT_FIELDS = {
   parallel_tool_calls: { is: 'mapped', as: '`tool_choice.parallel`' },
   response_format: { is: 'mapped', as: '`output`' },
   reasoning_effort: { is: 'mapped', as: '`thinking`: `none` is off, `minimal` is low, `xhigh` is max' },
+  cache_control: { is: 'mapped', as: "`cache`, Anthropic's form; so is one on the last message of the user, on its last part, or on a message behind it" },
   store: { is: 'tolerated', as: 'nothing is stored' },
   metadata: { is: 'tolerated', as: 'belongs to what is stored' },
   user: { is: 'tolerated', as: 'identifies end users to the vendor' },

@@ -88,8 +88,7 @@ function textStates(reply: ChatReply): readonly CarriedState[] {
 
 /** The one place for something opaque that several clients bring back: Google's, on its own endpoint of this format. */
 function signatureOf(states: readonly CarriedState[]): JsonOutObject | undefined {
-  const signature = carryStates(states);
-  return signature === undefined ? undefined : { google: { thought_signature: signature } };
+  return states.length === 0 ? undefined : { google: { thought_signature: carryStates(states) } };
 }
 
 function usageFrom(usage: Usage | undefined): JsonOutObject | undefined {

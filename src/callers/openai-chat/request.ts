@@ -9,16 +9,17 @@ import { Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/limits.ts';
 import type { JsonBudget } from '../../base/json/limits.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import type {
-  AssistantPart, ChatRequest, ContentPart, DocumentPart, ImagePart, OutputFormat, TextPart, Tool, ToolChoice, ToolResultPart, Turn,
+  AssistantPart, CacheHint, ChatRequest, ContentPart, DocumentPart, ImagePart, OutputFormat, TextPart, Tool, ToolChoice, ToolResultPart, Turn,
 } from '../../core/chat.ts';
 import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
 import { headOf, loopOwnerOf } from '../affinity.ts';
 import { caught, decodeBody, unsupported } from '../body.ts';
+import { cacheHint } from '../cache.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { documentFromData } from '../document.ts';
@@ -61,7 +62,7 @@ function readStreamOptions(fields: Fields, ignored: Ignored): boolean {
 function translate(fields: Fields, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
-  const { system, turns } = readMessages(fields, ignored, places);
+  const { system, turns, cache } = readMessages(fields, ignored, places);
   const names = new Set<string>();
   const tools = fields.list('tools', (item, path) => readTool(item, path, names, ignored, places)) ?? [];
   const maxCompletionTokens = readMaxTokens(fields, 'max_completion_tokens', ignored);
@@ -80,7 +81,7 @@ function translate(fields: Fields, model: string): Translation {
     toolChoice: withParallel(readToolChoice(fields, ignored), fields, tools.length, ignored),
     thinking: readEffort(fields, 'reasoning_effort'),
     output: readOutput(fields, ignored),
-    cache: undefined,
+    cache: cacheHint(fields) ?? cache,
     user: undefined,
     providerOptions: undefined,
   };
@@ -105,7 +106,10 @@ function readOutput(fields: Fields, ignored: Ignored): OutputFormat | undefined 
 const TEXTS: ReadonlyMap<string, string> = new Map([['text', 'text']]);
 const SPOKEN_TEXTS: ReadonlyMap<string, string> = new Map([...TEXTS, ['refusal', 'refusal']]);
 
-type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[] };
+type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[]; readonly cache: CacheHint | undefined };
+
+/** Takes what may be marked for a cache. */
+type Mark = (marked: Fields) => void;
 
 /**
  * System and developer messages before the first turn are the system text; a later one stays in its place. Where nothing but
@@ -117,7 +121,12 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
   /** The results of the last turn, while it is one of results: those in a row are one turn. */
   let results: ToolResultPart[] | undefined;
   const budget = createJsonBudget();
+  let cache: CacheHint | undefined;
+  const lastOfUser = itemsOf(fields.any('messages')).findLastIndex((message) => memberOf(message, 'role') === 'user');
   const messages = fields.list('messages', (item, path) => {
+    const mark: Mark = (marked) => {
+      if (Number(path.key) >= lastOfUser) cache = cacheHint(marked) ?? cache;
+    };
     const message = Fields.from(item, path);
     const role = message.requiredOneOf('role', ['system', 'developer', 'user', 'assistant', 'tool']);
     if (role === 'tool') {
@@ -125,20 +134,21 @@ function readMessages(fields: Fields, ignored: Ignored, places: Places): Convers
       results.push(places.put(readResult(message, ignored), path));
     } else if (role === 'user' || role === 'assistant') {
       results = undefined;
-      turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored, places) } : { role, parts: readAssistantParts(message, ignored, places, budget) });
+      turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored, places, mark) } : { role, parts: readAssistantParts(message, ignored, places, budget) });
     } else {
       const text = readText(message, 'content', PARAGRAPH, TEXTS, ignored);
       if (turns.length === 0) system.push(text);
       else if (text !== '') turns.push(laterInstructions(text, places, path));
       if (text !== '') results = undefined;
     }
+    mark(message);
     ignored.addUnreadOfItem(message);
   });
   if (messages === undefined) throw fields.problem('messages', fields.has('input') ? 'required; a body with `input` is for /v1/responses' : 'required');
   const instructions = joinTexts(system, PARAGRAPH);
-  if (turns.length > 0) return { system: instructions || undefined, turns };
+  if (turns.length > 0) return { system: instructions || undefined, turns, cache };
   if (instructions === '') throw fields.problem('messages', 'must have at least one user message');
-  return { system: undefined, turns: [{ role: 'user', parts: [plainText(instructions)] }] };
+  return { system: undefined, turns: [{ role: 'user', parts: [plainText(instructions)] }], cache };
 }
 
 function readResult(message: Fields, ignored: Ignored): ToolResultPart {
@@ -150,7 +160,7 @@ function readResult(message: Fields, ignored: Ignored): ToolResultPart {
 function readResultContent(message: Fields, ignored: Ignored): ToolResultPart['content'] {
   const value = message.any('content');
   if (!(value instanceof JsonArray) || !value.items.some(isMedia)) return readText(message, 'content', LINE, TEXTS, ignored);
-  const parts = value.items.map((item, index) => readUserPart(item, { parent: message.at('content'), key: index }, ignored));
+  const parts = value.items.map((item, index) => readUserPart(Fields.from(item, { parent: message.at('content'), key: index }), ignored));
   return parts.filter((part) => !isSilent(part));
 }
 
@@ -159,14 +169,16 @@ function isMedia(part: JsonValue): boolean {
   return type === 'image_url' || type === 'file';
 }
 
-function readUserParts(message: Fields, ignored: Ignored, places: Places): readonly ContentPart[] {
+function readUserParts(message: Fields, ignored: Ignored, places: Places, mark: Mark): readonly ContentPart[] {
   const value = message.any('content');
   if (typeof value === 'string') return [places.put(plainText(message.requiredText('content')), message.at('content'))];
   if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of parts');
   const parts: ContentPart[] = [];
   for (const [index, item] of value.items.entries()) {
     const path = { parent: message.at('content'), key: index };
-    const part = readUserPart(item, path, ignored);
+    const fields = Fields.from(item, path);
+    if (index === value.items.length - 1) mark(fields);
+    const part = readUserPart(fields, ignored);
     if (isSilent(part)) ignored.add(path);
     else parts.push(places.put(part, path));
   }
@@ -174,8 +186,7 @@ function readUserParts(message: Fields, ignored: Ignored, places: Places): reado
   return parts;
 }
 
-function readUserPart(item: JsonValue, path: Path, ignored: Ignored): ContentPart {
-  const part = Fields.from(item, path);
+function readUserPart(part: Fields, ignored: Ignored): ContentPart {
   const decoded = readContent(part, part.requiredString('type'), ignored);
   ignored.addUnreadOfItem(part);
   return decoded;
@@ -189,8 +200,7 @@ function readContent(part: Fields, type: string, ignored: Ignored): ContentPart 
 }
 
 function readFile(part: Fields, ignored: Ignored): DocumentPart {
-  const file = part.object('file');
-  if (file === undefined) throw part.problem('file', 'required');
+  const file = part.requiredObject('file');
   if (file.has('file_id')) throw unsupported(file.at('file_id'), 'no files are stored here: send the file itself');
   const decoded = documentFromData(file.requiredText('file_data'), file.string('filename') || undefined, file.at('file_data'));
   ignored.addUnreadOfItem(file);
@@ -198,8 +208,7 @@ function readFile(part: Fields, ignored: Ignored): DocumentPart {
 }
 
 function readImage(part: Fields, ignored: Ignored): ImagePart {
-  const image = part.object('image_url');
-  if (image === undefined) throw part.problem('image_url', 'required');
+  const image = part.requiredObject('image_url');
   const decoded = imageFromUrl(image.requiredText('url'), image.at('url'));
   ignored.addUnreadOfItem(image);
   return decoded;
@@ -239,10 +248,9 @@ function readSpokenText(message: Fields, ignored: Ignored): string {
 function readToolCall(item: JsonValue, path: Path, states: CarriedState[], ignored: Ignored, budget: JsonBudget): AssistantPart {
   const call = Fields.from(item, path);
   if ((call.string('type') ?? 'function') !== 'function') throw unsupported(call.at('type'), 'only calls of type function are supported');
-  const called = call.object('function');
-  if (called === undefined) throw call.problem('function', 'required');
+  const called = call.requiredObject('function');
   const carried = readStates(call, ignored, budget);
-  states.push(...carried.filter(({ owner }) => owner === 'text' || owner === 'empty'));
+  states.push(...carried);
   const part: AssistantPart = {
     type: 'tool_call',
     id: call.requiredText('id'),
@@ -276,8 +284,7 @@ function readStop(fields: Fields): readonly string[] {
 function readTool(item: JsonValue, path: Path, names: Set<string>, ignored: Ignored, places: Places): Tool {
   const tool = Fields.from(item, path);
   if (tool.requiredString('type') !== 'function') throw unsupported(tool.at('type'), 'only tools of type function are supported');
-  const named = tool.object('function');
-  if (named === undefined) throw tool.problem('function', 'required');
+  const named = tool.requiredObject('function');
   const decoded: Tool = {
     name: ownName(named.requiredText('name'), named, names),
     description: named.string('description') || undefined,
@@ -295,8 +302,7 @@ function readToolChoice(fields: Fields, ignored: Ignored): ToolChoice | undefine
   if (typeof value === 'string') return { mode: fields.requiredOneOf('tool_choice', ['auto', 'none', 'required']), parallel: undefined };
   const choice = Fields.from(value, fields.at('tool_choice'));
   if (choice.requiredString('type') !== 'function') throw unsupported(choice.at('type'), 'only a function can be chosen');
-  const named = choice.object('function');
-  if (named === undefined) throw choice.problem('function', 'required');
+  const named = choice.requiredObject('function');
   const name = named.requiredText('name');
   ignored.addUnread(named);
   ignored.addUnread(choice);

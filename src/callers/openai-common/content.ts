@@ -38,12 +38,14 @@ export function readText(owner: Fields, name: string, separator: string, members
 /**
  * The `arguments` of a call: the text of a JSON object; an empty text is a call without arguments. What a model wrote is not always
  * JSON, and stands in the history with the result that told the model so. It is sent on as a text in an object, under the name that
- * Anthropic has for it (tool use, fine-grained streaming), and named as left out. All of a request's calls share the budget: each of
- * thousands of texts could hold as many values as a whole body may.
+ * Anthropic has for it (tool use, fine-grained streaming), and named as left out; the text of such a text, which agents make of an
+ * earlier answer's, is the object. All of a request's calls share the budget: each of thousands of texts could hold as many values as a
+ * whole body may.
  */
 export function readArguments(called: Fields, budget: JsonBudget, ignored: Ignored): RawJson {
   const text = called.string('arguments') || '{}';
-  const value = parseJson(text, budget);
+  const written = parseJson(text, budget);
+  const value = typeof written === 'string' ? parseJson(written, budget) : written;
   if (budget.valuesLeft < 0) throw called.problem('arguments', `the calls hold more than ${budget.valuesMax} values`);
   if (value instanceof JsonObject) return value.raw;
   ignored.add(called.at('arguments'));

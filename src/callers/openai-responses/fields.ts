@@ -40,6 +40,7 @@ export const RESPONSES_FIELDS = {
   previous_response_id: { is: 'refused', as: NOT_STORED },
   conversation: { is: 'refused', as: NOT_STORED },
   prompt: { is: 'refused', as: 'nothing is stored here: send the prompt itself' },
+  background_options: { is: 'tolerated', as: 'for answers in the background, which are refused' },
   background: { is: 'refused', as: 'nothing is stored here: an answer cannot be fetched later', unless: isValue(false) },
   top_logprobs: { is: 'refused', as: 'the answer has no log probabilities', unless: isValue(0) },
   moderation: { is: 'refused', as: 'only OpenAI moderates requests' },

@@ -51,8 +51,14 @@ export function readConversation(fields: Fields, names: ToolNames, ignored: Igno
   return { system: instructions || undefined, turns: [{ role: 'user', parts: [plainText(system)] }], added };
 }
 
+/** What tools did that OpenAI runs, or that only its models can call, in a conversation that it served before. */
+const VENDOR_ITEMS: ReadonlySet<string> = new Set([
+  'code_interpreter_call', 'file_search_call', 'image_generation_call', 'mcp_call', 'mcp_list_tools', 'tool_search_call', 'tool_search_output', 'web_search_call',
+]);
+
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
+  if (VENDOR_ITEMS.has(type)) return leaveOut(item, ignored);
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === ADDITIONAL_TOOLS) draft.takeTools(item);
   else if (type === 'function_call' || type === 'custom_tool_call') draft.takePart(readCall(item, type, draft, ignored), item.path);
@@ -63,6 +69,10 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
     throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
   } else throw unsupported(item.at('type'), 'items of this type are not supported');
   ignored.addUnreadOfItem(item);
+}
+
+function leaveOut(item: Fields, ignored: Ignored): void {
+  if (item.path !== undefined) ignored.add(item.path);
 }
 
 /** A reference may leave its type out. */
@@ -147,7 +157,7 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
   const states = carriedStates(item.string('encrypted_content') ?? '', draft.budget);
   if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
   if (states !== undefined) draft.takeStates(states, item.path);
-  else if (item.path !== undefined) ignored.add(item.path);
+  else leaveOut(item, ignored);
 }
 
 /** A conversation while it is put together from items, in their order. */

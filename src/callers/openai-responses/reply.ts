@@ -13,7 +13,6 @@ import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '
 import type { AnswerFacts, DecodedRequest } from '../../core/dialect.ts';
 import { argumentsText } from '../../core/text-arguments.ts';
 import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
-import type { CarriedState } from '../carried-state.ts';
 import { isWordlessRefusal, REFUSAL } from '../openai-common/refusal.ts';
 import { ToolNames } from './tool-names.ts';
 import type { DeclaredTool } from './tool-names.ts';
@@ -41,13 +40,12 @@ type CallItem = { readonly type: 'function_call' | 'custom_tool_call'; readonly 
 export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], thinking: string, { request }: AnswerFacts): readonly OutputItem[] {
   const items: OutputItem[] = [];
   const names = parts.some((part) => part.type === 'tool_call') ? new ToolNames(request.source) : undefined;
-  const said = parts.filter((part) => part.type === 'tool_call' || part.text !== '' || part.state !== undefined);
   let summary = thinking;
-  for (const [index, part] of said.entries()) {
+  for (const [index, part] of parts.entries()) {
     if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOwn(part.state) });
     summary = '';
     if (part.type === 'tool_call') items.push(callItem(part, names?.declaredAs(part.name)));
-    else if (part.text !== '' || wouldOwn(said[index + 1])) items.push({ type: 'message', text: part.text });
+    else if (part.text !== '' || wouldOwn(parts[index + 1])) items.push({ type: 'message', text: part.text });
   }
   if (summary !== '') items.push({ type: 'reasoning', summary, sealed: NOTHING_CARRIED });
   if (isWordlessRefusal(reply)) items.push({ type: 'refusal', text: REFUSAL });
@@ -59,12 +57,7 @@ function callItem(call: ToolCallPart, declared: DeclaredTool | undefined): CallI
 }
 
 function sealedOwn(state: string | undefined): string {
-  return sealedFrom(state === undefined ? [] : [{ owner: 'own', state }]);
-}
-
-/** Never empty, so that the item is known for the gateway's own wherever the history goes, where its id would mean nothing. */
-export function sealedFrom(states: readonly CarriedState[]): string {
-  return carryStates(states) ?? NOTHING_CARRIED;
+  return carryStates(state === undefined ? [] : [{ owner: 'own', state }]);
 }
 
 /** Whether the state of a text that says nothing would be taken for that of the part behind it. */

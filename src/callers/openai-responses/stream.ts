@@ -16,10 +16,10 @@ import { unreachable } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { NOTHING_CARRIED } from '../carried-state.ts';
+import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { jsonOf, renderEvent } from '../relay.ts';
-import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, sealedFrom, writtenIn } from './reply.ts';
+import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, writtenIn } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
 /** The item whose pieces are being passed on. */
@@ -243,6 +243,6 @@ export class ResponseEvents implements StreamFrames {
 function itemsBehindPieces(reply: ChatReply, facts: AnswerFacts): readonly OutputItem[] {
   const isTold = (part: AssistantPart): boolean => part.type === 'text' && part.text !== '';
   const states = reply.parts.filter(isTold).flatMap(({ state }) => (state === undefined ? [] : [{ owner: 'text', state } as const]));
-  const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: sealedFrom(states) }];
+  const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: carryStates(states) }];
   return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '', facts)];
 }

@@ -33,13 +33,22 @@ const VERSION = /(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
 type Tools = { readonly tools: readonly Tool[]; readonly toolChoice: ToolChoice | undefined };
 
 /** Tools while they are read, and what is to be known of them. */
-type Draft = { readonly tools: Tool[]; readonly shown: Set<string>; readonly names: ToolNames; readonly ignored: Ignored; readonly places: Places };
+type Draft = {
+  readonly tools: Tool[];
+  readonly shown: Set<string>;
+  readonly names: ToolNames;
+  readonly ignored: Ignored;
+  readonly places: Places;
+  /** Whether a tool that is there already may come again: a conversation is sent with all that it has declared. */
+  readonly mayRepeat: boolean;
+};
 
 /** `added`: the items of the conversation that declare further ones. */
 export function readTools(fields: Fields, added: readonly Fields[], names: ToolNames, ignored: Ignored, places: Places): Tools {
   const tools: Tool[] = [];
-  const draft: Draft = { tools, shown: new Set(), names, ignored, places };
+  const shown = new Set<string>();
   const listed = [fields, ...added].flatMap((owner) => owner.list('tools', (item, path) => {
+    const draft: Draft = { tools, shown, names, ignored, places, mayRepeat: owner !== fields };
     const tool = Fields.from(item, path);
     if (tool.any('type') === 'namespace') readNamespace(tool, path, draft);
     else addTool(tool, path, (name) => name, draft);
@@ -58,15 +67,17 @@ function readNamespace(fields: Fields, path: Path, draft: Draft): void {
 }
 
 /** Adds a function or a custom tool, under the name that it is shown by; any other is left out. */
-function addTool(fields: Fields, path: Path, shownAs: (name: string) => string, { tools, shown, ignored, places }: Draft): void {
+function addTool(fields: Fields, path: Path, shownAs: (name: string) => string, { tools, shown, ignored, places, mayRepeat }: Draft): void {
   const type = fields.requiredString('type');
   if (type !== 'function' && type !== 'custom') {
     if (!VENDOR_TOOLS.has(type.replace(VERSION, ''))) throw unsupported(fields.at('type'), 'only tools of type function and custom are supported');
     ignored.add(path);
     return;
   }
+  const name = shownAs(fields.requiredText('name'));
+  if (mayRepeat && shown.has(name)) return ignored.add(path);
   const tool: Tool = {
-    name: ownName(shownAs(fields.requiredText('name')), fields, shown),
+    name: ownName(name, fields, shown),
     description: fields.string('description') || undefined,
     parameters: type === 'custom' ? inputSchema(fields) : fields.opaqueObject('parameters')?.raw,
     strict: type === 'custom' ? undefined : fields.boolean('strict'),

@@ -1,7 +1,7 @@
 /** Anthropic's list of models (Anthropic, list models), of which a model says what it takes and until when. */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { countField, field, isObject, stringField, textField } from '../../base/loose.ts';
+import { countField, field, stringField, textField } from '../../base/loose.ts';
 import type { ModelsPage, UpstreamCall } from '../../core/adapter.ts';
 import type { ModelInfo } from '../../core/chat.ts';
 import { unreadableReply } from '../../core/failure.ts';
@@ -22,7 +22,7 @@ export function decodeModels(provider: string, body: string, page = parseLenient
   const inside = failureInside(provider, page);
   if (inside !== undefined) return inside;
   const data = field(page, 'data');
-  if (!isObject(page) || !Array.isArray(data)) return unreadableReply(provider, body, 'it sent no list of models');
+  if (!Array.isArray(data)) return unreadableReply(provider, body, 'it sent no list of models');
   const models: ModelInfo[] = [];
   for (const entry of data as readonly unknown[]) {
     const id = textField(entry, 'id');

@@ -115,7 +115,7 @@ const OWN_FIELDS: Readonly<Record<AssistantPart['type'], ReadonlyMap<string, (va
   text: new Map([['citations', isCitationList]]),
   tool_call: new Map([
     ['caller', isIndirectCaller],
-    ['toolset_name', isText],
+    ['toolset_name', (value) => typeof value === 'string'],
   ]),
 };
 
@@ -137,8 +137,4 @@ function isCitationList(value: JsonValue): boolean {
 /** A call that the model made from inside code that it runs; `direct` is the default. */
 function isIndirectCaller(value: JsonValue): boolean {
   return value instanceof JsonObject && value.entries.get('type') !== 'direct';
-}
-
-function isText(value: JsonValue): boolean {
-  return typeof value === 'string';
 }

@@ -14,7 +14,7 @@ import { kindFromStatus, upstreamFailure } from '../../core/failure.ts';
 import type { Failure, FailureKind } from '../../core/failure.ts';
 import { UNKNOWN_FIELD } from '../anthropic/failure.ts';
 
-/** By name, without `Exception`. */
+/** By name, without `Exception`. All others are what their status says; in a stream, where there is none, the provider's failure. */
 const KINDS: ReadonlyMap<string, FailureKind> = new Map([
   ['AccessDenied', 'auth'],
   ['ExpiredToken', 'auth'],
@@ -30,12 +30,6 @@ const KINDS: ReadonlyMap<string, FailureKind> = new Map([
   ['Throttling', 'rate_limit'],
   // An imported model that is being loaded.
   ['ModelNotReady', 'rate_limit'],
-  ['ModelTimeout', 'server'],
-  ['ModelError', 'server'],
-  ['ModelStreamError', 'server'],
-  ['InternalServer', 'server'],
-  ['InternalFailure', 'server'],
-  ['ServiceUnavailable', 'server'],
 ]);
 
 /** A day's tokens are used up, which is said as a rate is. */

@@ -34,7 +34,7 @@ export function failureInside(provider: string, json: unknown, isError = false):
   return failureFrom(provider, { httpStatus: 200, errorStatus, error, prose: undefined });
 }
 
-/** HTTP statuses of google.rpc.Code. */
+/** HTTP statuses of google.rpc.Code, but for those that mean the same as 500. */
 const STATUS_OF_WORD: ReadonlyMap<string, number> = new Map([
   ['CANCELLED', 499],
   ['INVALID_ARGUMENT', 400],
@@ -43,8 +43,6 @@ const STATUS_OF_WORD: ReadonlyMap<string, number> = new Map([
   ['UNAUTHENTICATED', 401],
   ['PERMISSION_DENIED', 403],
   ['NOT_FOUND', 404],
-  ['ALREADY_EXISTS', 409],
-  ['ABORTED', 409],
   ['RESOURCE_EXHAUSTED', 429],
   ['UNAVAILABLE', 503],
 ]);

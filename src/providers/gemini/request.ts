@@ -13,7 +13,7 @@ import { mergePatch } from '../../base/json/merge.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { isMadeCallId } from '../../core/call-id.ts';
 import { isKeptToOneCall, unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, ChatRequest, Tool, ToolCallPart, ToolChoice, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, Tool, ToolChoice, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
@@ -149,17 +149,13 @@ function encodeAssistantTurn(past: Past, model: string, turn: AssistantTurn, i: 
     const { signature, before } = states[j] as PartState;
     for (const carried of before) parts.push(carried);
     if (part.type === 'tool_call') {
-      parts.push({ functionCall: encodeCall(part), thoughtSignature: signature ?? dummy });
+      parts.push({ functionCall: { id: echoedId(part.id), name: part.name, args: part.arguments }, thoughtSignature: signature ?? dummy });
       dummy = undefined;
     } else if (part.text !== '' || signature !== undefined) {
       parts.push({ text: part.text, thoughtSignature: signature });
     }
   }
   return parts;
-}
-
-function encodeCall(call: ToolCallPart): JsonOut {
-  return { id: echoedId(call.id), name: call.name, args: call.arguments };
 }
 
 /** Some hosts of this protocol give no ids and refuse them; an id that the gateway made is therefore never sent. */

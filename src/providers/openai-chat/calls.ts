@@ -3,7 +3,7 @@
  *
  * OpenAI keys the pieces of a streamed call by `index`. Hosts leave it out, make it constant or use it
  * twice, change the id from piece to piece (Poolside, LMDeploy), repeat the name on every piece, send a call
- * whole, its arguments as an object, or all of them once more behind their pieces (GLM on local servers). A call is
+ * whole, its arguments as an object or as text twice over, or all of them once more behind their pieces (GLM on local servers). A call is
  * whole only when the answer ends: arguments that parse may still be the beginning of longer ones.
  */
 
@@ -185,7 +185,9 @@ function wholeArguments(call: CallDraft, isCut: boolean, budget: JsonBudget): Ra
   const text = call.arguments.trim();
   // Hosts write "no arguments" in three ways. In a cut answer it means that none had come yet.
   if (!isCut && (text === '' || text === 'null')) return new RawJson('{}');
-  const parsed = parseReplied(text, budget);
+  const written = parseReplied(text, budget);
+  // Granite writes the text of an object, which vLLM makes the text of that text.
+  const parsed = typeof written === 'string' ? parseReplied(written, budget) : written;
   if (parsed instanceof JsonObject) return parsed.raw;
   // What only lacks its end repeats nothing: an object may hold one that begins as it does.
   const isUnfinished = parsed instanceof JsonProblem && parsed.offset >= text.length;

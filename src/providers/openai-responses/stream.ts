@@ -12,7 +12,7 @@ import type { ParsedText } from '../../base/json/parse.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
-import { Failure, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { exactItem, exactLateOutput } from './exact.ts';
@@ -31,10 +31,13 @@ export class ResponsesStream implements StreamDecoder {
   readonly #begun = new Map<number, DoneEvent | undefined>();
   /** Of the events that wait, which are kept parsed, and are read together. */
   readonly #heldBudget = createReplyBudget();
+  readonly #isRelayed: boolean;
+  #hasBegunCall = false;
   #isOver = false;
 
   constructor(provider: string, use?: AnswerUse) {
     this.#provider = provider;
+    this.#isRelayed = use?.isRelayed === true;
     this.#draft = new ResponseDraft(provider, use);
   }
 
@@ -99,6 +102,7 @@ export class ResponsesStream implements StreamDecoder {
   #begin(index: number, item: unknown): void {
     if (this.#begun.has(index)) return;
     this.#begun.set(index, undefined);
+    if (isCall(item)) this.#hasBegunCall = true;
     this.#draft.begin(index, item);
     this.#draft.countHeld(0);
   }
@@ -138,7 +142,10 @@ export class ResponsesStream implements StreamDecoder {
     }
     const problem = this.#takeLateItems(response, { data, parsed }, sink);
     if (problem !== undefined) return problem;
-    const reply = this.#draft.finish(response, type === 'response.incomplete' || stringField(response, 'status') === 'incomplete');
+    const isIncomplete = type === 'response.incomplete' || stringField(response, 'status') === 'incomplete';
+    // A caller of the API itself has had its pieces.
+    if (this.#hasBegunCall && !this.#draft.hasCalls && !isIncomplete && !this.#isRelayed) return malformedReply(this.#provider, 200, 'a function call is never done');
+    const reply = this.#draft.finish(response, isIncomplete);
     if (reply instanceof Failure) return reply;
     this.#isOver = true;
     sink({ type: 'done', reply });
@@ -154,8 +161,7 @@ export class ResponsesStream implements StreamDecoder {
     if (hasCalls) return undefined;
     let exactItems: readonly JsonValue[] | Failure | undefined;
     for (const [index, item] of listField(response, 'output').entries()) {
-      const type = stringField(item, 'type');
-      if (!isEmpty && type !== 'function_call' && type !== CUSTOM_CALL) continue;
+      if (!isEmpty && !isCall(item)) continue;
       const exact: ExactItem = () => {
         exactItems ??= exactLateOutput(this.#provider, data, parsed?.exact);
         return exactItems instanceof Failure ? exactItems : exactItems[index];
@@ -165,6 +171,11 @@ export class ResponsesStream implements StreamDecoder {
     }
     return undefined;
   }
+}
+
+function isCall(item: unknown): boolean {
+  const type = stringField(item, 'type');
+  return type === 'function_call' || type === CUSTOM_CALL;
 }
 
 function indexOf(json: unknown): number {

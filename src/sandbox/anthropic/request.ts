@@ -23,6 +23,8 @@ import type { Requests } from './shapes.ts';
 const THREAD_BETA = /(^|,) *message-threads-/;
 /** Under betas of their own the vendor takes instructions between the messages. */
 const SYSTEM_BETA = /(^|,) *mid-conversation-(system|tool-changes)-/;
+/** Under one of its own it takes the older name of `output_config.format`, which LiteLLM and CrewAI send. */
+const FORMAT_BETA = /(^|,) *structured-outputs-2025-11-13/;
 
 type Block = Readonly<Record<string, unknown>>;
 type Message = { readonly role: 'user' | 'assistant'; readonly blocks: readonly Block[]; readonly isText: boolean };
@@ -44,8 +46,9 @@ function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   if (version === undefined) return invalid('anthropic-version: header is required');
   const json = parseJson(incoming.body);
   if (!(json instanceof JsonObject)) return invalid('The request body is not valid JSON');
-  const body: unknown = JSON.parse(incoming.body);
-  const requests = SYSTEM_BETA.test(textField(headers, 'anthropic-beta') ?? '') ? BETA_REQUESTS : REQUESTS;
+  const betas = textField(headers, 'anthropic-beta') ?? '';
+  const body = bodyOf(incoming.body, betas);
+  const requests = SYSTEM_BETA.test(betas) ? BETA_REQUESTS : REQUESTS;
   const mismatch = requests[kind](body, []);
   if (mismatch !== undefined) return invalid(wording(mismatch));
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => field(body, name) !== undefined);
@@ -57,7 +60,7 @@ function decodeAs(kind: keyof Requests, incoming: Incoming): Ask | Complaint {
   const output = outputOf(body);
   if (output instanceof Complaint) return output;
   return (
-    checkThread(body, textField(headers, 'anthropic-beta') ?? '') ?? checkFields(body) ?? checkMarks(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
+    checkThread(body, betas) ?? checkFields(body) ?? checkMarks(body) ?? checkMessages(messages) ?? checkCalls(messages) ?? checkSignatures(messages, prefixes)
     ?? checkReasoningKept(messages, stringField(field(body, 'thinking'), 'type')) ?? { ...askFrom(body, messages, prefixes), output }
   );
 }
@@ -67,6 +70,13 @@ function messageFrom(value: unknown): Message {
   const isText = typeof content === 'string';
   const blocks = isText ? [{ type: 'text', text: content }] : listField(value, 'content').filter(isObject);
   return { role: stringField(value, 'role') === 'user' ? 'user' : 'assistant', blocks, isText };
+}
+
+function bodyOf(text: string, betas: string): unknown {
+  const body = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  const { output_format: format, ...rest } = body;
+  if (format === undefined || !FORMAT_BETA.test(betas)) return body;
+  return { ...rest, output_config: { ...(rest['output_config'] as object | undefined), format } };
 }
 
 /** A digest of everything before each message, and last of the whole conversation. */

@@ -38,7 +38,8 @@ const USER_PARTS = {
 };
 /** What one or the other compatible host has besides. */
 const COMPATIBLE_PARTS = { ...USER_PARTS, document_url: object({ type: string, document_url: string }) };
-const CALL = object({ id: string, type: oneOf('function'), function: object({ name: NAME, arguments: string }) });
+/** `index`: of the stream that it came from, which eino and others leave there. */
+const CALL = object({ id: string, type: oneOf('function'), function: object({ name: NAME, arguments: string }) }, { index: count });
 const ASSISTANT = { content: nullable(TEXTS), refusal: nullable(string), name: string, tool_calls: listOf(CALL) };
 /** What OpenAI's own clients append to a conversation: their reply objects as they are. */
 const AS_RETURNED = { annotations: anything, audio: anything, function_call: anything, parsed: anything };
@@ -48,6 +49,7 @@ const roles = (userParts: Shapes, assistant: Shapes): Shapes => ({
   system: instructions,
   user: object({ role: string, content: stringOr(listOf(tagged('type', userParts))) }, { name: string }),
   assistant: object({ role: string }, assistant),
+  // LangChain's agents name the tool, as OpenAI's own examples once did.
   tool: object({ role: string, content: TEXTS, tool_call_id: string }, { name: string }),
 });
 const FIELDS = {
@@ -56,10 +58,10 @@ const FIELDS = {
   temperature: nullable(number),
   top_p: nullable(number),
   stop: nullable(stringOr(listOf(string))),
-  tools: listOf(object({
+  tools: nullable(listOf(object({
     type: oneOf('function'),
     function: object({ name: NAME }, { description: string, parameters: openObject({}), strict: nullable(boolean) }),
-  })),
+  }))),
   tool_choice: (value, path) =>
     typeof value === 'string'
       ? oneOf('none', 'auto', 'required')(value, path)
@@ -144,7 +146,7 @@ function checkFields(body: unknown, dialect: Dialect): Complaint | undefined {
   if (choiceCount < 1) return invalid(`Invalid 'n': integer below minimum value. Expected a value >= 1, but got ${choiceCount} instead.`, 'n', 'integer_below_min_value');
   if (choiceCount > CHOICES_MAX) return invalid(`Invalid 'n': integer above maximum value. Expected a value <= ${CHOICES_MAX}, but got ${choiceCount} instead.`, 'n', 'integer_above_max_value');
   if (listField(body, 'stop').length > 4) return invalid("Invalid 'stop': array too long. Expected an array with maximum length 4.", 'stop', 'array_above_max_length');
-  if (field(body, 'tools') !== undefined && tools.length === 0) return emptyArray('tools');
+  if (Array.isArray(field(body, 'tools')) && tools.length === 0) return emptyArray('tools');
   for (const name of ['tool_choice', 'parallel_tool_calls']) {
     if (tools.length === 0 && field(body, name) !== undefined) return invalid(`'${name}' is only allowed when 'tools' are specified.`, name);
   }

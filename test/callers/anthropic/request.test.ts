@@ -319,6 +319,13 @@ test('reasoning of other vendors is left out and named, empty and unsigned ones 
   deepEqual(ignored, [0, 1, 2, 3].map((index) => `messages[1].content[${index}]`));
 });
 
+test('what tools of the vendor did before is left out and named', () => {
+  const done = ['server_tool_use', 'web_search_tool_result', 'bash_code_execution_tool_result', 'mcp_tool_use', 'mcp_tool_result', 'container_upload', 'fallback'].map((type) => ({ type, id: 'x', content: [{ type: 'y' }] }));
+  const { request, ignored } = translate({ messages: [HI, { role: 'assistant', content: [...done, { type: 'text', text: 'Found.' }] }, HI] });
+  deepEqual(request.turns[1], { role: 'assistant', parts: [text('Found.')] });
+  deepEqual(ignored, done.map((_block, index) => `messages[1].content[${index}]`));
+});
+
 for (const [name, content, parts] of [
   ['the part behind it', [redacted('own=a.b.e30'), said('A'), said('B')], [text('A', 'a.b.e30'), text('B')]],
   ['a call', [said('A'), redacted('call=a.b.e30'), CALLS.content[1]], [text('A'), called('a.b.e30')]],
@@ -591,8 +598,8 @@ for (const [body, expected] of [
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'tool_result', tool_use_id: 'x' }] }] },
     'bad_request: messages[0].content[1].type: tool_result blocks must come first in a message',
   ],
-  [assistant({ type: 'server_tool_use', id: 'x' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
-  [assistant({ type: 'web_search_tool_result' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
+  [assistant({ type: 'compaction', content: 'x' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
+  [assistant({ type: 'tool_result', tool_use_id: 'x' }), `unsupported: messages[1].content[0].type: ${ONLY_ASSISTANT}`],
   [assistant({ type: 'tool_use', name: 'f' }), 'bad_request: messages[1].content[0].id: required'],
   [assistant({ type: 'tool_use', id: 'x', name: 'f', input: '{}' }), 'bad_request: messages[1].content[0].input: expected an object, got a string'],
   [assistant({ type: 'thinking', signature: 5 }), 'bad_request: messages[1].content[0].signature: expected a string, got a number'],

@@ -24,6 +24,13 @@ function done(reply: Partial<ChatReply>): Delta {
   return { type: 'done', reply: { ...BARE, ...reply } };
 }
 
+test('a relayed event keeps its name, or has that of its data, and all lines of its data', () => {
+  const relayed = (event: string, data: string): string => new MessageEvents(FACTS).relay(event, data);
+  equal(relayed('ping', '{\n"type":\n"ping"}'), 'event: ping\ndata: {\ndata: "type":\ndata: "ping"}\n\n');
+  equal(relayed('', '{"type":"ping"}'), 'event: ping\ndata: {"type":"ping"}\n\n');
+  equal(relayed('', '{}'), 'data: {}\n\n');
+});
+
 test('a stream of text is framed token by token', () => {
   const frames = new MessageEvents(FACTS);
   equal(

@@ -10,6 +10,8 @@ import { decodedBy, refusal, told, translated } from '../dialect-testing.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+const PICTURE = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}`, detail: null } };
+
 const HI: ChatRequest = {
   provider: undefined,
   model: 'm',
@@ -211,6 +213,7 @@ test('a Chat Completions request names what it left out, as long as the answer i
     [{ parallel_tool_calls: true, n: 1, logprobs: false, top_logprobs: 0 }, ['n', 'logprobs', 'top_logprobs']],
     [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ response_format: { type: 'json_schema', json_schema: { name: 'n', description: 'd', schema: {} } } }, ['response_format.json_schema.description']],
+    [{ response_format: { type: 'json_object', x: 1 } }, ['response_format.x']],
     [{ logit_bias: {}, functions: [] }, ['logit_bias', 'functions']],
     [{ frequency_penalty: 0, presence_penalty: 0.0 }, ['frequency_penalty', 'presence_penalty']],
     [{ response_format: { type: 'text' }, modalities: ['text'] }, ['modalities']],
@@ -234,6 +237,7 @@ test('a Chat Completions request is refused for what would change the answer, by
       'messages[0].content[0].file.file_data: only application/pdf and text/plain are supported',
     ],
     [{ modalities: ['text', 'audio'] }, 'modalities: the answer is text only'],
+    [{ modalities: ['audio'] }, 'modalities: the answer is text only'],
     [{ audio: {} }, 'audio: the answer is text only'],
     [{ web_search_options: {} }, "web_search_options: only its vendor runs this tool"],
     [{ functions: [{ name: 'f' }] }, 'functions: use `tools`'],
@@ -243,6 +247,7 @@ test('a Chat Completions request is refused for what would change the answer, by
     [{ tool_choice: { type: 'allowed_tools' } }, 'tool_choice.type: only a function can be chosen'],
     [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text, image_url and file are supported'],
     [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'input_audio' }] }] }, 'messages[0].content[0].type: only text is supported here'],
+    [{ messages: [{ role: 'tool', tool_call_id: 'c', content: [PICTURE, { type: 'input_audio' }] }] }, 'messages[0].content[1].type: only text, image_url and file are supported'],
     [{ messages: [{ role: 'assistant', tool_calls: [{ type: 'custom', id: 'c' }] }] }, 'messages[0].tool_calls[0].type: only calls of type function are supported'],
     [{ messages: [{ role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }] }, 'messages[0].function_call: use `tool_calls`'],
     [{ messages: [{ role: 'assistant', content: null, audio: { id: 'audio_1' } }] }, 'messages[0].audio: no answers are stored here: send what was said as `content`'],
@@ -304,6 +309,9 @@ test('a Chat Completions request that makes no sense is a bad_request that names
     [{ messages: [{ role: 'user' }] }, 'messages[0].content: expected a string or an array of parts'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: 'https://example.org/a.png' }] }] }, 'messages[0].content[0].image_url: expected an object, got a string'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].image_url: required'],
+    [{ messages: [{ role: 'user', content: [{ type: 'file' }] }] }, 'messages[0].content[0].file: required'],
+    [{ messages: [{ role: 'user', content: [{ type: 'file', file: { file_data: 'JVBERi0=' } }] }] }, 'messages[0].content[0].file.file_data: must be a data URL in base64'],
+    [{ response_format: { type: 'json_schema' } }, 'response_format.json_schema: required'],
     [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id: required'],
     [call(undefined), 'messages[0].tool_calls[0].function: required'],
     [call({ arguments: '{}' }), 'messages[0].tool_calls[0].function.name: required'],
@@ -357,6 +365,32 @@ test('texts and images of a user are parts of one turn', () => {
   assert.deepEqual(ignoredOf({ messages }), ['messages[].content[].cache_control', 'messages[].content[].image_url.detail', 'messages[].content[].file.pages']);
 });
 
+test('a mark for a cache at the end of a conversation, or on the request, asks for all of it; others are left out and named', () => {
+  const marked = { cache_control: { type: 'ephemeral' } };
+  const part = { type: 'text', text: 'Hi', ...marked };
+  const spoken = { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', function: { name: 'n', arguments: '{}' } }] };
+  const result = { role: 'tool', tool_call_id: 'c', content: 'x' };
+  const asked: readonly object[] = [
+    { ...marked, messages: [USER] },
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'Look' }, part] }] },
+    { messages: [{ role: 'user', content: [part] }, spoken, result] },
+    { messages: [USER, spoken, { ...result, ...marked }] },
+    { messages: [{ ...USER, ...marked }, { role: 'system', content: 'S' }] },
+  ];
+  for (const fields of asked) {
+    assert.deepEqual(requestOf(fields).cache, { key: undefined, ttl: undefined }, JSON.stringify(fields));
+    assert.deepEqual(ignoredOf(fields), []);
+  }
+  assert.deepEqual(requestOf({ messages: [{ ...USER, cache_control: { type: 'ephemeral', ttl: '1h' } }] }).cache, { key: undefined, ttl: 'long' });
+  const left: readonly (readonly [messages: readonly object[], ignored: string])[] = [
+    [[{ role: 'system', content: [part] }, USER], 'messages[].content[].cache_control'],
+    [[{ role: 'user', content: [part, { type: 'text', text: 'On' }] }], 'messages[].content[].cache_control'],
+    [[{ ...USER, ...marked }, { role: 'assistant', content: 'A' }, USER], 'messages[].cache_control'],
+    [[{ ...USER, cache_control: { type: 'other' } }], 'messages[].cache_control'],
+  ];
+  for (const [messages, ignored] of left) assert.deepEqual([requestOf({ messages }).cache, ignoredOf({ messages })], [undefined, [ignored]]);
+});
+
 const CALL = { id: 'c', type: 'function', function: { name: 'n', arguments: '{"n": 1.0}' } };
 const CALLED = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{"n": 1.0}' } };
 
@@ -367,6 +401,12 @@ test('arguments that are no JSON object are shown as a text in one, and named', 
     assert.deepEqual((turnsOf(...messages) as unknown[])[1], { role: 'assistant', parts: [shown] });
     assert.deepEqual(ignoredOf({ messages }), ['messages[1].tool_calls[0].function.arguments']);
   }
+});
+
+test('arguments whose text was made a text once more are the object that was meant', () => {
+  const messages = [USER, { role: 'assistant', tool_calls: [{ ...CALL, function: { name: 'n', arguments: JSON.stringify('{"n": 1.0}') } }] }, { role: 'tool', tool_call_id: 'c', content: 'x' }];
+  assert.deepEqual((turnsOf(...messages) as unknown[])[1], { role: 'assistant', parts: [CALLED] });
+  assert.deepEqual(ignoredOf({ messages }), []);
 });
 
 test('texts of a tool\'s result are lines of their own, those of an assistant one text', () => {
@@ -406,16 +446,13 @@ test('an assistant\'s calls stand behind its text, and results in a row are one 
 });
 
 test('pictures and files in the result of a tool stand where they are shown, and texts without a word do not', () => {
-  const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}`, detail: null } };
-  const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } };
-  const content = [{ type: 'text', text: 'seen' }, picture, { type: 'text', text: '' }, file];
-  const [, , result] = turnsOf(USER, { role: 'assistant', tool_calls: [CALL] }, { role: 'tool', tool_call_id: 'c', content }) as unknown[];
-  const shown = [
-    { type: 'text', text: 'seen' },
-    { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } },
-    { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' }, name: 'a.pdf' },
-  ];
-  assert.deepEqual(result, { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c', content: shown, isError: false }] });
+  const file = { type: 'file', file: { filename: '', file_data: 'data:application/pdf;base64,JVBERi0=' } };
+  const [seen, image] = [{ type: 'text', text: 'seen' }, { type: 'image', source: { type: 'inline', mediaType: 'image/png', base64: PIXEL } }];
+  const document = { type: 'document', mediaType: 'application/pdf', source: { type: 'inline', base64: 'JVBERi0=' } };
+  for (const [content, shown] of [[[seen, PICTURE, { type: 'text', text: '' }, file], [seen, image, document]], [[PICTURE], [image]], [[file], [document]]]) {
+    const [, , result] = turnsOf(USER, { role: 'assistant', tool_calls: [CALL] }, { role: 'tool', tool_call_id: 'c', content }) as unknown[];
+    assert.deepEqual(result, { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c', content: shown, isError: false }] });
+  }
 });
 
 test('an assistant\'s message comes back from every client in its own way', () => {
@@ -425,6 +462,8 @@ test('an assistant\'s message comes back from every client in its own way', () =
     { content: [{ type: 'text', text: 'A' }] },
     { content: null, refusal: 'A' },
     { content: [{ type: 'refusal', refusal: 'A' }] },
+    { content: [{ type: 'text', text: '' }], refusal: 'A' },
+    { content: '', refusal: 'A' },
   ];
   for (const message of texts) assert.deepEqual(turnsOf(USER, { role: 'assistant', ...message }), [USER_TURN, { role: 'assistant', parts: [{ type: 'text', text: 'A' }] }]);
   for (const message of [{ content: null }, { content: '' }, {}]) {
@@ -455,6 +494,7 @@ test('states are given to their calls and texts', () => {
     USER_TURN,
     { role: 'assistant', parts: [{ type: 'text', text: 'A', state: 'a.b.BB' }, { type: 'text', text: '', state: 'a.b.CC' }, { ...CALLED, state: 'a.b.AA' }] },
   ]);
+  assert.deepEqual(ignoredOf({ messages }), []);
   assert.deepEqual(turnsOf(USER, { role: 'assistant', content: 'A', ...signed('gateway:text=a.b.BB') }), [
     USER_TURN,
     { role: 'assistant', parts: [{ type: 'text', text: 'A', state: 'a.b.BB' }] },

@@ -39,8 +39,8 @@ function refusalOf(fields: object): string {
 }
 
 /** The turns of an input, without the properties that are undefined. */
-function turnsOf(...input: readonly unknown[]): unknown {
-  return JSON.parse(JSON.stringify(requestOf({ input }).turns, (_key, value: unknown) => value));
+function turnsOf(...input: readonly unknown[]): unknown[] {
+  return JSON.parse(JSON.stringify(requestOf({ input }).turns)) as unknown[];
 }
 
 const user = (content: unknown): object => ({ role: 'user', content });
@@ -139,6 +139,19 @@ test('files are documents, and an output may hold images and files', () => {
     { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
     pdf,
   ]);
+  const outputs = (...output: readonly object[]): unknown => {
+    const [, results] = requestOf({ input: [{ type: 'function_call', call_id: 'c', name: 'f' }, { type: 'function_call_output', call_id: 'c', name: 'f', output }] }).turns;
+    return results?.parts.map((part) => part.type === 'tool_result' && part.content);
+  };
+  assert.deepEqual(outputs({ ...file, filename: '' }), [[{ ...pdf, name: undefined }]]);
+});
+
+test('what tools of the vendor did before is left out and named', () => {
+  const types = ['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', 'tool_search_call', 'tool_search_output'];
+  const done = types.map((type) => ({ type, id: 'x', status: 'completed', call_id: 'c', output: 'y' }));
+  const { request, ignored } = translated(OPENAI_RESPONSES, { model: 'm', input: [user('Hi'), ...done, { role: 'assistant', content: 'Found.' }, user('On')] });
+  assert.deepEqual(request.turns.map(({ role, parts }) => `${role} ${parts.length}`), ['user 1', 'assistant 1', 'user 1']);
+  assert.deepEqual(ignored, types.map((_type, index) => `input[${index + 1}]`));
 });
 
 test('what is said among the results of calls comes behind them all', () => {
@@ -206,10 +219,11 @@ test('a Responses request names what it left out, as long as the answer is the s
     [{ metadata: { a: 'b' }, client_metadata: {}, user: 'u', safety_identifier: 'u' }, ['metadata', 'client_metadata', 'user', 'safety_identifier']],
     [{ prompt_cache_key: 'k', prompt_cache_options: {}, prompt_cache_retention: '24h' }, ['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention']],
     [{ service_tier: 'auto', truncation: 'auto', context_management: [] }, ['service_tier', 'truncation', 'context_management']],
-    [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3 }, ['stream_options', 'max_tool_calls']],
+    [{ stream_options: { include_obfuscation: false }, max_tool_calls: 3, background_options: { completion_window: '2h' } }, ['stream_options', 'max_tool_calls', 'background_options']],
     [{ parallel_tool_calls: true, background: false, top_logprobs: 0 }, ['background', 'top_logprobs']],
     [{ parallel_tool_calls: false }, ['parallel_tool_calls']],
     [{ reasoning: { effort: 'low', summary: 'auto' }, text: { verbosity: 'low' } }, ['reasoning.summary', 'text.verbosity']],
+    [{ text: { format: { type: 'json_schema', name: 'n', schema: {}, description: 'd' } } }, ['text.format.description']],
     [{ include: ['reasoning.encrypted_content', 'web_search_call.action.sources'] }, ['include[1]']],
     [{ tools: [{ type: 'function', name: 'n' }], tool_choice: { type: 'function', name: 'n', x: 1 } }, ['tool_choice.x']],
     [{ some_day: 1 }, ['some_day']],
@@ -229,7 +243,8 @@ test('a Responses request is refused for what would change the answer, by its pa
     [{ include: ['message.output_text.logprobs'] }, 'include[0]: the answer has no log probabilities'],
     [{ tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [] } }, 'tool_choice.type: only a function or a custom tool can be chosen'],
     [{ tools: [{ type: 'teleport' }] }, 'tools[0].type: only tools of type function and custom are supported'],
-    [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'input[0].type: items of this type are not supported'],
+    [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, 'input[0].type: items of this type are not supported'],
+    [{ input: [{ type: 'local_shell_call', id: 'ls_1' }] }, 'input[0].type: items of this type are not supported'],
     [{ input: [user([{ type: 'input_audio' }])] }, 'input[0].content[0].type: only input_text, input_image and input_file are supported'],
     [{ input: [user([{ type: 'input_file', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the file itself'],
     [{ input: [user([{ type: 'input_image', file_id: 'f' }])] }, 'input[0].content[0].file_id: no files are stored here: send the image itself'],
@@ -342,6 +357,8 @@ test('a call or a choice of a function in a namespace names it as the model was 
   assert.deepEqual(request.turns[1]?.parts.map((part) => part.type === 'tool_call' && part.name), ['mcp__files__read']);
   assert.deepEqual(request.toolChoice, { mode: 'tool', name: 'mcp__files__read', parallel: undefined });
   assert.deepEqual(ignored, ['tools[0].tools[1]']);
+  const [, plain] = requestOf({ input: [user('Hi'), { ...call, namespace: '' }] }).turns;
+  assert.deepEqual(plain?.parts.map((part) => part.type === 'tool_call' && part.name), ['read']);
 });
 
 const PATCH = { type: 'custom', name: 'patch', description: 'Edits', defer_loading: true };
@@ -397,6 +414,9 @@ test('tools that an item of the conversation declares are tools like others', ()
   assert.deepEqual(ignored, ['input[].id', 'input[0].tools[1]']);
   assert.equal(refusalOf({ input: [{ ...added, tools: [{ type: 'wand' }] }, user('Hi')] }), 'unsupported: input[0].tools[0].type: only tools of type function and custom are supported');
   assert.equal(refusalOf({ input: [added] }), 'bad_request: input: must have at least one user message');
+  const again = translated(OPENAI_RESPONSES, { model: 'm', input: [added, user('Hi'), { ...added, tools: [...added.tools, { type: 'function', name: 'new' }] }] });
+  assert.deepEqual(again.request.tools.map(({ name }) => name), ['functions__exec', 'functions__wait', 'new']);
+  assert.deepEqual(again.ignored, ['input[].id', 'input[0].tools[1]', 'input[2].tools[0].tools[0]', 'input[2].tools[0].tools[1]', 'input[2].tools[1]']);
 });
 
 test('names of functions in namespaces are never longer than providers take, nor the same for two functions', () => {
@@ -550,7 +570,7 @@ test('an empty turn of an assistant stays one', () => {
 });
 
 test('reasoning of another vendor is left out and named, and makes no turn', () => {
-  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: null, encrypted_content: 'gAAAAAB' };
+  const reasoning = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }], content: [{ type: 'reasoning_text', text: 'Hm.' }], encrypted_content: 'gAAAAAB' };
   const input = [user('Hi'), reasoning, { type: 'reasoning', summary: [] }, user('Hi')];
   assert.deepEqual(turnsOf(...input), [USER_TURN, USER_TURN]);
   assert.deepEqual(ignoredOf({ input }), ['input[1]', 'input[].id', 'input[2]']);
@@ -581,6 +601,7 @@ test('a state with nothing behind its reasoning belongs to a text that said noth
     turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('own=a.b.BB'), { role: 'assistant', content: 'B' }),
     spoken(text('', 'a.b.AA'), text('B', 'a.b.BB')),
   );
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA,own=a.b.BB'), { role: 'assistant', content: 'B' }), spoken(text('', 'a.b.AA'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: '' }), spoken(text('', 'a.b.AA')));
 });
 
@@ -598,6 +619,11 @@ test('states of texts are given to the last texts before their reasoning', () =>
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), says('A'), says('B'), sealed('text=a.b.BB')), spoken(text('A'), text('B', 'a.b.BB')));
   assert.deepEqual(turnsOf(user('Hi'), says('A'), sealed('text=a.b.AA,text=a.b.BB')), spoken(text('A', 'a.b.AA'), text('', 'a.b.BB')));
+  // Neither a call's, nor those of the turn before.
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  const called = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' } };
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), call, sealed('text=a.b.AA')), spoken(text('A', 'a.b.AA'), called));
+  assert.deepEqual(turnsOf(user('Hi'), says('A'), user('Hi'), call, sealed('text=a.b.AA')).slice(2), spoken(called, text('', 'a.b.AA')));
 });
 
 test('one reasoning item may carry states of texts and of the item behind it, in any order', () => {

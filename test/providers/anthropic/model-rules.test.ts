@@ -89,7 +89,9 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 function form(model: string, enabled: boolean, fields: Partial<ChatRequest> = {}): string {
-  const { thinking, output_config } = payload({ model, thinking: { enabled, effort: undefined }, ...fields });
+  const { thinking, output_config, max_tokens } = payload({ model, thinking: { enabled, effort: undefined }, ...fields });
+  // The API demands it in every form.
+  assert.equal(typeof max_tokens, 'number');
   if (output_config !== undefined) return `effort ${(output_config as { effort: string }).effort}`;
   return (thinking as { type: string } | undefined)?.type ?? 'nothing';
 }

@@ -7,6 +7,7 @@ import { EventFrames } from '../../../src/base/aws/event-frames.ts';
 import type { ChatRequest } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
+import { encodeState } from '../../../src/core/provider-state.ts';
 import { BEDROCK_ROW, CLAUDE_AWS_ROW } from '../../../src/providers/bedrock/adapter.ts';
 import { sentText } from '../../sent-text.ts';
 import { corpusAbsent, readRecording, recordings } from '../../corpus.ts';
@@ -89,6 +90,10 @@ test('a cached conversation is marked at the end of its system text and at its l
   const messages = body['messages'] as readonly { readonly content: readonly Readonly<Record<string, unknown>>[] }[];
   assert.deepEqual(messages.at(-1)?.content.at(-1)?.['cache_control'], mark);
   assert.equal(JSON.stringify(body).match(/"cache_control"/g)?.length, 2);
+  const sealed = text('', encodeState('anthropic', 'bedrock', { before: [{ type: 'thinking', thinking: '', signature: 's' }] }));
+  const thought = payload(adapter, requestOf({ model: 'anthropic.claude-opus-4-8', turns: [user('Go'), assistant(text('A'), sealed)], cache: { key: undefined, ttl: undefined } }));
+  const { content = [] } = (thought['messages'] as typeof messages)[1] ?? {};
+  assert.deepEqual(content, [{ type: 'text', text: 'A', cache_control: { type: 'ephemeral' } }, { type: 'thinking', thinking: '', signature: 's' }]);
   for (const system of [undefined, ' ']) assert.equal(bodyOf(system, { key: undefined, ttl: 'long' })['system'], system);
   assert.equal(bodyOf('Be brief.')['system'], 'Be brief.');
 });
@@ -166,7 +171,9 @@ test('a tag of gpt-oss that comes in pieces is one, and one that the answer ends
 test('a failure is what its exception says, wherever its name stands', () => {
   const cases: readonly (readonly [number, string, string, string, boolean])[] = [
     [403, 'AccessDeniedException', '{"message":"x"}', 'auth', false],
-    [403, 'ExpiredTokenException', '{"message":"x"}', 'auth', false],
+    ...['ExpiredTokenException', 'IncompleteSignature', 'InvalidSignatureException', 'MissingAuthenticationTokenException', 'UnrecognizedClientException'].map(
+      (name) => [400, name, '{"message":"x"}', 'auth', false] as const,
+    ),
     [400, 'ValidationException:http://internal.amazon.com/', '{"message":"max_tokens: Field required"}', 'bad_request', false],
     [400, 'ValidationException', '{"message":"The provided model identifier is invalid."}', 'not_found', false],
     [400, 'ValidationException', '{"message":"extraneous key [the provided model identifier is invalid] is not permitted"}', 'bad_request', false],

@@ -115,6 +115,12 @@ test('arguments come as a string, an object, or in three ways of none', () => {
   ]);
 });
 
+test('arguments whose text was made a text once more are the object that was meant, and nothing deeper is', () => {
+  const text = JSON.stringify('{"n": 1.0,"m":[12345678901234567890]}');
+  assert.deepEqual(callsOf([fn(text)]), [['a', 'weather', '{"n": 1.0,"m":[12345678901234567890]}']]);
+  for (const other of [JSON.stringify(text), '"Oslo"', JSON.stringify('[1]')]) assert.throws(() => callsOf([fn(other)]), other);
+});
+
 test('arguments as an object keep digits and the order of keys', () => {
   const body = '{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"2":12345678901234567890,"1":1.0}}}]}}]}';
   const [part] = good(openai.decodeChat(body)).parts;

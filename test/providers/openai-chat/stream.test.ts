@@ -240,6 +240,17 @@ test('only choice 0 counts, for text and for the end', () => {
   const other = (delta: object, reason: unknown = null) => ({ choices: [{ index: 1, delta, finish_reason: reason }] });
   assert.deepEqual(replyOf([chunk({ content: 'A' }), other({ content: 'B' }, 'stop'), chunk({}, 'stop')]).parts, [{ type: 'text', text: 'A', state: undefined }]);
   assert.equal(failureOf([chunk({ content: 'A' }), other({}, 'stop')]).kind, 'server');
+  assert.equal(replyOf([chunk({ content: 'A' }), other({ content: 'B' }), chunk({}, 'stop'), other({}, 'stop')]).stopReason, 'end_turn');
+});
+
+test('a stream of several choices is complete once each that was begun has said why it ends', () => {
+  const second = (delta: object, reason: unknown = null) => ({ index: 1, delta, finish_reason: reason });
+  const both = (...choices: readonly object[]) => ({ choices: [{ index: 0, delta: { content: 'A' }, finish_reason: 'stop' }, ...choices] });
+  for (const begun of [[chunk({ content: 'A' }, 'stop'), { choices: [second({ content: 'B' })] }], [both(second({ content: 'B' }))]]) {
+    assert.equal(failureOf(begun).message, 'openai ended the stream before the answer was complete');
+    assert.equal(replyOf([...begun, { choices: [second({}, 'length')] }]).stopReason, 'end_turn');
+  }
+  assert.equal(replyOf([both({ delta: {} }, { index: 0, delta: {} })]).stopReason, 'end_turn');
 });
 
 test('a refusal streams as text', () => {
@@ -259,8 +270,9 @@ test('a reported error is a failure of its kind, also after the finish reason', 
   assert.equal(failureOf([chunk({ content: 'a' }, 'length'), { ...chunk({}), error: { code: 400, message: 'x' } }]).kind, 'bad_request');
   assert.equal(failureOf([{ error: 'overloaded' }]).kind, 'server');
   assert.equal(failureOf([{ error: { code: 'tool_use_failed', type: 'invalid_request_error' } }]).isRetried, true);
-  assert.equal(failureOf([chunk({ content: 'a' }), { choices: [], x_groq: { error: 'over capacity' } }]).kind, 'server');
-  assert.equal(failureOf([chunk({ content: 'a' }, 'error')]).kind, 'server');
+  const flex = failureOf([chunk({ content: 'a' }), { choices: [], x_groq: { error: 'over capacity' } }]);
+  assert.deepEqual([flex.kind, flex.detail], ['server', 'over capacity']);
+  assert.equal(failureOf([chunk({ content: 'a' }, 'error')]).message, 'openai failed on its side (HTTP 200, code error)');
 });
 
 test('an error event is a failure whatever its shape', () => {

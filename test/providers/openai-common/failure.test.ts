@@ -13,6 +13,7 @@ const TABLE: readonly (readonly [status: number, body: unknown, kind: FailureKin
   [400, error({ code: 'context_length_exceeded', param: 'messages' }), 'bad_request', false],
   [400, error({ code: 'unsupported_parameter' }), 'bad_request', false],
   [400, error({ code: 'unsupported_value', message: "'x' does not support 'system' with this model." }), 'bad_request', false],
+  [400, error({ code: 'unsupported_value', message: 'Function tools with reasoning_effort are not supported for gpt-5.6-sol' }), 'unsupported', false],
   [400, error({ message: 'Web search options not supported with this model.' }), 'unsupported', false],
   [400, error({ message: 'This model does not support image input.' }), 'unsupported', false],
   [400, error({ code: 'content_policy_violation' }), 'refusal', false],
@@ -75,6 +76,25 @@ test('a failure has the kind and the retry of its code, else of its status', () 
     assert.equal(failure.isRetried, isRetried, JSON.stringify([status, body]));
     assert.equal(failure.upstreamStatus, status);
   }
+});
+
+test('a host with more work than it has room for is known by its code, and a request that is too long by its status, code or type', () => {
+  for (const code of ['server_is_overloaded', 'service_unavailable', 503, '529']) assert.equal(failureOf(500, error({ code })).isOverloaded, true, String(code));
+  assert.equal(failureOf(503, error({ code: 'slow_down' })).isOverloaded, false);
+  for (const [status, fields] of [[413, {}], [400, { code: 'context_length_exceeded' }], [400, { code: 'too_many_prompt_tokens' }], [400, { code: 400, type: 'exceed_context_size_error' }]] as const) {
+    assert.equal(failureOf(status, error(fields)).isTooLong, true, JSON.stringify(fields));
+  }
+  assert.equal(failureOf(500, error({ message: 'This model has a context length of 8 tokens.' })).isTooLong, false);
+});
+
+test('what no waiting brings back is told by its code from a rate, whatever status it comes with', () => {
+  for (const code of [
+    'insufficient_quota', 'credit_balance_exhausted', 'organization_spend_limit_exceeded', 'project_spend_limit_exceeded', 'organization_usage_limit_exceeded',
+    'billing_hard_limit_reached', 'billing_not_active', 'exceeded_current_quota_error', 'insufficient_balance_error',
+  ]) {
+    for (const failure of [failureOf(429, error({ code })), failureOf(400, error({ type: code }))]) assert.deepEqual([failure.kind, failure.isRetried, failure.isQuota], ['rate_limit', false, true], code);
+  }
+  for (const code of ['1113', '1308', '1309', '1310']) assert.deepEqual([failureOf(429, error({ code })).isQuota, failureOf(400, error({ code })).isQuota], [true, false], code);
 });
 
 test('an answer that the model did not manage is known from a provider that fails', () => {
@@ -152,8 +172,8 @@ test('a schema that is refused is named by its parameter', () => {
 test("what MiniMax's base_resp says inside a 200 is a failure of its kind, and what it says of a good answer is none", () => {
   const said = (number: number, prose = 'prose') => ({ id: 'x', choices: null, base_resp: { status_code: number, status_msg: prose } });
   const cases = [
-    [1004, 'auth', false], [2049, 'auth', false], [1002, 'rate_limit', true], [1039, 'rate_limit', true], [1008, 'rate_limit', false], [2056, 'rate_limit', false],
-    [1026, 'refusal', false], [1027, 'refusal', false], [2013, 'bad_request', false], [1000, 'server', true], [1, 'server', true],
+    [1004, 'auth', false], [2049, 'auth', false], [1002, 'rate_limit', true], [1039, 'rate_limit', true], [1041, 'rate_limit', true], [2045, 'rate_limit', true], [1008, 'rate_limit', false], [2056, 'rate_limit', false],
+    [1026, 'refusal', false], [1027, 'refusal', false], [2013, 'bad_request', false], [1042, 'bad_request', false], [1000, 'server', true], [1, 'server', true],
   ] as const;
   for (const [number, kind, isRetried] of cases) {
     const whole = openai.decodeChat(JSON.stringify(said(number)));

@@ -54,6 +54,15 @@ test('of several messages without a phase the first that says something is the a
   assert.deepEqual(good(endOf(decodeChunks(responses, [sse(...events)]))), reply);
 });
 
+test('what is said on the way is a paragraph of its own where no item has a number, and carries nothing without a word', () => {
+  const unnumbered = (item: object): { type: string } => ({ type: 'response.output_item.done', item } as { type: string });
+  const silent = message('', { phase: 'commentary' });
+  const end = endOf(decodeChunks(responses, [sse(created(FORMAT), unnumbered(ASIDE), unnumbered(silent), unnumbered(ASIDE), unnumbered(ANSWER), completed())]));
+  const reply = good(end);
+  assert.deepEqual([replyText(reply), reply.thinking], ['{"city":"Paris"}', 'Let me see.\n\nLet me see.']);
+  assert.deepEqual(inputOf([user('q'), assistant(...reply.parts)]).slice(1, -1), [CARRIED, CARRIED]);
+});
+
 test('a response that brings everything at its end is read alike', () => {
   const reply = good(endOf(decodeChunks(responses, [sse(completed({ output: [ASIDE, ANSWER], ...FORMAT }))])));
   assert.deepEqual([replyText(reply), reply.thinking], ['{"city":"Paris"}', 'Let me see.']);

@@ -232,6 +232,13 @@ const FORGED: Readonly<Record<string, string>> = {
   'a type that is empty': '{"before":[{"type":""}]}',
   'a custom call': '{"before":[{"type":"custom_tool_call","call_id":"c","name":"n","input":""}]}',
   'an approval': '{"before":[{"type":"mcp_approval_response","approval_request_id":"a","approve":true}]}',
+  'items under an unknown key': `{"after":[${SEALED}]}`,
+  ...Object.fromEntries(
+    [
+      'apply_patch_call', 'apply_patch_call_output', 'compaction_trigger', 'computer_call', 'computer_call_output', 'configuration_update',
+      'custom_tool_call_output', 'local_shell_call', 'local_shell_call_output', 'mcp_approval_request',
+    ].map((type) => [`an item of type ${type}`, `{"before":[{"type":"${type}","call_id":"c","output":"x"}]}`]),
+  ),
   'reasoning with an id': `{"before":[${SEALED.replace('{', '{"id":"rs_1",')}]}`,
   'reasoning without a seal': '{"before":[{"type":"reasoning","summary":[]}]}',
   'reasoning with an empty seal': `{"before":[${SEALED.replace('sealed', '')}]}`,

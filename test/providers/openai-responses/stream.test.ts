@@ -228,6 +228,17 @@ test('text whose item is never done is part of the turn', () => {
   assert.deepEqual(contentOf(reply.parts[0]?.state), { before: [{ type: 'reasoning', summary: [], encrypted_content: 's' }] });
 });
 
+test('a call that is begun and never done is a failure, unless the answer was cut or a caller of the API itself had its pieces', () => {
+  const begun = { type: 'response.output_item.added', output_index: 0, item: { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '' } };
+  const piece = { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_1', arguments: '{}' };
+  const failure = failureOf(begun, piece, completed());
+  assert.deepEqual([failure.kind, failure.message], ['server', 'openai answered 200, but a function call is never done']);
+  const cut = { type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } };
+  assert.deepEqual([replyOf(begun, cut).stopReason, replyOf(begun, cut).parts], ['max_tokens', []]);
+  const [end] = decodeChunks({ ...responses, createStreamDecoder: () => responses.createStreamDecoder({ isRelayed: true }) }, [sse(begun, piece, completed())]).slice(-1);
+  assert.equal(end?.type, 'done');
+});
+
 test('a call cut for length is no call, a broken one otherwise a failure', () => {
   const cut = itemDone(functionCall('a', '{"n":'));
   const deltas = deltasOf(cut, { ...completed(cutFor('max_output_tokens')), type: 'response.incomplete' });
@@ -240,6 +251,33 @@ test('an answer withheld whole is a refusal, a part of one a reason for the stop
   const filtered = { ...completed(cutFor('content_filter')), type: 'response.incomplete' };
   assert.equal(failureOf(filtered).kind, 'refusal');
   assert.equal(replyOf(textDelta('a'), filtered).stopReason, 'refusal');
+});
+
+test('a refusal comes at once, as text', () => {
+  const declined = (delta: unknown): { type: string } => ({ type: 'response.refusal.delta', output_index: 0, delta } as { type: string });
+  const deltas = deltasOf(declined('I '), declined(null), declined('cannot.'), itemDone(message('', { content: [{ type: 'refusal', refusal: 'I cannot.' }] })), completed());
+  assert.deepEqual(deltas.slice(0, -1), [{ type: 'text', text: 'I ' }, { type: 'text', text: 'cannot.' }]);
+  const reply = good(endOf(deltas));
+  assert.deepEqual([reply.stopReason, replyText(reply)], ['refusal', 'I cannot.']);
+});
+
+test('paragraphs of reasoning are told apart by their numbers, and a piece without words adds nothing', () => {
+  const words = (part: number, delta?: string): { type: string } => ({ type: 'response.reasoning_text.delta', output_index: 0, content_index: part, delta } as { type: string });
+  const deltas = deltasOf(words(0, 'a'), words(0), words(1, 'b'), words(1, 'c'), summaryDelta('d', 1), summaryDelta('e', 1, 1), { type: 'response.output_text.delta' }, completed());
+  assert.deepEqual(deltas.slice(0, -1), ['a', '\n\nb', 'c', '\n\nd', '\n\ne'].map((text) => ({ type: 'thinking', text })));
+});
+
+test('arguments beyond a limit are a failure that names it, for a relay too, which takes what is no object as a text', () => {
+  const relayed = { ...responses, createStreamDecoder: () => responses.createStreamDecoder({ isRelayed: true }) };
+  const deep = itemDone(functionCall('c', `${'{"a":'.repeat(120)}1${'}'.repeat(120)}`));
+  for (const adapter of [responses, relayed]) {
+    const failure = endOf(decodeChunks(adapter, [sse(deep, completed())]));
+    assert.ok(failure instanceof Failure);
+    assert.match(failure.message, /nesting beyond 100 levels/);
+    assert.deepEqual([failure.isOwn, failure.isRetried], [true, false]);
+  }
+  const [part] = good(endOf(decodeChunks(relayed, [sse(itemDone(functionCall('c', '{"a')), completed())]))).parts;
+  assert.equal(part?.type === 'tool_call' && part.arguments.text, '{"input":"{\\"a"}');
 });
 
 test('id, model and usage are the last that came', () => {

@@ -194,6 +194,15 @@ test('the newer version takes no sampling parameters', async (t) => {
   assert.deepEqual([answer.status, at(JSON.parse(answer.text), 'error', 'message')], [400, 'temperature: Extra inputs are not permitted']);
 });
 
+test('the older name of the output format is taken under its beta alone, as LiteLLM and CrewAI send it', async (t) => {
+  const sandbox = await open(t);
+  const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
+  const body = { output_format: { type: 'json_schema', schema }, output_config: { effort: 'low' } };
+  const reply = parsed(await ask(sandbox, body, { 'anthropic-beta': 'structured-outputs-2025-11-13' }));
+  assert.equal(at(reply, 'content', 0, 'text'), '{"city":"city 1"}');
+  assert.match((await ask(sandbox, body)).text, /output_format: Extra inputs are not permitted/);
+});
+
 type Change = (content: Content) => object[];
 const CHANGED: readonly (readonly [what: string, change: Change, message: RegExp])[] = [
   ['an altered text', ([thought, ...rest]) => [{ ...thought, thinking: 'Two look-ups first!' }, ...rest], /Invalid `signature` in `thinking` block/],

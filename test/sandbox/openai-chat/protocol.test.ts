@@ -174,6 +174,13 @@ for (const [what, body, code, message] of REFUSED) {
   });
 }
 
+test("a result may name its tool, as LangChain's agents do, and a call its place in the stream, as eino's do", async (t) => {
+  const sandbox = await open(t);
+  for (const provider of ['openai', 'compat'] as const) {
+    assert.equal((await ask(sandbox, { messages: [USER, { ...CALLED, tool_calls: [{ ...CALL, index: 0 }] }, { ...RESULT, name: 'weather' }] }, provider)).status, 200);
+  }
+});
+
 test('the compatible host knows neither the new name of the limit nor the developer role', async (t) => {
   const sandbox = await open(t);
   assert.match((await ask(sandbox, { max_completion_tokens: 1 }, 'compat')).text, /Unknown parameter: 'max_completion_tokens'/);
@@ -200,6 +207,11 @@ test('an end user that is null, and results that name their tool, are taken, as 
     const next = await ask(sandbox, { ...LOOP, user: null, messages: [USER, message, ...results] }, dialect);
     assert.equal(next.status, 200, next.text);
   }
+});
+
+test('tools that are null are none, as Guidance sends them', async (t) => {
+  const answer = await ask(await open(t), { tools: null });
+  assert.equal(answer.status, 200, answer.text);
 });
 
 test('a body that is no JSON object is refused', async (t) => {
