@@ -352,11 +352,11 @@ test('a merged page shows of a gauge that is better the larger the smallest, who
 
 test('a merged page sums counters and histograms, and gauges as they declare', () => {
   const page = declared().createPage();
-  page.merge([reported(1, 10, 5, 100, [1, 2, 3, 9.5]), reported(2, 20, 4, 200, [10, 20, 30, 90])], []);
+  page.merge([reported(1, 10, 5, 100, [1, 2, 3, 9.5]), reported(2, 20, 7, 200, [10, 20, 30, 90]), reported(0, 0, 4, 300, [0, 0, 0, 0])], []);
   assert.deepEqual(linesOf(page), [
     'a_total{l="x"} 3',
     'sum 30',
-    'worst{l="x"} 5',
+    'worst{l="x"} 7',
     'mine 100',
     'h_bucket{l="x",le="1"} 11',
     'h_bucket{l="x",le="2"} 33',
