@@ -14,7 +14,7 @@ import { outboundHeaders, outboundPath } from './outbound.ts';
 import { PooledTransport } from './pooled.ts';
 import type { TransportSettings } from './pooled.ts';
 import { proxyHeaders } from './proxy.ts';
-import { codeFrom, connectionFailure, cutFailure, encodingFailure } from './transport-failure.ts';
+import { connectionFailure, cutFailure, encodingFailure } from './transport-failure.ts';
 import { INTERIM_MAX, interimFailure, proxyFailure, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 import { ConnectionError } from './wire-connection.ts';
@@ -95,7 +95,6 @@ class Attempt implements ConnectionUser, Opening {
   }
 
   onOpened(connection: WireConnection): void {
-    if (this.#isSettled) return connection.destroy();
     this.#settings.onConnected?.(this.#provider.name, connection.socket);
     this.#sendOver(connection);
   }
@@ -135,7 +134,9 @@ class Attempt implements ConnectionUser, Opening {
   }
 
   onClosed(error: Error = new ConnectionError('ECONNRESET')): void {
-    if (this.#isStale(error)) {
+    const { isReused, hasAnswered } = this.#connection as WireConnection;
+    // The provider had closed a kept connection before the request reached it. Not after a single byte of an answer.
+    if (isReused && !hasAnswered) {
       this.#settings.onStaleRetry?.(this.#provider.name);
       // The next kept connection may be as stale.
       this.#isKept = false;
@@ -143,13 +144,6 @@ class Attempt implements ConnectionUser, Opening {
     } else {
       this.#fail(this.#failureOf(error));
     }
-  }
-
-  /** True when the provider had closed a kept connection before the request reached it. Not after a single byte of an answer. */
-  #isStale(error: Error): boolean {
-    const { isReused, hasAnswered } = this.#connection as WireConnection;
-    const code = codeFrom(error);
-    return isReused && !hasAnswered && (code === 'ECONNRESET' || code === 'EPIPE');
   }
 
   /** The other end of the connection is the provider, or a proxy that takes requests in absolute form. */
@@ -311,7 +305,6 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
 
   /** The receiver is content. Lets the body come to its end for a moment, so that the connection can be kept. */
   #startRest(): void {
-    if (this.#isDone) return;
     this.#restBytesLeft = REST_BYTES_MAX;
     this.#watch.release();
     this.#resolve?.(undefined);
