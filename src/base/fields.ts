@@ -111,8 +111,8 @@ export class Fields {
     return { parent: this.path, key: name };
   }
 
-  /** The value of a field, undefined when absent or null. */
-  #take(name: string): Exclude<JsonValue, null> | undefined {
+  /** A value of any type, undefined when absent or null. */
+  any(name: string): Exclude<JsonValue, null> | undefined {
     this.#read?.push(name);
     return this.#object.entries.get(name) ?? undefined;
   }
@@ -120,11 +120,6 @@ export class Fields {
   /** True when the field is present and not null; does not count as reading it. */
   has(name: string): boolean {
     return (this.#object.entries.get(name) ?? undefined) !== undefined;
-  }
-
-  /** A value of any type, undefined when absent or null. */
-  any(name: string): Exclude<JsonValue, null> | undefined {
-    return this.#take(name);
   }
 
   /** Of an object that takes any field: those that no read has asked for, but for null ones, in the order of the text. */
@@ -143,7 +138,7 @@ export class Fields {
   }
 
   string(name: string): string | undefined {
-    const value = this.#take(name);
+    const value = this.any(name);
     if (value === undefined || typeof value === 'string') return value;
     throw wrongType(this.at(name), 'a string', value);
   }
@@ -162,14 +157,14 @@ export class Fields {
   }
 
   boolean(name: string): boolean | undefined {
-    const value = this.#take(name);
+    const value = this.any(name);
     if (value === undefined || typeof value === 'boolean') return value;
     throw wrongType(this.at(name), 'a boolean', value);
   }
 
   /** A number that a double can hold (rounded, but not infinite). */
   finiteNumber(name: string): number | undefined {
-    const value = this.#take(name);
+    const value = this.any(name);
     if (value === undefined) return undefined;
     if (!(value instanceof JsonNumber)) throw wrongType(this.at(name), 'a number', value);
     if (!Number.isFinite(value.value)) throw this.problem(name, 'too large a number');
@@ -178,7 +173,7 @@ export class Fields {
 
   /** A whole number from 0 to 2^53-1. */
   count(name: string): number | undefined {
-    const value = this.#take(name);
+    const value = this.any(name);
     if (value === undefined) return undefined;
     if (!(value instanceof JsonNumber)) throw wrongType(this.at(name), 'an integer', value);
     if (!isWhole(value.text) || !Number.isSafeInteger(value.value) || value.value < 0) {
@@ -204,14 +199,14 @@ export class Fields {
 
   /** An object whose content is anybody's business but ours. */
   opaqueObject(name: string): JsonObject | undefined {
-    const value = this.#take(name);
+    const value = this.any(name);
     if (value === undefined || value instanceof JsonObject) return value;
     throw wrongType(this.at(name), 'an object', value);
   }
 
   /** A nested object of the vocabulary. */
   object(name: string, known?: readonly string[]): Fields | undefined {
-    const value = this.#take(name);
+    const value = this.any(name);
     return value === undefined ? undefined : Fields.from(value, this.at(name), known);
   }
 
@@ -223,7 +218,7 @@ export class Fields {
 
   /** An array, each item decoded in order; `complaint` is added when something else came. */
   list<T>(name: string, decodeItem: (item: JsonValue, path: Path) => T, complaint = ''): T[] | undefined {
-    const value = this.#take(name);
+    const value = this.any(name);
     if (value === undefined) return undefined;
     const path = this.at(name);
     if (!(value instanceof JsonArray)) {

@@ -106,7 +106,7 @@ export class Health {
     this.#countTime();
     const nowMs = this.#chance.now();
     this.#wentOutAtMs = nowMs;
-    this.#untilMs = nowMs + this.#spread(Math.min(this.#rules.outMsMax, this.#rules.outMs * 2 ** (this.#times - 1)));
+    this.#untilMs = nowMs + spread(Math.min(this.#rules.outMsMax, this.#rules.outMs * 2 ** (this.#times - 1)), this.#chance);
     return true;
   }
 
@@ -130,7 +130,7 @@ export class Health {
 
   /** The same, the time spread. */
   goOutAbout(ms: number): void {
-    this.goOut(this.#spread(ms));
+    this.goOut(spread(ms, this.#chance));
   }
 
   /** It is in again, on probation. */
@@ -143,8 +143,9 @@ export class Health {
     if (this.#chance.now() - this.#wentOutAtMs > this.#rules.calmMs) this.#times = 0;
     this.#times += 1;
   }
+}
 
-  #spread(ms: number): number {
-    return ms * (1 - SPREAD + 2 * SPREAD * this.#chance.random());
-  }
+/** A time of about so long. */
+export function spread(ms: number, { random }: Chance): number {
+  return ms * (1 - SPREAD + 2 * SPREAD * random());
 }

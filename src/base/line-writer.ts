@@ -108,7 +108,7 @@ export class LineWriter {
   }
 
   #writeBatch(): void {
-    this.#fillBatch();
+    if (this.#batch.length === 0 && this.#queue.length > 0) this.#batch = this.#takeBytes();
     if (this.#batch.length === 0) return;
     this.#isWriting = true;
     writeAsync(this.#fd, this.#batch, (error, written) => {
@@ -126,11 +126,6 @@ export class LineWriter {
       this.#restTimer = undefined;
       this.#writeBatch();
     }, REST_MS).unref();
-  }
-
-  #fillBatch(): void {
-    if (this.#batch.length > 0 || this.#queue.length === 0) return;
-    this.#batch = this.#takeBytes();
   }
 
   #takeBytes(): Buffer {

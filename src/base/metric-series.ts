@@ -188,7 +188,6 @@ export class HistogramSeries implements Series {
     const sum = this.#absorbed?.pop() ?? 0;
     this.#sum = Math.max(this.#sum, sum);
     for (const [bucket, count] of (this.#absorbed ?? []).entries()) this.#counts[bucket] = Math.max(this.#counts[bucket] ?? 0, count);
-    this.#absorbed = undefined;
   }
 }
 

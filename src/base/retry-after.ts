@@ -40,7 +40,7 @@ export function protobufDurationMs(text: unknown): number | undefined {
 function valuesOf(header: string | readonly string[] | undefined): readonly string[] {
   if (header === undefined) return [];
   const values = typeof header === 'string' ? [header] : header;
-  return values.filter((value) => value.length <= VALUE_CHARS_MAX).map((value) => value.trim());
+  return values.filter((value) => value.length <= VALUE_CHARS_MAX);
 }
 
 /** The first positive number of a list: HTTP clients join repeated headers with commas. */

@@ -123,7 +123,7 @@ function checkTimes({ name, targets, isSpread, hedgeAfterMs }: Route, { attemptT
 }
 
 function checkAllow(keys: Keys, entry: string, routes: readonly string[], { providers }: Surroundings, complaints: Complaints): void {
-  if (entry === '' || entry === ALLOW_ALL) return;
+  if (entry === ALLOW_ALL) return;
   const slash = entry.indexOf('/');
   const isBeginning = entry.endsWith('*');
   const begins = isBeginning ? entry.slice(0, -1) : entry;
@@ -133,7 +133,7 @@ function checkAllow(keys: Keys, entry: string, routes: readonly string[], { prov
     const provider = entry.slice(0, slash);
     if (!providers.includes(provider)) complaints.problemAt(keys, notConfigured(provider, providers, complaints));
   } else {
-    if (slash === -1 && routes.some((name) => (isBeginning ? name.startsWith(begins) : name === entry))) return;
+    if (routes.some((name) => (isBeginning ? name.startsWith(begins) : name === entry))) return;
     complaints.problemAt(keys, `${quoted(entry)} is neither a route nor provider/model${complaints.hint(begins, routes)}`);
   }
 }

@@ -5,6 +5,7 @@
  * its own conversations. Kept by the keys' digests: a key that is rotated starts fresh, the others keep what is known of them.
  */
 
+import { spread } from '../base/health.ts';
 import type { Chance } from '../base/health.ts';
 import { claim, hashText } from '../base/rendezvous.ts';
 import type { Provider, ProviderKey } from '../core/adapter.ts';
@@ -15,8 +16,6 @@ const REJECTED_MS = 300_000;
 /** After 429 without a wait: doubles with each that follows without a success between. */
 const COOL_MS = 1000;
 const COOL_MS_MAX = 60_000;
-/** Waits that the provider did not name are spread by so much to either side. */
-const SPREAD = 0.2;
 /** Far more than keys there are; the oldest are forgotten first. */
 const KEYS_MAX = 4096;
 /** Models that a key cools for at a time. Callers choose models where no route does. */
@@ -122,7 +121,7 @@ export class Keys {
     const wasResting = rest.untilMs > this.#chance.now();
     // Calls that were in flight together are one event.
     if (!wasResting) rest.times += 1;
-    const ownMs = (): number => this.#spread(Math.min(COOL_MS_MAX, COOL_MS * 2 ** (rest.times - 1)));
+    const ownMs = (): number => spread(Math.min(COOL_MS_MAX, COOL_MS * 2 ** (rest.times - 1)), this.#chance);
     const forMs = retryAfterMs === undefined ? ownMs() : Math.min(retryAfterMs, this.#retryAfterCapMs);
     this.#rest(rest, forMs);
     rest.namedMs = Math.max(rest.namedMs, this.#chance.now() + (retryAfterMs ?? 0));
@@ -164,7 +163,7 @@ export class Keys {
   #giveUp(rest: Rest, provider: string, key: KeyName, model: string | undefined, cause: 'quota' | 'rejected'): void {
     // One that rests for its rate alone is worth a word.
     const wasGivenUp = rest.givenUpUntilMs > this.#chance.now();
-    const forMs = this.#spread(REJECTED_MS);
+    const forMs = spread(REJECTED_MS, this.#chance);
     this.#rest(rest, forMs);
     rest.givenUpUntilMs = rest.untilMs;
     if (!wasGivenUp) this.#tell(provider, key, model, cause, forMs);
@@ -205,10 +204,6 @@ export class Keys {
       this.#states.set(name, state);
     }
     return state;
-  }
-
-  #spread(ms: number): number {
-    return ms * (1 - SPREAD + 2 * SPREAD * this.#chance.random());
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, JSON_REPLIED_VALUES_MAX, JSON_VALUES_MAX } from '../../src/base/json/limits.ts';
 import { mergePatch } from '../../src/base/json/merge.ts';
 import { limitPassed, parseLargeLenient, parseLenient } from '../../src/base/json/lenient.ts';
-import { parseJson, parseLargeJson, parseReplied } from '../../src/base/json/parse.ts';
+import { parseJson, parseLargeJson, parseLargeReplied, parseReplied } from '../../src/base/json/parse.ts';
 import { renderJson, renderLargeJson } from '../../src/base/json/render.ts';
 import { JsonArray, JsonNumber, JsonObject, JsonProblem, RawJson } from '../../src/base/json/value.ts';
 import type { JsonOut, JsonOutObject, JsonValue } from '../../src/base/json/value.ts';
@@ -390,6 +390,22 @@ test('parseJson refuses a text that ends within an escape, however long it is', 
   }
 });
 
+test('parseJson finds the end of a string behind however many backslashes', () => {
+  for (let pairs = 0; pairs < 600; pairs += 1) {
+    const backslashes = '\\\\'.repeat(pairs);
+    for (const text of [`"${backslashes}"`, `"${backslashes}\\"x"`]) assert.equal(parseJson(text), JSON.parse(text), `${pairs} pairs`);
+  }
+});
+
+test('a text counts the same against its budget in however many steps a string of it is read', async () => {
+  const text = JSON.stringify({ ['\n'.repeat(2000)]: '\n'.repeat(2000) });
+  for (const chars of [100, 1000, 100_000]) {
+    const budget = { valuesMax: 3, valuesLeft: 3 };
+    assert.ok((await parseLargeReplied(text, async () => undefined, { chars, values: 100 }, budget)) instanceof JsonObject, `${chars}`);
+    assert.equal(budget.valuesLeft, 0);
+  }
+});
+
 test('a budget that was not enough says so, whatever was one too many, and is never enough again', () => {
   for (const [valuesMax, text] of [[1, '{"a":1}'], [2, '{"a":1}'], [3, '{"a":1,"b":2}'], [1, '[1]'], [0, '""']] as const) {
     const budget = { valuesMax, valuesLeft: valuesMax };
@@ -626,6 +642,10 @@ const merges: readonly (readonly [name: string, target: JsonOutObject, patch: st
 for (const [name, target, patch, result] of merges) {
   test(`mergePatch ${name}`, () => assert.equal(renderJson(mergePatch(target, parsedObject(patch))), result));
 }
+
+test('mergePatch writes of a key that comes twice the last value alone, at every depth', () => {
+  for (const target of [{}, { a: 1 }, { a: {} }]) assert.equal(renderJson(mergePatch(target, parsedObject('{"a":{"b":{"x":1,"x":2}}}'))), '{"a":{"b":{"x":2}}}');
+});
 
 test('mergePatch leaves its target as it was', () => {
   const inner = new Map([['b', 1]]);

@@ -357,6 +357,10 @@ test('the secrets of a cloud are known to be secrets, and swapped with the other
   assert.equal(secretsOf(before).get('credentials of azure')?.reveal(), 'canary-one');
   assert.equal(secretsOf(withReloaded(before, after)).get('credentials of azure')?.reveal(), 'canary-two');
   assert.doesNotMatch(inspect(load(variables), { depth: 12 }), /canary/);
+  const appService = load({ GATEWAY_CLOUDS: 'azure', ...AZURE, IDENTITY_ENDPOINT: 'http://127.0.0.1:41/msi/token', IDENTITY_HEADER: 'canary-three' }).config;
+  const container = load({ GATEWAY_CLOUDS: 'bedrock', ...AWS, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '/v2/credentials/1', AWS_CONTAINER_AUTHORIZATION_TOKEN: 'canary-four' }).config;
+  assert.equal(appService && secretsOf(appService).get('credentials of azure')?.reveal(), 'canary-three');
+  assert.equal(container && secretsOf(container).get('credentials of bedrock')?.reveal(), 'canary-four');
 });
 
 const CALLERS = { callers: { test: 'a-token-of-callers' } };

@@ -10,6 +10,7 @@ import { fixedDifferences, fixedOptions } from '../../src/config/fixed-options.t
 import { OF_A_PROCESS, optionOf, optionRows } from '../../src/config/option-source.ts';
 import { loadOptions } from '../../src/config/options.ts';
 import type { LoadedOptions } from '../../src/config/options.ts';
+import { secretsOf } from '../../src/config/secrets.ts';
 import { changesBetween, changesLeft, problemFields, withReloaded } from '../../src/config/reload.ts';
 import type { SettingOptions } from '../../src/config/setting-options.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
@@ -434,6 +435,7 @@ test('a reload says by name what changed', () => {
   assert.deepEqual(reloaded({ routing: ROUTING }, { routing: structuredClone(ROUTING) }), { swapped: [], left: [] });
   assert.deepEqual(reloaded({ providers: openai('a', 'b') }, { providers: openai('a', 'c') }).swapped, ['key 2 of openai']);
   assert.deepEqual(reloaded({ providers: openai('a') }, { providers: openai('a', 'b') }).swapped, ['key 2 of openai']);
+  assert.deepEqual(reloaded({ providers: openai('a', 'b') }, { providers: openai('a') }).swapped, ['key 2 of openai']);
   const { smart } = ROUTING.routes;
   const changed = {
     ...ROUTING,
@@ -447,8 +449,19 @@ test('a reload says by name what changed', () => {
   ]);
   const everybody = { '*': { requests_per_minute: 1 } };
   assert.deepEqual(reloaded({ routing: { callers: everybody } }, { routing: { callers: { ...everybody, ops: {} } } }).swapped, ['limits of ops']);
+  const ops = { routing: { callers: { ops: { requests_per_minute: 1 } } } };
+  assert.deepEqual([reloaded({}, ops).swapped, reloaded(ops, {}).swapped], [['limits of ops'], ['limits of ops']]);
   const options = (seed: number): object => ({ routing: { routes: { r: { targets: [{ provider: 'openai', model: 'm', defaults: { provider_options: { seed } } }] } } } });
   assert.deepEqual(reloaded(options(1), options(2)).swapped, ['route r']);
+});
+
+test('a reload says that another engine for limits takes a restart, whatever of its address differs', () => {
+  const limitsUrl = 'redis://user:password@redis.example:6379/1';
+  assert.deepEqual(reloaded({ limitsUrl }, { limitsUrl }).left, []);
+  for (const [from, to] of [['redis:', 'rediss:'], ['user', 'other'], ['password', 'another'], ['redis.example', 'valkey.example'], ['6379', '6380'], ['/1', '/2']] as const) {
+    assert.deepEqual(reloaded({ limitsUrl }, { limitsUrl: limitsUrl.replace(from, to) }).left, ['GATEWAY_LIMITS_URL'], to);
+  }
+  assert.deepEqual([reloaded({}, { limitsUrl }).left, reloaded({ limitsUrl }, {}).left], [['GATEWAY_LIMITS_URL'], ['GATEWAY_LIMITS_URL']]);
 });
 
 test('a reload takes over providers that were added, and says which changes of the others take a restart', () => {
@@ -473,6 +486,29 @@ test('a reload says that a provider which stays where it is has another API, and
   const host = (like: string, key = KEY): object => ({ providers: { mine: { like, key, baseUrl: 'https://mine.example/v1' } } });
   assert.deepEqual(reloaded(host('groq'), host('openrouter', 'another-key')), { swapped: [], left: ['like of mine'] });
   assert.deepEqual(reloaded(host('groq'), host('groq', 'another-key')), { swapped: ['key of mine'], left: [] });
+});
+
+test('every secret that a provider could repeat is known by what it is for', () => {
+  const config = configWith({
+    callers: { ops: 'token-of-operations' },
+    metricsToken: 'token-of-metrics',
+    providers: { openai: { keys: ['a', 'b'] }, gemini: { key: 'c' }, bedrock: { environment: { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'd', AWS_SESSION_TOKEN: 'e' } } },
+    httpsProxy: 'http://user:f@proxy.example',
+    httpProxy: 'http://user:g@proxy.example',
+    limitsUrl: 'redis://:h@redis.example',
+  });
+  assert.deepEqual([...secretsOf(config)].map(([name, secret]) => [name, secret.reveal()]), [
+    ['token of ops', 'token-of-operations'],
+    ['metrics token', 'token-of-metrics'],
+    ['key of gemini', 'c'],
+    ['key 1 of openai', 'a'],
+    ['key 2 of openai', 'b'],
+    ['credentials of bedrock', 'd'],
+    ['credentials 2 of bedrock', 'e'],
+    ['HTTPS_PROXY', 'user:f'],
+    ['HTTP_PROXY', 'user:g'],
+    ['GATEWAY_LIMITS_URL', 'h'],
+  ]);
 });
 
 test('a key that was taken away is not sent on', () => {

@@ -149,6 +149,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   [routeOf(target(), target('gemini', 'm', { defaults: { provider_options: { stream: true } } })), ['routes.smart.targets[1].defaults.provider_options.stream: the endpoint decides that']],
   // The whole of it.
   ['', ['is not JSON: unexpected end of the text (line 1, column 1)']],
+  ['{\n  "routes": [},\n}\n', ['is not JSON: unexpected character (line 2, column 14)']],
   ['{\n  "routes": {},\n}', ['is not JSON: unexpected character (line 3, column 1)']],
   ['[]', ['expected an object, got an array']],
   ['{"routes": {}, "routes": {"smart": {"targets": []}}}', ['routes: duplicate key', 'routes.smart.targets: expected 1 to 8 targets, got 0']],
@@ -212,13 +213,16 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'callers.batch.tokens_per_minute: expected a whole number from 1 to 1000000000000, got 10000000000000',
     'callers.batch.concurrent: expected a number, got a string',
   ]],
-  [{ routes: { bulk: { targets: [target()] } }, callers: { '*': { allow: ['bul*', 'x*', 'openai/*', 'opnai/*', 'openai/', '/m', 'b*k', 'gpt*/x', '*'] } } }, [
+  [{ routes: { bulk: { targets: [target()] } }, callers: { '*': { allow: ['bul*', 'x*', 'openai/*', 'opnai/*', 'openai/', '/m', 'b*k', 'gpt*/x', '*', 'bul', 'bulk/', ''] } } }, [
+    'callers["*"].allow[11]: must not be empty',
     'callers["*"].allow[1]: "x*" is neither a route nor provider/model',
     'callers["*"].allow[3]: expected a configured provider (anthropic, gemini, openai), got "opnai"; did you mean openai?',
     'callers["*"].allow[4]: "openai/" is neither a route nor provider/model',
     'callers["*"].allow[5]: "/m" is neither a route nor provider/model',
     'callers["*"].allow[6]: "b*k": a * may only be the last character',
     'callers["*"].allow[7]: "gpt*/x": a * may only be the last character',
+    'callers["*"].allow[9]: "bul" is neither a route nor provider/model; did you mean bulk?',
+    'callers["*"].allow[10]: "bulk/" is neither a route nor provider/model; did you mean bulk?',
   ]],
   // Providers.
   [{ providers: { 'Open AI': {}, groq: { concurrent: 5 }, ollama: {}, opnai: { keys: ['OPENAI_API_KEY'] }, mine: { like: 'opnai' } } }, [
@@ -237,6 +241,13 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
   [{ providers: { openai: { base_url: `https://user:${KEY}@host`, keys: [] } } }, [
     'providers.openai.base_url: expected an http or https URL without user name, password, query or fragment',
     'providers.openai.keys: expected 1 to 100 names of variables, got 0',
+  ]],
+  // A key of capital letters at one end is none of a variable's names either.
+  [{ providers: { openai: { keys: ['canaryKEY', 'KEY-canary', 'K'.repeat(129)] } } }, [0, 1, 2].map((index) => `providers.openai.keys[${index}]: expected the name of an environment variable, in capital letters`)],
+  [{ providers: { openai: 5 }, routes: { smart: [] }, callers: { batch: 'all' } }, [
+    'providers.openai: expected an object, got a number',
+    'routes.smart: expected an object, got an array',
+    'callers.batch: expected an object, got a string',
   ]],
   [{ providers: { openai: { keys: [KEY, 'sk-proj-canary0123456789', 'OPENAI_API_KEY', 'OPENAI_API_KEY_FILE'] } } }, [
     'providers.openai.keys[0]: expected the name of an environment variable, in capital letters',
@@ -268,14 +279,20 @@ test('what a file says that has no effect is a warning', () => {
   assert.deepEqual(complaints(loadFile(routeOf(...targets.slice(0, 2)), { GATEWAY_MAX_RETRIES: '0' }).warnings), [
     'routes.smart.targets: 2 targets, but GATEWAY_MAX_RETRIES allows 1 attempt; raise it or drop some',
   ]);
-  assert.deepEqual(complaints(loadFile(routeOf(target('openai', 'm', { first_event_timeout: '1h' }))).warnings), [
+  assert.deepEqual(complaints(loadFile(routeOf(target('openai', 'm', { first_event_timeout: '1h', attempt_timeout: '11m' }))).warnings), [
     'routes.smart.targets[0].first_event_timeout: 1h is more than GATEWAY_ATTEMPT_TIMEOUT, which is 10m',
+    'routes.smart.targets[0].attempt_timeout: 11m is more than GATEWAY_ATTEMPT_TIMEOUT, which is 10m',
   ]);
   const far = { providers: { mine: { like: 'compat', base_url: 'http://far.example' } } };
   assert.deepEqual(complaints(loadFile(far).warnings), ['providers.mine.base_url: keys and prompts travel to far.example unencrypted; use https']);
   assert.deepEqual(loadFile({ providers: { openai: { keys: ['OTHER_KEY'] } } }, { OTHER_KEY: `${KEY}-2` }).warnings, [
     'OPENAI_API_KEY: ignored, because GATEWAY_ROUTING_FILE: providers.openai.keys names others',
   ]);
+});
+
+test("a second target's first_event_timeout does not bound hedge_after, unless the route is spread", () => {
+  const file = { routes: { smart: { hedge_after: '4s', targets: [target(), target('gemini', 'm', { first_event_timeout: '2s' })] } } };
+  assert.deepEqual(complaints(loadFile(file).problems), []);
 });
 
 test('--check shows the one target of a route with as much time as it has, be it spread or not', () => {
@@ -396,7 +413,7 @@ test('several keys in one variable that cannot be are a problem, without the key
   const expected = 'expected 1 to 100 keys separated by commas, each of 1 to 4000 printable ASCII characters without a space';
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: ',' }), [`OPENAI_API_KEYS: ${expected}`]);
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: Array.from({ length: 101 }, (_, index) => `k${index}`).join() }), [`OPENAI_API_KEYS: ${expected}`]);
-  assert.deepEqual(problemsOf({ OPENAI_API_KEYS: 'canary-ü' }), [`OPENAI_API_KEYS: ${expected}`]);
+  for (const keys of ['canary-ü', 'a,canary-ü', 'canary-ü,a']) assert.deepEqual(problemsOf({ OPENAI_API_KEYS: keys }), [`OPENAI_API_KEYS: ${expected}`]);
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: 'a,canary,b,canary' }), ['OPENAI_API_KEYS: the entries 2 and 4 hold the same key']);
   assert.deepEqual(problemsOf({ OPENAI_API_KEYS: 'a,b', OPENAI_API_KEY: KEY }), ['OPENAI_API_KEYS: is set together with OPENAI_API_KEY; keep one']);
   const both = load({ OPENAI_API_KEYS: 'a,b', OPENAI_API_KEY: '', GATEWAY_ROUTING_FILE: PATH }, { [PATH]: '{"providers":{"openai":{"keys":["GEMINI_API_KEY"]}}}' });

@@ -127,10 +127,15 @@ test('loadConfig gives the defaults of the table when only a token and a key are
 
 test('GATEWAY_TRUSTED_PROXIES is addresses and networks, and without effect where no address is logged', () => {
   const { trustedProxies } = configWith({ GATEWAY_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::1' });
-  deepEqual([trustedProxies.check('10.1.2.3'), trustedProxies.check('11.0.0.1'), trustedProxies.check('2001:db8::1', 'ipv6')], [true, false, true]);
-  deepEqual(problemsWith({ GATEWAY_TRUSTED_PROXIES: '10.0.0.0/33' }), [
-    'GATEWAY_TRUSTED_PROXIES: expected IP addresses and networks such as 10.0.0.0/8, separated by commas, got "10.0.0.0/33"',
-  ]);
+  deepEqual([trustedProxies.check('10.1.2.3'), trustedProxies.check('11.0.0.1')], [true, false]);
+  // An address alone is no network.
+  deepEqual(['2001:db8::1', '2001:db8::2'].map((address) => trustedProxies.check(address, 'ipv6')), [true, false]);
+  ok(configWith({ GATEWAY_TRUSTED_PROXIES: '2001:DB8::1/128' }).trustedProxies.check('2001:db8::1', 'ipv6'));
+  for (const network of ['10.0.0.0/33', 'x10.0.0.0/8', '10.0.0.0/8x', '10.0.0.0/', '/8', 'fe80::1%eth0', '::1/129']) {
+    deepEqual(problemsWith({ GATEWAY_TRUSTED_PROXIES: network }), [
+      `GATEWAY_TRUSTED_PROXIES: expected IP addresses and networks such as 10.0.0.0/8, separated by commas, got "${network}"`,
+    ]);
+  }
   deepEqual(loadWith({ GATEWAY_TRUSTED_PROXIES: '::1', GATEWAY_LOG_ADDRESS: 'false' }).warnings, [
     'GATEWAY_TRUSTED_PROXIES: has no effect while GATEWAY_LOG_ADDRESS is false',
   ]);
@@ -193,7 +198,7 @@ const CASES: Readonly<Record<string, Cases>> = {
       [':8080', { type: 'tcp', host: undefined, port: 8080 }],
       [':0', { type: 'tcp', host: undefined, port: 0 }],
       ['127.0.0.1:65535', { type: 'tcp', host: '127.0.0.1', port: 65535 }],
-      ['gateway.example.com:80', { type: 'tcp', host: 'gateway.example.com', port: 80 }],
+      ['my-gateway.example.com:80', { type: 'tcp', host: 'my-gateway.example.com', port: 80 }],
       ['[::1]:8080', { type: 'tcp', host: '::1', port: 8080 }],
       ['[::]:443', { type: 'tcp', host: '::', port: 443 }],
       ['unix:/run/gateway.sock', { type: 'unix', path: '/run/gateway.sock' }],
@@ -251,6 +256,8 @@ const CASES: Readonly<Record<string, Cases>> = {
       ['https://a.example, http://localhost:3000/,', ['https://a.example', 'http://localhost:3000']],
       ['HTTPS://A.example:443', ['https://a.example']],
       ['app://obsidian.md,chrome-extension://abcdef, tauri://localhost:1420', ['app://obsidian.md', 'chrome-extension://abcdef', 'tauri://localhost:1420']],
+      // As electron-serve has it, and Safari.
+      ['app://-,safari-web-extension://5A0D-1F', ['app://-', 'safari-web-extension://5A0D-1F']],
     ],
     bad: [
       '*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *',
@@ -264,7 +271,7 @@ const CASES: Readonly<Record<string, Cases>> = {
   GATEWAY_DIALECTS: {
     field: 'dialects',
     good: [['anthropic', ['anthropic']], ['openai-chat, anthropic,', ['openai-chat', 'anthropic']], ['none', []]],
-    bad: ['native', 'Anthropic', 'anthropic,none', 'all', ','],
+    bad: ['native', 'Anthropic', 'anthropic,none', 'none,anthropic', 'all', ','],
     expected: 'expected some of openai-chat, openai-responses, anthropic, separated by commas, or none',
   },
   GATEWAY_MODEL_PREFIXES: boolean('takesModelPrefixes'),
@@ -729,7 +736,7 @@ for (const [text, versioned, plain] of BASE_URLS) {
   });
 }
 
-for (const text of ['x.example', 'ftp://x.example', 'https:x.example', 'https://', 'https://user@x.example', 'https://user:pass@x.example', 'https://:pass@x.example', 'https://x.example/?key=1', 'https://x.example?', 'https://x.example/#a', 'https://x.ex ample', 'https://x.example:99999', 'file:///etc/passwd', 'javascript:0']) {
+for (const text of ['x.example', 'ftp://x.example', 'xhttps://x.example', 'https://x.example/a b', 'https:x.example', 'https://', 'https://user@x.example', 'https://user:pass@x.example', 'https://:pass@x.example', 'https://x.example/?key=1', 'https://x.example?', 'https://x.example/#a', 'https://x.ex ample', 'https://x.example:99999', 'file:///etc/passwd', 'javascript:0']) {
   test(`the base URL ${text} is refused and not shown`, () => {
     const expected = 'expected an http or https URL without user name, password, query or fragment';
     deepEqual(problemsWith({ ZETA_BASE_URL: text }), [`ZETA_BASE_URL: ${expected}`]);

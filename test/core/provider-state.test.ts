@@ -24,6 +24,12 @@ test('decodeState gives back what encodeState wrote, to the digit', () => {
   assert.equal(decoded.raw.text, contentText);
 });
 
+test('decodeState takes every character that a name or base64url may have', () => {
+  const state = encodeState('openai-chat', 'My_Host-01', { a: '>>>???>>>???' });
+  assert.match(state.slice('openai-chat.My_Host-01.'.length), /-.*_|_.*-/);
+  assert.ok(decodeState('openai-chat', 'My_Host-01', state) instanceof JsonObject);
+});
+
 test('decodeState ignores the state of another provider or dialect', () => {
   const state = encodeState('gemini', 'google', content);
   assert.equal(decodeState('gemini', 'vertex', state), undefined);
@@ -46,7 +52,7 @@ const damaged: Readonly<Record<string, string>> = {
   'a dot too many': stateOf('{}') + '.x',
   'base64 of an impossible length': 'gemini.google.eyJhI',
   'bits left over that are not zero': 'gemini.google.eyJhIjoxfR',
-  'bytes that are not UTF-8': stateOf(Buffer.from([0x22, 0xff, 0x22])),
+  'bytes that are not UTF-8': stateOf(Buffer.from('{"a":"\xff"}', 'latin1')),
   'text that is not JSON': stateOf('{"a":}'),
   'a byte order mark': stateOf('\uFEFF{}'),
   'JSON that is no object': stateOf('[1]'),

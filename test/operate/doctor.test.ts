@@ -4,10 +4,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { loadConfig } from '../../src/config/config.ts';
+import { Failure } from '../../src/core/failure.ts';
+import type { FailureFields, FailureKind } from '../../src/core/failure.ts';
 import { examineProviders } from '../../src/operate/doctor.ts';
 import type { Check, ChatWish, Report } from '../../src/operate/doctor.ts';
 import type { World } from '../../src/operate/lookout.ts';
-import { originOf } from '../../src/operate/remedy.ts';
+import { originOf, placeOf, remedyFor } from '../../src/operate/remedy.ts';
+import type { FailedCheckName, Origin } from '../../src/operate/remedy.ts';
 import { renderReport } from '../../src/operate/report.ts';
 import { compatRow, PROVIDER_ROWS } from '../../src/providers/index.ts';
 import { startSandbox } from '../../src/sandbox/index.ts';
@@ -494,4 +497,34 @@ test('renderReport fits 80 columns and breaks no word', () => {
   assert.deepEqual(text.split(/\s+/).filter((word) => /^x+$/.test(word)), [...words, ...words]);
   assert.equal(lines.at(-2), '1 of 2 providers cannot serve as configured.');
   assert.match(text, /^ {2}key {6}ok$/m);
+});
+
+const ORIGIN: Origin = { provider: 'acme', host: 'api.acme.example', hasKey: true, hasCredentials: false, keyVariable: 'ACME_API_KEY', baseUrlVariable: 'ACME_BASE_URL', proxyVariable: 'HTTPS_PROXY', isBaseUrlSet: false, hasProxy: false };
+
+const REMEDIES: readonly (readonly [place: FailedCheckName, kind: FailureKind, fields: FailureFields, origin: Partial<Origin>, begins: string])[] = [
+  ['source', 'auth', {}, { hasCredentials: true }, 'GATEWAY_CLOUDS: check the identity that acme is called by'],
+  ['source', 'unknown', {}, { hasCredentials: true }, 'GATEWAY_CLOUDS: check that the source of credentials of acme can be reached'],
+  ['connect', 'unknown', { code: 'ECONNREFUSED' }, {}, 'HTTPS_PROXY: set it if only a proxy leads out of this network.'],
+  ['connect', 'unknown', { code: 'ECONNREFUSED' }, { isBaseUrlSet: true }, 'ACME_BASE_URL: check host and port.'],
+  ['tls', 'unknown', { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, {}, 'ACME_BASE_URL: name a host that asks for no client certificate'],
+  ['tls', 'unknown', { code: 'EPROTO' }, {}, 'ACME_BASE_URL: check the port, and https against http'],
+  ['tls', 'unknown', { code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, {}, 'ACME_BASE_URL: name a host that the certificate is for, which api.acme.example is not.'],
+  ['tls', 'unknown', { code: 'HOSTNAME_MISMATCH' }, {}, 'ACME_BASE_URL: name a host that the certificate is for, which api.acme.example is not.'],
+  ['tls', 'unknown', { code: 'CERT_HAS_EXPIRED' }, {}, 'The certificate has to be renewed'],
+  ['tls', 'unknown', { code: 'CERT_NOT_YET_VALID' }, {}, 'The certificate has to be renewed'],
+  ['tls', 'unknown', { code: 'SELF_SIGNED_CERT_IN_CHAIN' }, {}, 'NODE_EXTRA_CA_CERTS: name a PEM file'],
+  ['key', 'rate_limit', {}, {}, 'ACME_API_KEY: raise the limits of its account'],
+  ['key', 'rate_limit', {}, { hasCredentials: true }, 'GATEWAY_CLOUDS: raise the limits of its account'],
+];
+
+test('each way to fail has its own remedy', () => {
+  for (const [place, kind, fields, origin, begins] of REMEDIES) {
+    const remedy = remedyFor(place, new Failure(kind, 'it failed', fields), { ...ORIGIN, ...origin });
+    assert.ok(remedy.startsWith(begins), `${place} ${JSON.stringify(fields)}: ${remedy}`);
+  }
+});
+
+test('an answer of 407 is of the proxy where there is one, and any other of the provider', () => {
+  const place = (upstreamStatus: number, hasProxy: boolean): FailedCheckName => placeOf(new Failure('auth', 'it failed', { upstreamStatus }), { isConnected: true, isAnswered: true, hasProxy });
+  assert.deepEqual([place(407, true), place(407, false), place(401, true)], ['proxy', 'key', 'key']);
 });

@@ -136,7 +136,6 @@ export class Parser<V> {
   /** A key and the colon behind it; undefined where the step ends within. */
   #keyAndColon(): string | undefined {
     if (this.#text.charCodeAt(this.#at) !== QUOTE) throw this.#unexpected();
-    if (this.#budget.valuesLeft <= 0) throw this.#tooMany();
     const key = this.#string();
     if (key === undefined) return undefined;
     this.#budget.valuesLeft -= 1;

@@ -69,7 +69,11 @@ test('parseSharedFiles says what is wrong with a profile without quoting the fil
     const keys = '[default]\naws_access_key_id = AKID\naws_secret_access_key = s\n';
     assert.equal(keysOf('default', `${keys}${line}\n`, ''), 'has a key with a character that no key has', line);
   }
-  assert.equal(keysOf('default', 'x'.repeat(SHARED_FILE_CHARS_MAX + 1)), 'is in a file of more than 1 MiB');
+  for (const key of ['credential_process', 'credential_source', 'login_session', 'role_arn', 'source_profile', 'sso_account_id', 'sso_session', 'sso_start_url']) {
+    assert.equal(keysOf('work', undefined, `[profile work]\n${key} = x\n`), `has ${key}, which is not supported; only keys are`);
+  }
+  const long = 'x'.repeat(SHARED_FILE_CHARS_MAX + 1);
+  assert.deepEqual([keysOf('default', long), keysOf('default', '', long)], ['is in a file of more than 1 MiB', 'is in a file of more than 1 MiB']);
 });
 
 test('parseSharedFiles keeps to the own keys of an object whatever a file says', () => {
@@ -77,5 +81,7 @@ test('parseSharedFiles keeps to the own keys of an object whatever a file says',
 });
 
 test('the default profile of the config file may be spelt like the others', () => {
+  assert.match(keysOf('default', '', '[default]\naws_access_key_id = AKIDALONE\naws_secret_access_key = s\n'), /AKIDALONE/);
+  assert.match(keysOf('default', '', '[ default ]\n# aws_access_key_id = AKIDNONE\naws_access_key_id = AKIDALONE\naws_secret_access_key = s\n'), /AKIDALONE/);
   assert.match(keysOf('default', '', '[profile default]\naws_access_key_id = AKIDSPELT\naws_secret_access_key = s\n'), /AKIDSPELT/);
 });
