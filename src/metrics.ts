@@ -37,7 +37,7 @@ const PER_TOKEN_BYTES = 52 * 1024;
 const TOKENS_BYTES = 32 * 1024;
 /** Every route with every status that it can have. */
 const REQUESTS_BYTES = 20 * 1024;
-/** Beyond some 250 series callers and providers are `other`, but how a chat ended is told: a success there is no failure. */
+/** Beyond some 200 series callers are `other`, then providers too, but how a chat ended is told: a success there is no failure. */
 const CHATS_BYTES = 32 * 1024;
 /** The same for some 20 providers, and for their retries some 15. */
 const ATTEMPTS_BYTES = 16 * 1024;
@@ -140,7 +140,7 @@ export function createMetrics(sources: MetricsSources) {
     'gateway_tokens_total',
     'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`; at most 100,000,000 counted of one chat.',
     ['caller', 'provider', 'model', 'type'],
-    { bytesMax: TOKENS_BYTES, open: ['model'] },
+    { bytesMax: TOKENS_BYTES, open: ['model', 'caller'] },
   );
   const overhead = registry.histogram(
     'gateway_overhead_seconds',

@@ -20,13 +20,13 @@ export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const PAGE_BYTES_MAX = 640 * 1024;
 /** Of a family with labels that says nothing else: 50 series of a counter. */
 const SHARE_BYTES = 4 * 1024;
-/** What series with open values leave to those without, so that a flood of models leaves room for the providers. */
+/** What series with open values may have of the room of those with one less, so that a flood of models leaves room for the callers. */
 const OPEN_SHARE = 0.75;
 /** How a family is kept within its part of the page. */
 export type Share = {
   /** Of its series; the default is for a few dozen short ones. */
   readonly bytesMax?: number;
-  /** The labels that become `other` first once the share is full: those with the most values, or with values that nobody has listed beforehand. */
+  /** The labels that become `other` once the share is full, the first first: those with the most values, or with values that nobody has listed beforehand. */
   readonly open?: readonly string[];
 };
 
@@ -145,11 +145,10 @@ export class MetricFamily<S extends Series> {
   /** The most that `render` returns. */
   readonly bytesMax: number;
   readonly #head: string;
-  /** For each label, whether its values are open. */
-  readonly #isOpen: readonly boolean[];
-  /** What is left for series, and for those with open values. The series of `other` alone is paid for from the start. */
-  #bytesLeft: number;
-  #openBytesLeft: number;
+  /** The open labels' places among the labels, in the order in which they become `other`. */
+  readonly #open: readonly number[];
+  /** What is left for series, for those with an open value, with two … The series of `other` alone is paid for from the start. */
+  #bytesLeft: number[];
   #root: Branch<S> | S = new Map();
   /** Every series with its label text, e.g. `route="/v1/chat",status="200"`. */
   readonly #rows: { readonly labels: string; readonly values: readonly string[]; readonly series: S }[] = [];
@@ -162,21 +161,21 @@ export class MetricFamily<S extends Series> {
     this.share = share;
     this.createSeries = createSeries;
     this.#head = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
-    this.#isOpen = labelNames.map((label) => open.includes(label));
+    this.#open = open.map((label) => labelNames.indexOf(label));
     const others = renderLabels(labelNames, labelNames.map(() => 'other'));
     const othersBytes = createSeries().bytesMax(name, others);
     const seriesBytes = labelNames.length === 0 ? othersBytes : bytesMax;
     this.bytesMax = Buffer.byteLength(this.#head) + seriesBytes;
-    this.#bytesLeft = seriesBytes - othersBytes;
-    this.#openBytesLeft = this.#bytesLeft * OPEN_SHARE;
-    if (this.#bytesLeft < 0) throw new Error(`${name}: its share holds no series`);
+    this.#bytesLeft = ['', ...open].map((_, count) => (seriesBytes - othersBytes) * OPEN_SHARE ** count);
+    if (seriesBytes < othersBytes) throw new Error(`${name}: its share holds no series`);
     // Without labels there is exactly one series, and it shows before its first event.
     if (labelNames.length === 0) this.#root = this.#plant([], others);
   }
 
   /**
    * The series of these label values, in the order of the label names; the same object each time. Once the share is
-   * full, new values get the series whose open values are `other`, or where that is new too, the one whose every value is.
+   * full, new values get the series whose first open value is `other`, or where that finds no room either, the next, and at last the
+   * one whose every value is.
    */
   // hot: per request
   labels(...values: readonly string[]): S {
@@ -191,25 +190,27 @@ export class MetricFamily<S extends Series> {
 
   #newSeries(values: readonly string[]): S {
     const { name, labelNames } = this.declaration;
-    const isOpen = values.some((value, index) => this.#isOpen[index] === true && value !== 'other' && value !== '');
     if (values.every((value) => value === 'other')) return this.#plant(values, renderLabels(labelNames, values));
+    const open = this.#open.filter((index) => values[index] !== 'other' && values[index] !== '');
     // Told before anything is made: a full family is asked for new values with every chat.
-    if (isOpen ? this.#openBytesLeft <= 0 : this.#bytesLeft <= 0) return this.#overflow(values, isOpen);
+    if (!this.#hasRoom(open.length, 1)) return this.#overflow(values, open);
     const labels = renderLabels(labelNames, values);
     const series = this.createSeries();
     const bytes = series.bytesMax(name, labels);
-    if (bytes > this.#bytesLeft || (isOpen && bytes > this.#openBytesLeft)) {
-      this.#openBytesLeft = 0;
-      if (!isOpen) this.#bytesLeft = 0;
-      return this.#overflow(values, isOpen);
+    if (!this.#hasRoom(open.length, bytes)) {
+      this.#bytesLeft.fill(0, open.length);
+      return this.#overflow(values, open);
     }
-    this.#bytesLeft -= bytes;
-    if (isOpen) this.#openBytesLeft -= bytes;
+    this.#bytesLeft = this.#bytesLeft.map((left, count) => (count <= open.length ? left - bytes : left));
     return this.#plant(values, labels, series);
   }
 
-  #overflow(values: readonly string[], isOpen: boolean): S {
-    return this.labels(...values.map((value, index) => (isOpen && this.#isOpen[index] !== true ? value : 'other')));
+  #hasRoom(openCount: number, bytes: number): boolean {
+    return this.#bytesLeft.every((left, count) => count > openCount || bytes <= left);
+  }
+
+  #overflow(values: readonly string[], [first]: readonly number[]): S {
+    return this.labels(...values.map((value, index) => (first === undefined || first === index ? 'other' : value)));
   }
 
   #plant(values: readonly string[], labels: string, series = this.createSeries()): S {

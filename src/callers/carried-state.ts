@@ -8,8 +8,9 @@
 import type { JsonBudget } from '../base/json/limits.ts';
 
 /**
- * Whose state it is: `own` = of the part that the place belongs to, in Messages a text, `text` = of one of the turn's texts, in their order, `call` = of
- * the next call, which is said since LiteLLM moves all reasoning to the front of a message, `empty` = of an empty text that stands here.
+ * Whose state it is: `own` = of the part that the place belongs to, in Messages and Responses a text, `text` = of one of the
+ * turn's texts, in their order, `call` = of the next call, which is said since LiteLLM and AG2 move all reasoning to the front of
+ * a turn, `empty` = of an empty text that stands here.
  */
 export type StateOwner = 'own' | 'text' | 'call' | 'empty';
 

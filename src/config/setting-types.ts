@@ -211,7 +211,7 @@ function words(text: string): string[] {
 }
 
 /** Of a scheme that applications and extensions have for their own pages: browsers send what was written. `file:` has none. */
-const APPLICATION_ORIGIN = /^(?!(?:https?|wss?|ftp|file):)[a-z][a-z0-9+.-]*:\/\/[a-z0-9][a-z0-9.-]*(?::\d{1,5})?$/;
+const APPLICATION_ORIGIN = /^(?!(?:https?|wss?|ftp|file):)[a-z][a-z0-9+.-]*:\/\/[\w.-]+(?::\d{1,5})?$/;
 
 function parseOrigin(text: string): string | undefined {
   if (APPLICATION_ORIGIN.test(text)) return text;

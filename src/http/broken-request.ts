@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import { Failure } from '../core/failure.ts';
 import { connectionAddress } from './caller-address.ts';
 import type { Connection } from './connection.ts';
-import { discard } from './discard.ts';
+import { DISCARD_BYTES_MAX, discard } from './discard.ts';
 import type { ServerParts } from './parts.ts';
 
 export type ConnectionError = Error & { readonly code?: string };
@@ -69,5 +69,5 @@ function refuse(failure: Failure, socket: Duplex, parts: ServerParts): void {
   // What is read here is no business of the parser any more. Closing at once with bytes unread would reset the connection,
   // and the answer with it.
   socket.removeAllListeners('data');
-  discard(socket, () => socket.destroy());
+  discard(socket, DISCARD_BYTES_MAX, () => socket.destroy());
 }

@@ -7,8 +7,8 @@ const DISCARD_MS_MAX = 500;
 export const DISCARD_BYTES_MAX = 64 * 1024;
 
 /** Reads and drops, until the source ends or closes, or has taken too long or said too much; then calls `done`, once. */
-export function discard(source: Readable, done: () => void): void {
-  let bytesLeft = DISCARD_BYTES_MAX;
+export function discard(source: Readable, bytesMax: number, done: () => void): void {
+  let bytesLeft = bytesMax;
   const onData = (chunk: Buffer): void => {
     bytesLeft -= chunk.length;
     if (bytesLeft < 0) stop();

@@ -18,6 +18,8 @@ import { traceFrom } from './trace.ts';
 
 /** The kernel takes what is shorter at once. */
 const LONG_CHARS = 64 * 1024;
+/** Of what is refused: reading it costs less than another connection, and Java's client sees no answer of one that closes while it sends. */
+const READ_ON_BYTES_MAX = 1024 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 export class HttpExchange extends Exchange {
@@ -129,15 +131,15 @@ export class HttpExchange extends Exchange {
 
   /**
    * Whether so much of the body may still come that closing is cheaper than reading on. A short one is read and dropped
-   * (by node:http), so that a refusal does not cost the connection. Whoever waits for a 100 may never send it. Nothing more
-   * is read of one that is too large, however small the operator's limit is.
+   * (by node:http), so that a refusal does not cost the connection, unless its caller wants that closed. Whoever waits for a
+   * 100 may never send it. Nothing more is read of one that is too large, however small the operator's limit is.
    */
   #leavesBodyUnread(): boolean {
     const { complete, headers } = this.request;
     if (complete) return false;
     if (headers['transfer-encoding'] !== undefined || this.response.statusCode === 413) return true;
     const length = Number(headers['content-length'] ?? 0);
-    return length > DISCARD_BYTES_MAX || (length > 0 && this.expectsContinue);
+    return length > READ_ON_BYTES_MAX || (length > 0 && (this.expectsContinue || !this.response.shouldKeepAlive));
   }
 
   sendFailure(failure: Failure): void {
@@ -264,7 +266,7 @@ function sendWhole(response: ServerResponse, body: string | Buffer): void {
 function endAfterDiscard(request: IncomingMessage, response: ServerResponse, body: string | Buffer): void {
   if (body.length === 0) response.flushHeaders();
   else response.write(body);
-  discard(request, () => {
+  discard(request, Number(request.headers['content-length']) <= READ_ON_BYTES_MAX ? READ_ON_BYTES_MAX : DISCARD_BYTES_MAX, () => {
     request.pause();
     response.end();
   });

@@ -86,12 +86,9 @@ export class AttemptWatch {
   /** The receiver is ready again; the slot is taken back. `onStop` is called at once if the exchange ended meanwhile. */
   endBusy(): void {
     this.#isReceiverBusy = false;
-    if (this.#isReleased) {
-      this.#scope.onEnd(undefined);
-    } else {
-      this.progress();
-      this.startWait();
-    }
+    if (this.#isReleased) return;
+    this.progress();
+    this.startWait();
   }
 
   /** The attempt is over: no timer, no slot. */

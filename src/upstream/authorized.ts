@@ -9,7 +9,6 @@ import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
 import type { Authorization, Grant } from './credentials/authorization.ts';
 import { outboundPath } from './outbound.ts';
-import { endedFailure } from './transport-failure.ts';
 import type { AttemptLimits, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 
 /** `authorizationOf`: undefined for a provider that has keys, or needs none. */
@@ -33,7 +32,6 @@ async function sendAuthorized(
   scope: Scope,
   limits: AttemptLimits,
 ): Promise<UpstreamResponse | Failure> {
-  if (scope.ended !== undefined) return endedFailure(scope.ended);
   const startedAtMs = performance.now();
   const headers = provider.headers === undefined ? call.headers : { ...call.headers, ...provider.headers };
   const outgoing = { method: call.method, host: provider.baseUrl.host, path: outboundPath(provider, call), headers, body: call.body };

@@ -86,7 +86,7 @@ export class ConnectionPool {
     const keepSocketAlive = agent.keepSocketAlive.bind(agent) as (socket: Duplex) => unknown;
     const reuseSocket = agent.reuseSocket.bind(agent);
     agent.keepSocketAlive = (socket) => {
-      const ageMs = performance.now() - (this.#openedAtMs.get(socket) ?? 0);
+      const ageMs = performance.now() - (this.#openedAtMs.get(socket) ?? Infinity);
       if (this.#isClosed || socket.readableLength > 0 || ageMs > AGE_MS_MAX) return false;
       socket.on('data', destroyThis);
       const isKept = keepSocketAlive(socket);

@@ -77,8 +77,7 @@ export class WireConnection {
     }
     socket.cork();
     socket.write(head, 'latin1');
-    if (typeof body === 'string') socket.write(body, 'utf8');
-    else socket.write(body);
+    socket.write(body);
     socket.uncork();
   }
 

@@ -98,7 +98,6 @@ export class WirePool implements ConnectionHome {
     socket.on('close', () => {
       this.#openCount -= 1;
       waiting?.onRefused(error ?? new ConnectionError('ECONNRESET'));
-      waiting = undefined;
     });
     socket.on(this.#isTls ? 'secureConnect' : 'connect', () => {
       const opened = waiting;

@@ -95,7 +95,6 @@ class Attempt implements ConnectionUser, Opening {
   }
 
   onOpened(connection: WireConnection): void {
-    if (this.#isSettled) return connection.destroy();
     this.#settings.onConnected?.(this.#provider.name, connection.socket);
     this.#sendOver(connection);
   }
@@ -311,7 +310,6 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
 
   /** The receiver is content. Lets the body come to its end for a moment, so that the connection can be kept. */
   #startRest(): void {
-    if (this.#isDone) return;
     this.#restBytesLeft = REST_BYTES_MAX;
     this.#watch.release();
     this.#resolve?.(undefined);

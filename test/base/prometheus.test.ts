@@ -212,6 +212,20 @@ test('MetricFamily makes open values `other` first, and keeps room for the serie
   assert.ok(!registry.render().includes('provider="other"'));
 });
 
+test('MetricFamily makes one open value after the other `other`, and keeps those that are none', () => {
+  const registry = new Registry();
+  const counter = registry.counter('a_total', 'A.', ['caller', 'model', 'type'], { bytesMax: 4000, open: ['model', 'caller'] });
+  const types = ['input', 'output'];
+  for (let model = 0; model < 200; model += 1) for (const type of types) counter.labels('ann', `m${model}`, type).add();
+  counter.labels('bob', 'late', 'input').add(5);
+  for (let caller = 0; caller < 200; caller += 1) for (const type of types) counter.labels(`c${caller}`, 'm', type).add();
+  const samples = new Map(linesOf(registry).map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
+  const sumOf = (...labels: string[]): number => [...samples].filter(([name]) => labels.every((label) => name.includes(label))).reduce((sum, [, value]) => sum + value, 0);
+  assert.deepEqual([sumOf('caller="ann"'), sumOf('caller="bob",model="other"'), sumOf('caller="c0",model="other"'), sumOf('caller="c199"')], [400, 5, 2, 0]);
+  assert.ok(sumOf('caller="other",model="other"') > 300);
+  assert.deepEqual([sumOf('type="input"'), sumOf('type="output"'), sumOf('type="other"')], [405, 400, 0]);
+});
+
 test('MetricFamily still finds its series when it is full', () => {
   const family = new Registry().histogram('a', 'A.', ['l'], [1]);
   const [one, two] = [family.labels('1'), family.labels('2')];

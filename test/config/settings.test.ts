@@ -256,6 +256,8 @@ const CASES: Readonly<Record<string, Cases>> = {
       ['https://a.example, http://localhost:3000/,', ['https://a.example', 'http://localhost:3000']],
       ['HTTPS://A.example:443', ['https://a.example']],
       ['app://obsidian.md,chrome-extension://abcdef, tauri://localhost:1420', ['app://obsidian.md', 'chrome-extension://abcdef', 'tauri://localhost:1420']],
+      // As electron-serve has it, and Safari.
+      ['app://-,safari-web-extension://5A0D-1F', ['app://-', 'safari-web-extension://5A0D-1F']],
     ],
     bad: [
       '*', 'null', 'app.example.com', 'https://a.example/path', 'https://a.example?', 'https://user@a.example', 'https://a.example, *',

@@ -65,6 +65,20 @@ test('a tool loop works with the output appended and nothing else, on every prov
   }
 });
 
+test('a tool loop goes on where a client moves the reasoning of a turn to its front, as AG2 does', async (t) => {
+  const gateway = await startGateway(t, SETTINGS);
+  for (const provider of PROVIDERS) {
+    gateway.sandbox.reply('model', { text: 'Let me look.', tool_calls: [{ name: 'weather', arguments: { city: 'Oslo' } }] }, 'It rains.');
+    const body = { model: `${provider}/model`, tools: TOOLS, store: false, include: ['reasoning.encrypted_content'] };
+    const hi = { role: 'user', content: 'hi' };
+    const { output } = (await (await gateway.post(PATH, { ...body, input: [hi] })).json()) as Reply;
+    const moved = [...output.filter(({ type }) => type === 'reasoning'), ...output.filter(({ type }) => type !== 'reasoning')];
+    const result = { type: 'function_call_output', call_id: output.at(-1)?.call_id, output: '12 degrees' };
+    const second = await gateway.post(PATH, { ...body, input: [hi, ...moved, result] });
+    assert.equal(second.status, 200, `${provider}: ${await second.text()}`);
+  }
+});
+
 test('a loop of custom tools that an item of the conversation declares goes on at whichever provider', async (t) => {
   const gateway = await startGateway(t, SETTINGS);
   const tools = [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } }] }];

@@ -90,6 +90,18 @@ test('a stream that is opened to keep its caller waiting says whom it waits for,
   assert.match(await response.text(), /^: keep-alive\n\n/);
 });
 
+test('a route whose targets are all full is a 429 that says when to come back, and is counted as such', async (t) => {
+  const full = { provider: 'anthropic', model: 'fake-chat', concurrentMax: 0 };
+  const gateway = await startGateway(t, {}, { routes: [routeOf('busy', full)] });
+  for (const path of ['/v1/chat', '/v1/chat/stream', '/v1/count_tokens']) {
+    const response = await gateway.post(path, { model: 'busy', messages: [user('Hello')] });
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [429, '1'], path);
+    assert.match(await response.text(), /the targets of route busy have as many calls in flight as the configuration allows/);
+  }
+  assert.match(await gateway.app.metricsText(), /^gateway_requests_refused_total\{reason="target_concurrency"\} 3$/m);
+  assert.equal(gateway.sandbox.calls.length, 0);
+});
+
 test('counts and callers of the same process fall back, too', async (t) => {
   const gateway = await startGateway(t, {}, { routes: [routeOf('smart', 'anthropic/fake-status-500', 'gemini/fake-chat')] });
   const counted = await gateway.post('/v1/count_tokens', { model: 'smart', messages: [user('Hello')] });

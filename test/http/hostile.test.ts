@@ -371,6 +371,28 @@ test('a refusal of a short body costs neither the body nor the connection', asyn
   assert.deepEqual(answers.map((answer) => answer.status), [401, 404, 200]);
 });
 
+test('who sends a megabyte and is refused meanwhile sees the answer, and keeps the connection', async (t) => {
+  const gateway = await startGateway(t);
+  const head = 'POST /v1/chat HTTP/1.1\r\nHost: x\r\nContent-Length: ';
+  const caller = new RawCaller(t, gateway.url).write(`${head}1048576\r\n\r\n`);
+  const [answer] = await caller.answered();
+  assert.deepEqual([answer?.status, answer?.headers.get('connection')], [401, 'keep-alive']);
+  caller.write('x'.repeat(1_048_576) + post('/v1/chat', BODY));
+  assert.equal((await caller.answered(2))[1]?.status, 200);
+  assert.equal((await new RawCaller(t, gateway.url).write(`${head}1048577\r\n\r\n`).answered())[0]?.headers.get('connection'), 'close');
+});
+
+test('a refusal to who wants the connection closed resets it no sooner than its body was read', async (t) => {
+  const server = await startServer(t, {});
+  const accepted = once(server.server.server, 'connection') as Promise<[Socket]>;
+  const body = 'x'.repeat(256 * 1024);
+  const caller = new RawCaller(t, server.url).write(`POST /v1/chat HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  const [socket] = await accepted;
+  await caller.closed;
+  assert.equal(caller.answers[0]?.status, 401);
+  assert.ok(socket.bytesRead > body.length, `${socket.bytesRead} bytes were read`);
+});
+
 test('whoever waits for 100 Continue and is refused loses the connection, whose next bytes could be body or request', async (t) => {
   const gateway = await startGateway(t);
   const [answer] = await sendRaw(t, gateway.url, `POST /v1/chat HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`);

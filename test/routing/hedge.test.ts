@@ -119,6 +119,8 @@ test('R25: a failure that nobody else mends ends both', async () => {
   assert.ok(result instanceof Failure);
   assert.equal(result.kind, 'refusal');
   assert.equal(sent.legs[1]?.endedAtMs, 2500);
+  // Who refused, not who was asked last.
+  assert.deepEqual([sent.record.provider, sent.record.hedged], ['a', 'lost']);
 });
 
 test('R25: what the second target refuses does not end the first, which is silent but may answer', async () => {
@@ -148,16 +150,17 @@ test('the time of two attempts beside each other is not counted twice', async ()
   assert.equal(sent.record.upstreamMs, 5000);
 });
 
-test('R25: a caller that hangs up ends both, at whatever time', async () => {
-  for (const afterMs of [100, 2100, 2600, 4000]) {
+test('R25: a caller that hangs up ends both, at whatever time, also before', async () => {
+  for (const afterMs of [-1, 100, 2100, 2600, 4000]) {
     const clock = new VirtualClock();
     const subject = createSubject(clock);
     const scope = new Scope();
+    if (afterMs < 0) scope.end('caller-gone');
     const sent = stream(clock, subject, { a: { firstMs: Infinity }, b: { firstMs: 500, endMs: 9000 } }, { scope });
     clock.after(afterMs, () => scope.end('caller-gone'));
     await clock.run();
     assert.ok((await sent.outcome).result instanceof Failure);
-    for (const { name, endedAtMs } of sent.legs) assert.ok(endedAtMs <= afterMs, `${name} at ${endedAtMs}`);
+    for (const { name, endedAtMs } of sent.legs) assert.ok(endedAtMs <= Math.max(0, afterMs), `${name} at ${endedAtMs}`);
     assert.equal(subject.routing.places.taken, 0);
   }
 });

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { Secret } from '../../src/base/secret.ts';
 import type { CredentialPlan } from '../../src/core/credential-plan.ts';
 import { Failure } from '../../src/core/failure.ts';
@@ -260,6 +261,31 @@ test('the wait for a credential counts towards the attempt, and ends with it', a
   responseFrom(await result);
   assert.ok((limits[0]?.startedAtMs ?? Infinity) <= waitsAtMs);
   assert.deepEqual(sent[0]?.headers, { 'content-type': 'application/json', authorization: 'Bearer late' });
+});
+
+test('a credential that comes after its attempt was over leaves the exchange to whoever waits then', async () => {
+  const { transport, give } = held();
+  const scope = new Scope();
+  failureFrom(await transport.send(PROVIDER, CHAT, scope, { ...LIMITS, attemptMs: 5 }));
+  let isTold = false;
+  scope.onEnd(() => (isTold = true));
+  give({ headers: {}, refused: () => false });
+  await new Promise(setImmediate);
+  scope.end('caller-gone');
+  assert.equal(isTold, true);
+});
+
+test('a credential that comes in time leaves no limit behind that would end the wait of somebody else', async () => {
+  const { transport, give } = held();
+  const scope = new Scope();
+  const result = transport.send(PROVIDER, CHAT, scope, { ...LIMITS, attemptMs: 20 });
+  give({ headers: {}, refused: () => false });
+  responseFrom(await result);
+  let isTold = false;
+  scope.onEnd(() => (isTold = true));
+  await setTimeout(50);
+  scope.end('caller-gone');
+  assert.equal(isTold, true);
 });
 
 test('the sentence on an attempt that took too long names the limit as it is set, however long the credential took', async (t) => {

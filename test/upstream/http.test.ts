@@ -6,6 +6,7 @@ import net from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import type { TLSSocket } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Failure } from '../../src/core/failure.ts';
@@ -13,11 +14,13 @@ import { Scope } from '../../src/core/scope.ts';
 import { createFetchTransport } from '../../src/upstream/fetch.ts';
 import type { TransportSettings } from '../../src/upstream/pooled.ts';
 import type { Transport } from '../../src/upstream/transport.ts';
+import { createWireTransport } from '../../src/upstream/wire.ts';
 import { BODY_BYTES_MAX, GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, createGate, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { CHUNKED_HEAD, LAST_CHUNK, chunkOf, okResponse, startRawServer } from './raw-server.ts';
 
 const CERTIFICATE = createCertificate();
+const TLS_VERSIONS = ['TLSv1.2', 'TLSv1.3'] as const;
 
 /** Interim responses before the real one. */
 const INTERIM = `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${okResponse('{"n":1}')}`;
@@ -337,9 +340,9 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     assert.equal(server.requests.length, 0);
   });
 
-  test(`${name}: a certificate of another name is rejected at every connection`, async (t) => {
+  for (const maxVersion of TLS_VERSIONS) test(`${name}: a certificate of another name is rejected at every connection (${maxVersion})`, async (t) => {
     const certificate = createCertificate('other.test');
-    const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}')), certificate });
+    const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}')), certificate, maxVersion });
     const transport = createTransport({ ca: certificate.cert });
     t.after(() => transport.close());
     const provider = providerAt(new URL(server.baseUrl.href.replace('127.0.0.1', 'localhost')));
@@ -348,6 +351,22 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       assert.equal(failure.message, 'the TLS certificate of acme was rejected (ERR_TLS_CERT_ALTNAME_INVALID)');
     }
     assert.equal(server.requests.length, 0);
+  });
+
+  for (const maxVersion of TLS_VERSIONS) test(`${name}: a TLS session goes on at the next connection (${maxVersion})`, async (t) => {
+    const isResumed: boolean[] = [];
+    const server = await startRawServer(t, {
+      onConnection: (socket) => isResumed.push((socket as TLSSocket).isSessionReused()),
+      onRequest: (socket) => void socket.end(okResponse('{}', 'connection: close\r\n')),
+      certificate: CERTIFICATE,
+      maxVersion,
+    });
+    const { transport } = openTransport(t);
+    for (let call = 1; call <= 3; call += 1) {
+      await bodyText(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+      await noSockets(transport);
+    }
+    assert.deepEqual(isResumed, [false, true, true]);
   });
 
   test(`${name}: a provider that wants a certificate of its callers is a failure that says so, and is not tried again`, async (t) => {
@@ -549,6 +568,19 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
     });
   });
 }
+
+test('wire: a socket that the provider may have closed is not used, even before it is', async (t) => {
+  const server = await startRawServer(t, { onRequest: (socket) => void socket.write(okResponse('{}', 'keep-alive: timeout=100\r\n')) });
+  const transport = createWireTransport();
+  t.after(() => transport.close());
+  const call = async (): Promise<string> => bodyText(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+  await call();
+  const laterMs = performance.now() + 50_000;
+  t.mock.method(performance, 'now', () => laterMs);
+  await call();
+  assert.equal(server.connections(), 2);
+  await server.closed(1);
+});
 
 test('100 Continue is more than fetch accepts: a failure, not a wrong answer', async (t) => {
   const server = await startRawServer(t, { onRequest: (socket) => void socket.write(INTERIM) });

@@ -117,6 +117,48 @@ async function mostInTurn(response: UpstreamResponse, bytesExpected: number): Pr
 }
 
 for (const [name, create] of [...SOCKET_TRANSPORTS, ['fetch', createFetchTransport]] as const) {
+  test(`${name}: a receiver that is content costs the connection where much more follows, and one that is so after a while too`, async (t) => {
+    const more = 8 * 1024 * 1024;
+    const server = await startRawServer(t, { onRequest: (socket) => void socket.write(CHUNKED_HEAD + chunkOf('all of it') + chunkOf('x'.repeat(more)) + LAST_CHUNK) });
+    const transport = create();
+    t.after(() => transport.close());
+    for (const [calls, answer] of [[1, 'enough'], [2, Promise.resolve('enough' as const)]] as const) {
+      const response = responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+      assert.equal(await response.readChunks(() => answer), undefined);
+      await server.closed(calls);
+    }
+  });
+
+  test(`${name}: a receiver that is content costs the connection where the end never comes`, async (t) => {
+    const server = await startRawServer(t, { onRequest: (socket) => void socket.write(CHUNKED_HEAD + chunkOf('all of it')) });
+    const transport = create();
+    t.after(() => transport.close());
+    const response = responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), new Scope(), LIMITS));
+    assert.equal(await response.readChunks(() => 'enough'), undefined);
+    await server.closed(1);
+  });
+
+  test(`${name}: a receiver that is content has the slot of its exchange to itself, whenever the end comes`, async (t) => {
+    let end = (): void => undefined;
+    const server = await startRawServer(t, {
+      onRequest: (socket) => {
+        end = () => void socket.end(LAST_CHUNK);
+        socket.write(CHUNKED_HEAD + chunkOf('all of it'));
+      },
+    });
+    const transport = create();
+    t.after(() => transport.close());
+    const scope = new Scope();
+    const response = responseFrom(await transport.send(providerAt(server.baseUrl), postCall(), scope, LIMITS));
+    assert.equal(await response.readChunks(() => 'enough'), undefined);
+    let isTold = false;
+    scope.onEnd(() => (isTold = true));
+    end();
+    await server.closed(1);
+    scope.end('caller-gone');
+    assert.equal(isTold, true);
+  });
+
   test(`a body of ${PIECES} chunks over ${name} lets others have their turn after one read of the socket`, async (t) => {
     const wire = chunkOf('x').repeat(PIECES) + LAST_CHUNK;
     const response = await openResponse(t, (socket) => socket.write(CHUNKED_HEAD + wire), create());

@@ -5,6 +5,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -19,7 +20,7 @@ import type { Transport, UpstreamResponse } from '../../src/upstream/transport.t
 import { GET_CALL, LIMITS, SOCKET_TRANSPORTS, bodyText, failureFrom, postCall, providerAt, responseFrom, trustAnyone } from './attempts.ts';
 import { createCertificate } from './certificate.ts';
 import { startConnectProxy } from './connect-proxy.ts';
-import { closedBaseUrl, freePort, okResponse, startRawServer } from './raw-server.ts';
+import { CHUNKED_HEAD, chunkOf, closedBaseUrl, freePort, okResponse, startRawServer } from './raw-server.ts';
 import type { RawServer } from './raw-server.ts';
 
 const CERTIFICATE = createCertificate('localhost', 'provider.test');
@@ -153,6 +154,45 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       }
       assert.equal(staleRetries, 1);
       assert.equal(proxy.requests.length, 2);
+    });
+
+    test('delivers what had come before its tunnel broke, also to a receiver that was busy', async (t) => {
+      let write = (text: string): void => void text;
+      const server = await startRawServer(t, {
+        onRequest: (socket) => {
+          write = (text) => void socket.write(chunkOf(text));
+          socket.write(CHUNKED_HEAD + chunkOf('first '));
+        },
+        certificate: CERTIFICATE,
+      });
+      let tunnel: readonly [caller: Socket, provider: Socket] | undefined;
+      const proxy = await startConnectProxy(t, {
+        onConnect: (caller) => {
+          const provider = connect(Number(server.baseUrl.port), '127.0.0.1', () => caller.write('HTTP/1.1 200 OK\r\n\r\n'));
+          caller.pipe(provider).pipe(caller);
+          tunnel = [caller, provider];
+        },
+      });
+      const response = responseFrom(await openTransport(t, proxy.url).send(providerAt(named(server)), postCall(), new Scope(), LIMITS));
+      const [caller, provider] = tunnel ?? assert.fail('no tunnel');
+      let said = '';
+      const failure = await response.readChunks(async (chunk) => {
+        said += chunk.toString();
+        if (said !== 'first ') return;
+        // The second stops the reading, so that the third waits where the tunnel was read to.
+        for (const text of ['second ', 'third']) {
+          const passed = once(provider, 'data');
+          write(text);
+          await passed;
+          for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+        }
+        caller.resetAndDestroy();
+        provider.destroy();
+        await once(caller, 'close');
+        for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      });
+      assert.match(failureFrom(failure).message, /^acme answered 200, but its body did not arrive whole/);
+      assert.equal(said, 'first second third');
     });
 
     test('whose certificate is rejected fails as without a proxy: the cause named, not retried', async (t) => {

@@ -30,6 +30,8 @@ export type RawServer = {
   arrived(count: number): Promise<void>;
 };
 
+export type TlsVersion = 'TLSv1.2' | 'TLSv1.3';
+
 export type RawHandlers = {
   /** A whole request is in. */
   readonly onRequest?: (socket: net.Socket, request: RawRequest) => void;
@@ -39,6 +41,8 @@ export type RawHandlers = {
   readonly certificate?: { readonly key: string; readonly cert: string };
   /** With TLS: whether its callers must have a certificate. */
   readonly wantsCertificate?: boolean;
+  /** With TLS: the newest version that it speaks. */
+  readonly maxVersion?: TlsVersion;
 };
 
 /** Listens on a free port of the loopback; closes with the test. */
@@ -81,11 +85,11 @@ export async function startRawServer(t: TestContext, handlers: RawHandlers): Pro
       }
     });
   };
-  const { certificate, wantsCertificate = false } = handlers;
+  const { certificate, wantsCertificate = false, maxVersion = 'TLSv1.3' } = handlers;
   const server =
     certificate === undefined
       ? net.createServer({ noDelay: true }, accept)
-      : tls.createServer({ key: certificate.key, cert: certificate.cert, requestCert: wantsCertificate }, accept).on('tlsClientError', () => undefined);
+      : tls.createServer({ key: certificate.key, cert: certificate.cert, requestCert: wantsCertificate, maxVersion }, accept).on('tlsClientError', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {

@@ -175,6 +175,8 @@ class ConversationDraft {
   #stateless: number[] = [];
   /** A state that belongs to the item behind it. */
   #waiting: string | undefined;
+  /** States of the calls to come, which wait on where a client moved them before a text (AG2). */
+  #ofCalls: string[] = [];
   /** Where the states came from that were taken last. */
   #statesPath: Path | undefined;
   /** The results of the last turn, as long as items add to it. */
@@ -229,7 +231,9 @@ class ConversationDraft {
   takePart(part: AssistantPart, path: Path | undefined): void {
     const spoken = this.#open();
     if (part.type === 'tool_call') this.#unanswered.add(part.id);
-    const state = this.#waiting;
+    const ofCall = part.type === 'tool_call' ? this.#ofCalls.shift() : undefined;
+    if (ofCall !== undefined) this.#leave();
+    const state = ofCall ?? this.#waiting;
     this.#waiting = undefined;
     if (part.type === 'text' && state === undefined) {
       if (part.text === '') return;
@@ -239,12 +243,13 @@ class ConversationDraft {
   }
 
   takeStates(states: readonly CarriedState[], path: Path | undefined): void {
-    this.#leave();
+    if (states[0]?.owner !== 'call') this.#leave();
     // Reasoning that carries nothing, and has nothing behind it where an answer broke off, is no turn.
     if (states.length === 0) return;
     this.#statesPath = path;
     this.#giveToTexts(states.filter(({ owner }) => owner === 'text').map(({ state }) => state));
     for (const { owner, state } of states) {
+      if (owner === 'call') this.#ofCalls.push(state);
       if (owner !== 'own') continue;
       this.#leave();
       this.#waiting = state;
@@ -287,6 +292,7 @@ class ConversationDraft {
     this.#results = undefined;
     if (this.#spoken !== undefined) {
       this.#leave();
+      this.#spoken.push(...this.#ofCalls.splice(0).map((state) => this.#silentText(state)));
       this.#turns.push({ role: 'assistant', parts: this.#spoken });
       this.#spoken = undefined;
       this.#stateless = [];

@@ -42,7 +42,7 @@ export function outputItems(reply: ChatReply, parts: readonly AssistantPart[], t
   const names = parts.some((part) => part.type === 'tool_call') ? new ToolNames(request.source) : undefined;
   let summary = thinking;
   for (const [index, part] of parts.entries()) {
-    if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOwn(part.state) });
+    if (summary !== '' || part.state !== undefined) items.push({ type: 'reasoning', summary, sealed: sealedOf(part) });
     summary = '';
     if (part.type === 'tool_call') items.push(callItem(part, names?.declaredAs(part.name)));
     else if (part.text !== '' || wouldOwn(parts[index + 1])) items.push({ type: 'message', text: part.text });
@@ -56,8 +56,8 @@ function callItem(call: ToolCallPart, declared: DeclaredTool | undefined): CallI
   return { type: declared?.isCustom === true ? 'custom_tool_call' : 'function_call', call, declared };
 }
 
-function sealedOwn(state: string | undefined): string {
-  return carryStates(state === undefined ? [] : [{ owner: 'own', state }]);
+function sealedOf({ type, state }: AssistantPart): string {
+  return carryStates(state === undefined ? [] : [{ owner: type === 'text' ? 'own' : 'call', state }]);
 }
 
 /** Whether the state of a text that says nothing would be taken for that of the part behind it. */

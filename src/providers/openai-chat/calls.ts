@@ -99,9 +99,9 @@ export class CallDrafts {
     const id = textField(entry, 'id') ?? '';
     const index = field(entry, 'index');
     let call: CallDraft | undefined;
-    if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : (this.#byId.get(id) ?? this.#calls.at(-1));
-    // Under one index there may be several calls, each by its id, or one whose id changes.
-    if (call !== undefined && name === '' && id !== call.id) call = this.#byId.get(id) ?? call;
+    if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : this.#calls.at(-1);
+    // Under one index, or none, there may be several calls, each by its id, or one whose id changes.
+    if (call !== undefined && id !== call.id) call = this.#byId.get(id) ?? call;
     const isIndexed = typeof index === 'number';
     if (call === undefined || isAnother(call, id, name, isIndexed, field(body, argument), touched.has(call))) call = this.#start();
     if (typeof index === 'number') this.#byIndex.set(index, call);

@@ -211,7 +211,7 @@ export class ReplyDraft {
       parts.push({ type: 'tool_call', id, name, arguments: args, state: stateOf(signature) });
     }
     const homeless = stateOf(undefined);
-    if (parts.length === 0 && homeless !== undefined) parts.push({ type: 'text', text: '', state: homeless });
+    if (homeless !== undefined) parts.push({ type: 'text', text: '', state: homeless });
     if (parts.length === 0 && this.#thinking === '' && stopReason === 'unknown') {
       return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
     }
@@ -286,7 +286,7 @@ function usageFrom(usage: unknown): Usage | undefined {
   const inputTokens = input ?? 0;
   const written = completion ?? 0;
   const reasoning = countField(field(usage, 'completion_tokens_details'), 'reasoning_tokens') ?? 0;
-  const isReasoningApart = reasoning > 0 && countField(usage, 'total_tokens') === inputTokens + written + reasoning;
+  const isReasoningApart = countField(usage, 'total_tokens') === inputTokens + written + reasoning;
   const outputTokens = isReasoningApart ? written + reasoning : written;
   const inputDetails = field(usage, 'prompt_tokens_details');
   return {

@@ -281,6 +281,8 @@ const refused: [text: string, sentence: string][] = [
   ['{"messages":[{"content":[{"type":"text","id":"b"}]}]}', 'model: required'],
   ['{"messages":[{"content":[{"Type":"text","id":"b"}]}]}', 'messages[0].content[0].Type: unknown field; did you mean type?'],
   [`{"messages":${hi},"tool_choice":{"Mode":"auto"}}`, 'tool_choice.Mode: unknown field; did you mean mode?'],
+  ['{"model":"m","messages":[{"role":"user","content":[{"type":"image","media_type":"image/png"}]}],"tools":[{"nam":"a"}]}', 'tools[0].nam: unknown field; did you mean name?'],
+  ['{"model":"m","messages":[{"role":"user","content":[{"type":"document","media_type":"application/pdf"}]}],"tools":[{"nam":"a"}]}', 'tools[0].nam: unknown field; did you mean name?'],
   [`{"messages":${hi},"thinking":{"Enabled":true}}`, 'thinking.Enabled: unknown field; did you mean enabled?'],
   [`{"messages":${hi},"tools":[{"parameters":{"Name":1}}],"provider_options":{"Model":1}}`, 'model: required'],
   [`{"messages":${hi},"tools":[{"name":"a","Strict":true}]}`, 'tools[0].Strict: unknown field; did you mean strict?'],

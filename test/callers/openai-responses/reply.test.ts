@@ -31,7 +31,7 @@ test('a full reply has every field of the Responses form', () => {
       '{"id":"rs_a1_0","type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}],"encrypted_content":"gateway:own=a.acme.AA"},' +
       '{"id":"msg_a1_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":"Hel\\"lo","annotations":[]}]},' +
       '{"id":"fc_a1_2","type":"function_call","call_id":"call_1","name":"weather","status":"completed","arguments":"{\\"days\\":1.0,\\n\\"id\\":12345678901234567890}"},' +
-      '{"id":"rs_a1_3","type":"reasoning","summary":[],"encrypted_content":"gateway:own=a.acme.BB"},' +
+      '{"id":"rs_a1_3","type":"reasoning","summary":[],"encrypted_content":"gateway:call=a.acme.BB"},' +
       '{"id":"fc_a1_4","type":"function_call","call_id":"call_2","name":"weather","status":"completed","arguments":"{}"}],' +
       '"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":3,"cache_write_tokens":4},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":30},' +
       '"instructions":null,"max_output_tokens":null,"metadata":{},"parallel_tool_calls":true,"previous_response_id":null,"temperature":null,"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled"}',

@@ -595,6 +595,16 @@ test('a state is given to the item behind its reasoning', () => {
   );
 });
 
+test("a call's state waits for it where a client moved the reasoning to the front of its turn, or dropped a text, and is the turn's where the call was dropped", () => {
+  const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
+  const called = { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' }, state: 'a.b.BB' };
+  const said = { role: 'assistant', content: 'A' };
+  assert.deepEqual(turnsOf(user('Hi'), sealed('call=a.b.BB'), said, call), spoken(text('A'), called));
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('call=a.b.BB'), said, call), spoken(text('A', 'a.b.AA'), called));
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('call=a.b.BB'), call), spoken(text('', 'a.b.AA'), called));
+  assert.deepEqual(turnsOf(user('Hi'), said, sealed('call=a.b.BB')), spoken(text('A'), text('', 'a.b.BB')));
+});
+
 test('a state with nothing behind its reasoning belongs to a text that said nothing', () => {
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA')), spoken(text('', 'a.b.AA')));
   assert.deepEqual(

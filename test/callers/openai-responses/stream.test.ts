@@ -114,7 +114,7 @@ test('a stream of thinking, text and a call has the events of the Responses form
   const thought = { id: 'rs_a1_0', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }], encrypted_content: 'gateway:' };
   const said = { id: 'msg_a1_1', type: 'message', status: 'completed', role: 'assistant', content: [{ type: 'output_text', text: 'Hello', annotations: [] }] };
   const ofText = { id: 'rs_a1_2', type: 'reasoning', summary: [], encrypted_content: 'gateway:text=a.acme.AA' };
-  const ofCall = { id: 'rs_a1_3', type: 'reasoning', summary: [], encrypted_content: 'gateway:own=a.acme.BB' };
+  const ofCall = { id: 'rs_a1_3', type: 'reasoning', summary: [], encrypted_content: 'gateway:call=a.acme.BB' };
   const args = '{"city":\n"Oslo"}';
   const called = { id: 'fc_a1_4', type: 'function_call', call_id: 'call_1', name: 'weather', status: 'completed', arguments: args };
   const inThought = { item_id: 'rs_a1_0', output_index: 0, summary_index: 0 };

@@ -114,6 +114,8 @@ describe('a state', () => {
     ['with a doubled key', text('a', made({ before: [raw('{"type":"thinking","type":"redacted_thinking"}')] }))],
     ['with own fields that are no object', text('a', made({ own: ['citations'] }))],
     ['with unknown own fields', text('a', made({ own: { cache_control: raw('{"type":"ephemeral"}') } }))],
+    ['with unknown own fields beside a known one', call('c', '{}', made({ own: raw('{"toolset_name":"a","cache_control":{}}') }))],
+    ['with citations that are no list', text('a', made({ own: { citations: 'x' } }))],
     ['with empty citations', text('a', made({ own: { citations: [] } }))],
     ['with citations that are no objects', text('a', made({ own: { citations: ['x'] } }))],
     ["with a call's fields on a text", text('a', made({ own: { caller: raw('{"type":"x"}') } }))],

@@ -93,6 +93,12 @@ test('a turn with a signature on any call gets no dummy', () => {
   assert.deepEqual(signatures('gemini-4-neon', [user('a'), assistant(call('1', 'f'), call('2', 'f', '{}', state)), result('1', ''), result('2', '')]), [[undefined, 'sig']]);
 });
 
+test('a signature on a text with words shows nothing of the calls beside it', () => {
+  const state = encodeState('gemini', 'gemini', { signature: 'sig' });
+  assert.deepEqual(signatures('gemini-4-neon', [user('a'), assistant(text('t', state), call('1', 'f')), result('1', '')]), [['sig', DUMMY]]);
+  assert.deepEqual(signatures('gemini-4-neon', [user('a'), assistant(text('', state), call('1', 'f')), result('1', '')]), [['sig', undefined]]);
+});
+
 test('states of another provider or dialect are ignored, and the dummy stands in for them', () => {
   for (const state of [encodeState('gemini', 'gemini-eu', { signature: 'sig' }), encodeState('anthropic', 'gemini', { blocks: [] })]) {
     assert.deepEqual(signatures('gemini-4-neon', [user('a'), assistant(text('t', state), call('1', 'f', '{}', state)), result('1', '')]), [[undefined, DUMMY]]);

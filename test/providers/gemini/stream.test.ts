@@ -123,6 +123,21 @@ for (const data of ['{"message":"words"}', '{"error":{"message":"words"}}', '{"e
   });
 }
 
+test('what a piece says of the reply and of its ending holds where later ones say nothing', () => {
+  const head = { responseId: 'r', modelVersion: 'm' };
+  const blocked = endOf(deltasOf([JSON.stringify({ ...head, promptFeedback: { blockReason: 'SAFETY', blockReasonMessage: 'no' } }), '{"promptFeedback":{}}']));
+  const filtered = endOf(deltasOf([JSON.stringify({ ...head, candidates: [{ finishReason: 'SAFETY', finishMessage: 'no' }] }), '{"candidates":[{}]}']));
+  for (const end of [blocked, filtered]) {
+    assert.ok(end instanceof Failure);
+    assert.deepEqual([end.kind, end.detail, end.reply?.id, end.reply?.model], ['refusal', 'no', 'r', 'm']);
+  }
+});
+
+test('a call beside an empty text is a call', () => {
+  const deltas = deltasOf([frame([{ text: '', functionCall: { name: 'f' } }], { finishReason: 'STOP' })]);
+  assert.deepEqual(deltas.map(({ type }) => type), ['tool_call', 'done']);
+});
+
 test('a thought or a text without a word gives no delta, and a finish reason that nobody knows ends the answer', () => {
   const deltas = deltasOf([frame([{ text: '', thought: true }, { thought: true }, { text: '' }, { text: 'a' }], { finishReason: 99 })]);
   assert.deepEqual(deltas.map(({ type }) => type), ['text', 'done']);

@@ -107,12 +107,14 @@ test('hints go out in the field that a host has for them, and nowhere else', () 
 });
 
 test('xAI is told which beginning to keep in a header', () => {
-  const call = (fields: Partial<ChatRequest>): unknown => {
+  const headersOf = (fields: Partial<ChatRequest>): unknown => {
     const encoded = adapterOf('xai').encodeChat(requestOf(fields), false);
     assert.ok(!(encoded instanceof Failure));
-    return encoded.headers['x-grok-conv-id'];
+    return encoded.headers;
   };
-  assert.deepEqual([call(HINTS), call({ cache: { key: undefined, ttl: 'long' } }), call({})], ['digest-of-a-key', undefined, undefined]);
+  const plain = { 'content-type': 'application/json', accept: 'application/json' };
+  assert.deepEqual(headersOf(HINTS), { ...plain, 'x-grok-conv-id': 'digest-of-a-key' });
+  for (const fields of [{ cache: { key: undefined, ttl: 'long' } }, {}] as const) assert.deepEqual(headersOf(fields), plain);
   assert.equal(payload(adapterOf('xai'), requestOf(HINTS))['prompt_cache_key'], undefined);
 });
 

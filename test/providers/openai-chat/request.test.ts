@@ -81,6 +81,8 @@ test('llama.cpp, which ignores a named choice, is offered that tool alone', () =
   const sent = payload(adapterOf('llamacpp'), request);
   assert.equal(sent['tool_choice'], 'required');
   assert.deepEqual((sent['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name), ['time']);
+  const unknown = payload(adapterOf('llamacpp'), { ...request, toolChoice: { mode: 'tool', name: 'none', parallel: undefined } });
+  assert.deepEqual([unknown['tool_choice'], (unknown['tools'] as unknown[]).length], [{ type: 'function', function: { name: 'none' } }, 2]);
 });
 
 test('images go out as image_url beside the text, inline ones as a data URL', () => {

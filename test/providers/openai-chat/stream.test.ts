@@ -2,7 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import type { Adapter } from '../../../src/core/adapter.ts';
 import { isMadeCallId } from '../../../src/core/call-id.ts';
-import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../../src/core/chat.ts';
+import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, replyText } from '../../../src/core/chat.ts';
 import type { ChatReply } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
@@ -114,6 +114,13 @@ test('pieces of calls belong to their index, else their id, else the last call',
   assert.deepEqual(callsOf([piece({ id: 'a', function: { name: 'f', arguments: '{' } }), piece({ function: { arguments: '"x":1' } }), piece({ function: { arguments: '}' } })]), [['a', 'f', '{"x":1}']]);
 });
 
+test('pieces that say the name of their call each time belong to it by their id, without an index and on one constant index', () => {
+  for (const index of [undefined, 0]) {
+    const say = (id: string, name: string, text: string): object => piece({ index, id, function: { name, arguments: text } });
+    assert.deepEqual(callsOf([say('a', 'f', '{"x":'), say('b', 'g', '{'), say('a', 'f', '1}'), say('b', 'g', '}')]), [['a', 'f', '{"x":1}'], ['b', 'g', '{}']], String(index));
+  }
+});
+
 test('a new id on a used index begins another call', () => {
   assert.deepEqual(callsOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":' } }), piece({ index: 0, function: { arguments: '1}' } }), piece({ index: 0, id: 'b', function: { name: 'f', arguments: '{}' } })]), [['a', 'f', '{"x":1}'], ['b', 'f', '{}']]);
 });
@@ -200,6 +207,14 @@ test('a streamed legacy function_call is a call', () => {
   assert.deepEqual(callsOf([chunk({ function_call: { name: 'f', arguments: { a: 1 } } })]).map(([, ...rest]) => rest), [['f', '{"a":1}']]);
 });
 
+test('a call without a name is a failure, and none where the answer is cut; one without an id takes no other call for itself', () => {
+  const nameless = piece({ index: 0, id: 'a', function: { arguments: '{}' } });
+  assert.equal(failureOf([nameless, chunk({}, 'tool_calls')]).message, 'openai answered 200, but a tool call has no name');
+  assert.deepEqual(replyOf([nameless, chunk({}, 'length')]).parts, []);
+  const calls = callsOf([piece({ index: 0, function: { name: 'f', arguments: ' \n' } }), piece({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }), piece({ index: 1, function: { arguments: '}' } })]);
+  assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['g', '{}']]);
+});
+
 test('a call cut for length is no call, a broken one otherwise a failure', () => {
   const cut = piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":' } });
   const deltas = deltasOf([chunk({ content: 'x' }), cut, chunk({}, 'length')]);
@@ -226,14 +241,45 @@ test('arguments beyond a limit are a failure that names it, for a relay too, whi
   assert.equal(part?.type === 'tool_call' && part.arguments.text, '{"input":"{\\"a"}');
 });
 
-test('usage is the last that came, on any chunk', () => {
+test('an empty reason to finish, and one called null, is none, so that a cut stream is no answer; a number is one', () => {
+  for (const reason of ['', 'null']) {
+    assert.equal(failureOf([chunk({ content: 'a' }, reason)]).message, 'openai ended the stream before the answer was complete', reason);
+    assert.equal(replyOf([chunk({ content: 'a' }, reason), chunk({}, 'stop'), chunk({}, reason)]).stopReason, 'end_turn');
+  }
+  assert.equal(replyOf([chunk({ content: 'a' }, 1)]).stopReason, 'unknown');
+});
+
+test('an answer of nothing, for a reason that nobody knows, is none; one of thoughts alone is one', () => {
+  assert.equal(failureOf([chunk({ content: '' }, 'weird')]).message, 'openai answered 200, but the reply has neither content nor a reason for its end');
+  assert.deepEqual(replyOf([chunk({ reasoning: 'Hm' }, 'weird')]).thinking, 'Hm');
+});
+
+test('calls are there to be run though a filter ended the answer, and a stop string is matched only where the answer ended', () => {
+  const filtered = replyOf([piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }), chunk({}, 'content_filter')]);
+  assert.deepEqual([filtered.stopReason, filtered.parts.length], ['tool_use', 1]);
+  const matched = (reason: string): string => replyOf([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: reason, stop_reason: 'END' }] }]).stopReason;
+  assert.deepEqual([matched('stop'), matched('length')], ['stop_sequence', 'max_tokens']);
+});
+
+test('usage of which only a part was reported counts the rest as none', () => {
+  const counts = (usage: object): unknown => {
+    const reported = replyOf([{ ...chunk({ content: 'a' }, 'stop'), usage }]).usage;
+    return [reported?.inputTokens, reported?.outputTokens];
+  };
+  assert.deepEqual([counts({ prompt_tokens: 3 }), counts({ completion_tokens: 4 })], [[3, 0], [0, 4]]);
+});
+
+test('usage is the last that came, on any chunk, id and model the first', () => {
   const outputs = (chunks: readonly object[]) => replyOf(chunks).usage?.outputTokens;
   const usage = (tokens: number) => ({ usage: { prompt_tokens: 1, completion_tokens: tokens } });
   assert.equal(outputs([{ ...chunk({ content: 'a' }), ...usage(1) }, { ...chunk({ content: 'b' }, 'stop'), ...usage(2) }]), 2);
   assert.equal(outputs([chunk({ content: 'a' }, 'stop'), { choices: [], ...usage(7) }]), 7);
   assert.equal(outputs([chunk({ content: 'a' }, 'stop'), { choices: [], usage: null, x_groq: usage(5) }]), 5);
   assert.equal(outputs([{ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop', ...usage(4) }] }]), 4);
+  assert.equal(outputs([{ ...chunk({ content: 'a' }), ...usage(3) }, chunk({}, 'stop')]), 3);
   assert.equal(outputs([chunk({ content: 'a' }, 'stop')]), undefined);
+  const { id, model } = replyOf([chunk({ content: 'a' }), { ...chunk({}, 'stop'), id: 'c2', model: 'm2' }, { choices: [], ...usage(1) }]);
+  assert.deepEqual([id, model], ['c1', 'm1']);
 });
 
 test('only choice 0 counts, for text and for the end', () => {
@@ -432,6 +478,25 @@ test('reasoning_details of a stream are put together by type, index and id, and 
     { type: 'reasoning.encrypted', data: 'AAA', id: 'rs_1', format: null, index: 0 },
     { type: 'reasoning.encrypted', data: 'BBB', id: 'rs_2', format: null, index: 0 },
   ]);
+});
+
+test('pieces of details without an id belong to the first of their type and index, and null takes nothing away', () => {
+  const details = (...pieces: readonly object[]): object[] => pieces.map((fields) => chunk({ reasoning_details: [fields] }));
+  const detail = { type: 'reasoning.text', index: 0 };
+  const chunks = details(
+    { ...detail, id: 'r1', text: 'a', signature: 's', format: null }, { ...detail, text: 'b', signature: null }, { ...detail, index: 1, text: 'c' },
+    { ...detail, index: 1, id: 'r2', text: 'd' }, { ...detail, index: 1, id: 'r3', text: 'e' }, { text: 'f' }, { text: 'g' },
+  );
+  const { parts } = replyOf([...chunks, chunk({ content: 'x' }, 'stop')], 'openrouter');
+  const [, message] = messagesOf(adapterOf('openrouter'), [user('q'), { role: 'assistant', parts }]) as [unknown, Record<string, unknown>];
+  assert.deepEqual(message['reasoning_details'], [
+    { ...detail, id: 'r1', text: 'ab', signature: 's', format: null }, { ...detail, index: 1, text: 'cd', id: 'r2' }, { ...detail, index: 1, id: 'r3', text: 'e' }, { text: 'fg' },
+  ]);
+});
+
+test('tags in a text are text, whichever model wrote it, but on the host that writes them', () => {
+  const reply = replyOf([{ ...chunk({ content: '<reasoning>x</reasoning>y' }, 'stop'), model: 'openai/gpt-oss-120b' }], 'groq');
+  assert.deepEqual([reply.thinking, replyText(reply)], ['', '<reasoning>x</reasoning>y']);
 });
 
 test('what a detail holds beside text keeps its digits', () => {

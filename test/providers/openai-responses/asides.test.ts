@@ -16,9 +16,10 @@ const created = (fields: object): { type: string } => ({ type: 'response.created
 const added = (index: number, item: object): { type: string } => ({ type: 'response.output_item.added', output_index: index, item: { ...item, content: [] } } as { type: string });
 
 test('of an answer in JSON only the answer is text; what was said on the way to it is thinking', () => {
-  const reply = good(responses.decodeChat(bodyOf([ASIDE, ANSWER], FORMAT)));
-  assert.equal(replyText(reply), '{"city":"Paris"}');
-  assert.equal(reply.thinking, 'Let me see.');
+  for (const format of [FORMAT, { text: { format: { type: 'json_object' } } }]) {
+    const reply = good(responses.decodeChat(bodyOf([ASIDE, ANSWER], format)));
+    assert.deepEqual([replyText(reply), reply.thinking], ['{"city":"Paris"}', 'Let me see.']);
+  }
 });
 
 test('of any other answer all of it is text', () => {

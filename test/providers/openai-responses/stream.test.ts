@@ -253,6 +253,24 @@ test('an answer withheld whole is a refusal, a part of one a reason for the stop
   assert.equal(replyOf(textDelta('a'), filtered).stopReason, 'refusal');
 });
 
+test('what was said in pieces alone is not said again by the last event, whose status alone may tell of a cut', () => {
+  const spoken = deltasOf(textDelta('a'), completed({ output: [message('a')], ...cutFor('max_output_tokens') }));
+  assert.deepEqual(kinds(spoken), ['text', 'done']);
+  const reply = good(endOf(spoken));
+  assert.deepEqual([replyText(reply), reply.stopReason], ['a', 'max_tokens']);
+  assert.equal(replyOf(summaryDelta('why'), completed({ output: [reasoning('s', 'why')] })).thinking, 'why');
+  const custom = { type: 'custom_tool_call', call_id: 'c', name: 'f', input: 'x' };
+  assert.deepEqual(kinds(deltasOf(textDelta('a'), completed({ output: [message('a'), custom] }))), ['text', 'tool_call', 'done']);
+});
+
+test('usage of which only a part was reported counts the rest as none', () => {
+  const counts = (usage: object): unknown => {
+    const reported = replyOf(textDelta('a'), completed({ usage })).usage;
+    return [reported?.inputTokens, reported?.outputTokens];
+  };
+  assert.deepEqual([counts({ input_tokens: 3 }), counts({ output_tokens: 4 })], [[3, 0], [0, 4]]);
+});
+
 test('a refusal comes at once, as text', () => {
   const declined = (delta: unknown): { type: string } => ({ type: 'response.refusal.delta', output_index: 0, delta } as { type: string });
   const deltas = deltasOf(declined('I '), declined(null), declined('cannot.'), itemDone(message('', { content: [{ type: 'refusal', refusal: 'I cannot.' }] })), completed());

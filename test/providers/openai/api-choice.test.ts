@@ -45,6 +45,7 @@ test('what provider_options puts in the place of the model, the tools or the sto
   assert.equal(path('{"model":"gpt-4o"}', { tools: [WEATHER] }), '/chat/completions');
   assert.equal(path('{"tools":[{"type":"web_search"}]}'), '/responses');
   assert.equal(path('{"tools":[{"type":"function","function":{"name":"f"}}]}', { tools: [WEATHER] }), '/chat/completions');
+  assert.equal(path('{"tools":[{"type":"custom","custom":{"name":"f"}}]}', { tools: [WEATHER] }), '/chat/completions');
   assert.equal(path('{"tools":[]}', { tools: [WEATHER] }), '/chat/completions');
   assert.equal(path('{"stop":["x"]}', { tools: [WEATHER] }), '/chat/completions');
   assert.equal(path('{"stop":null}', { tools: [WEATHER] }), '/responses');

@@ -126,6 +126,14 @@ test('Renewed asks beside, once it is told to renew soon, and the old one serves
   assert.deepEqual(renewed.recent, [{ number: 1 }]);
 });
 
+test('Renewed asks as ever where it is told to renew soon and has nothing yet', async () => {
+  const { renewed, answer } = setup();
+  renewed.renewSoon();
+  const first = renewed.get();
+  await answer();
+  assert.deepEqual(await first, { number: 1 });
+});
+
 test('Renewed counts a life from when it was asked for', async () => {
   const { clock, renewed, answer } = setup();
   void renewed.get();

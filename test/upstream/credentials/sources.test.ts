@@ -8,8 +8,12 @@ import type { CredentialPlan } from '../../../src/core/credential-plan.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import type { Ledger } from '../../../src/sandbox/clouds/ledger.ts';
 import type { Grant, Outgoing } from '../../../src/upstream/credentials/authorization.ts';
+import { createEndpoints } from '../../../src/upstream/credentials/endpoint.ts';
 import { createAuthorizations } from '../../../src/upstream/credentials/index.ts';
+import { createHttpTransport } from '../../../src/upstream/http.ts';
+import type { Transport } from '../../../src/upstream/transport.ts';
 import { startUpstream } from '../../faults/upstream.ts';
+import { startRawServer } from '../raw-server.ts';
 import { awsPlans, signed, startWorld, tokenPlans } from './world.ts';
 
 const OUTGOING: Outgoing = { method: 'POST', host: 'example.com', path: '/x', headers: {}, body: '{}' };
@@ -172,9 +176,9 @@ test('whoever cannot be reached, or has nothing to say, is unknown and may be as
 test('a rate, and an issuer that is away, are no refusal although the status is one', async (t) => {
   const world = await startWorld(t);
   world.files.set('token', 'a-token');
-  const say = { code: '', body: (_code: string) => '' };
+  const say = { status: 400, code: '', body: (_code: string) => '' };
   const endpoint = await startUpstream(t, (response) => {
-    response.writeHead(400);
+    response.writeHead(say.status);
     response.end(say.body(say.code));
   });
   const origin = new URL(endpoint.origin);
@@ -195,6 +199,43 @@ test('a rate, and an issuer that is away, are no refusal although the status is 
     assert.deepEqual([failure.kind, failure.isRetried], [kind, kind === 'unknown'], code);
     assert.match(failure.message, new RegExp(`\\(HTTP 400, code ${code}\\)$`));
   }
+  say.body = () => '';
+  for (const [status, kind] of [[404, 'unknown'], [408, 'unknown'], [410, 'unknown'], [429, 'unknown'], [403, 'auth'], [500, 'unknown']] as const) {
+    say.status = status;
+    const failure = await world.authorize(sts).grant(OUTGOING);
+    assert.ok(failure instanceof Failure);
+    assert.equal(failure.kind, kind, String(status));
+  }
+});
+
+test('a token endpoint has ten seconds, a metadata server one; a proxy stands before neither that, nor what is on this machine', async () => {
+  const asked: string[] = [];
+  const transportOf = (way: string): Transport => ({
+    send: (_provider, _call, _scope, { connectMs, attemptMs }) => {
+      asked.push(`${way} ${connectMs} ${attemptMs}`);
+      return Promise.resolve(new Failure('unknown', 'none'));
+    },
+    close: () => undefined,
+    openSockets: () => 0,
+  });
+  const { ask } = createEndpoints(transportOf('internet'), transportOf('direct'));
+  for (const [url, isMetadata] of [
+    ['https://login.example/token', false], ['http://169.254.169.254/token', false], ['http://10.0.0.1/token', true], ['http://127.0.0.1/token', false], ['http://127.0.0.1/token', true],
+  ] as const) {
+    await ask({ method: 'GET', url: new URL(url), headers: {}, isMetadata });
+  }
+  assert.deepEqual(asked, ['internet 10000 10000', 'direct 1000 1000', 'direct 1000 1000', 'direct 10000 10000', 'direct 1000 1000']);
+});
+
+test('what is being asked ends when the endpoints are closed', async (t) => {
+  const silent = await startRawServer(t, {});
+  const transport = createHttpTransport();
+  t.after(() => transport.close());
+  const endpoints = createEndpoints(transport, transport);
+  const answer = endpoints.ask({ method: 'GET', url: silent.baseUrl, headers: {} });
+  endpoints.close();
+  assert.ok(await answer instanceof Failure);
+  await silent.closed(silent.connections());
 });
 
 test('what is no token is none, a redirect leads nowhere, and no life is longer than it is said', async (t) => {
