@@ -280,7 +280,9 @@ async function readErrorInsteadOfStream(provider: Provider, response: UpstreamRe
 
 async function readFailure(provider: Provider, response: UpstreamResponse): Promise<Failure> {
   const body = await readFailureBody(response);
-  const said = provider.adapter.decodeFailure(response.status, body instanceof Failure ? '' : body, response.headers);
+  const decoded = provider.adapter.decodeFailure(response.status, body instanceof Failure ? '' : body, response.headers);
+  // The log says why it has none of the provider's own words.
+  const said = body instanceof Failure ? decoded.with({ detail: body.message }) : decoded;
   const failure = response.isCredentialMended === true ? said.with({ isRetried: true }) : forbidsRetry(response) ? said.with({ isRetried: false }) : said;
   if (failure.retryAfterMs !== undefined) return failure;
   const waitMs = retryAfterMs(response.headers, Date.now());

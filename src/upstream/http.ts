@@ -147,7 +147,7 @@ class Attempt {
 
   #onError(request: http.ClientRequest, error: Error): void {
     if (this.#isSettled || request !== this.#request) return;
-    if (this.#isStale(request)) {
+    if (this.#isStale(request, error)) {
       this.#settings.onStaleRetry?.(this.#provider.name);
       this.#sendOver(this.#pool.fresh);
     } else {
@@ -162,8 +162,10 @@ class Attempt {
   }
 
   /** True when the provider had closed a kept socket before the request reached it. Not after a single byte of an answer. */
-  #isStale(request: http.ClientRequest): boolean {
-    return request.reusedSocket && (request.socket?.bytesRead ?? 0) === this.#bytesReadBefore;
+  #isStale(request: http.ClientRequest, error: Error): boolean {
+    const code = codeFrom(error);
+    if (!request.reusedSocket || (code !== 'ECONNRESET' && code !== 'EPIPE')) return false;
+    return (request.socket?.bytesRead ?? 0) === this.#bytesReadBefore;
   }
 
   /** A request that closes without a response, and without an error either, must not leave anybody waiting. */

@@ -14,7 +14,7 @@ import { outboundHeaders, outboundPath } from './outbound.ts';
 import { PooledTransport } from './pooled.ts';
 import type { TransportSettings } from './pooled.ts';
 import { proxyHeaders } from './proxy.ts';
-import { connectionFailure, cutFailure, encodingFailure } from './transport-failure.ts';
+import { codeFrom, connectionFailure, cutFailure, encodingFailure } from './transport-failure.ts';
 import { INTERIM_MAX, interimFailure, proxyFailure, unwritableFailure, upgradeFailure } from './transport-failure.ts';
 import type { ChunkReceiver, Destination, OutboundCall, Transport, UpstreamResponse } from './transport.ts';
 import { ConnectionError } from './wire-connection.ts';
@@ -134,9 +134,7 @@ class Attempt implements ConnectionUser, Opening {
   }
 
   onClosed(error: Error = new ConnectionError('ECONNRESET')): void {
-    const { isReused, hasAnswered } = this.#connection as WireConnection;
-    // The provider had closed a kept connection before the request reached it. Not after a single byte of an answer.
-    if (isReused && !hasAnswered) {
+    if (this.#isStale(error)) {
       this.#settings.onStaleRetry?.(this.#provider.name);
       // The next kept connection may be as stale.
       this.#isKept = false;
@@ -144,6 +142,13 @@ class Attempt implements ConnectionUser, Opening {
     } else {
       this.#fail(this.#failureOf(error));
     }
+  }
+
+  /** True when the provider had closed a kept connection before the request reached it. Not after a single byte of an answer. */
+  #isStale(error: Error): boolean {
+    const { isReused, hasAnswered } = this.#connection as WireConnection;
+    const code = codeFrom(error);
+    return isReused && !hasAnswered && (code === 'ECONNRESET' || code === 'EPIPE');
   }
 
   /** The other end of the connection is the provider, or a proxy that takes requests in absolute form. */

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { startGateway, user } from '../running-gateway.ts';
 import type { RunningGateway } from '../running-gateway.ts';
 import { chunkOf, CHUNKED_HEAD, LAST_CHUNK, startRawServer } from '../upstream/raw-server.ts';
@@ -43,6 +44,16 @@ test('a status alone, with a page of HTML, decides the kind; never is it the cal
   for (const [upstreamStatuses, status, kind] of STATUSES) {
     for (const upstreamStatus of upstreamStatuses) assertAll(await askAll(gateway, `status ${upstreamStatus}`), status, kind);
   }
+});
+
+test('an error whose body is compressed has its status alone, and the log says why', async (t) => {
+  const upstream = await startUpstream(t, (response) => {
+    response.writeHead(400, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    response.end(gzipSync('{"error":{"code":"context_length_exceeded"}}'));
+  });
+  const gateway = await startGateway(t, environmentFor(upstream));
+  assertAll(await askAll(gateway, 'compressed', ['openai']), 400, 'bad_request');
+  assert.equal(gateway.logLines.at(-1)?.['detail'], 'openai answered 400, but its body is compressed, which was not asked for');
 });
 
 const BODIES: readonly string[] = [

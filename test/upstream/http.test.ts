@@ -107,24 +107,6 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       });
     }
 
-    test('by what is no TLS is replaced, too', async (t) => {
-      const server = await startRawServer(t, {
-        onRequest: (socket) => {
-          if (server.requests.length === 2) front.end('no TLS');
-          else socket.write(okResponse('{}'));
-        },
-        certificate: CERTIFICATE,
-      });
-      const front = await startFront(t, server.baseUrl);
-      const { transport, staleRetries } = openTransport(t);
-      for (let call = 1; call <= 2; call += 1) {
-        assert.equal(await bodyText(await transport.send(providerAt(front.baseUrl), postCall(), new Scope(), LIMITS)), '{}');
-        await pooled();
-      }
-      assert.deepEqual(staleRetries, ['acme']);
-      assert.equal(server.requests.length, 3);
-    });
-
     test('right after its answer costs no call either, whoever is faster', async (t) => {
       const server = await startRawServer(t, { onRequest: (socket, { body }) => void socket.end(okResponse(body)) });
       const { transport } = openTransport(t);

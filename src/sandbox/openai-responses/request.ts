@@ -69,8 +69,8 @@ const OTHER_ITEM = tagged('type', {
   additional_tools: object({ type: string, role: oneOf('developer'), tools: listOf(anyObject) }, AS_RETURNED),
   item_reference: object({ type: string, id: string }),
   reasoning: object(
-    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })), encrypted_content: nullable(string) },
-    { id: matching(/./), content: nullable(oneOf()) },
+    { type: string, summary: listOf(object({ type: oneOf('summary_text'), text: string })) },
+    { id: matching(/./), encrypted_content: nullable(string), content: nullable(oneOf()) },
   ),
 });
 const isCall = (item: Item): boolean => item['type'] === 'function_call' || item['type'] === 'custom_tool_call';

@@ -35,9 +35,9 @@ export function resolveInput(body: unknown, { responses }: Memory): readonly Ite
   return [...previous, ...resolved.filter(isObject)];
 }
 
-/** Whether an item only names another, as reasoning does that comes back without its seal (the Agents SDK). */
+/** Whether an item only names another, as reasoning does that comes back without its seal (the Agents SDK, AG2). */
 function isReference(item: unknown): boolean {
-  return field(item, 'type') === 'item_reference' || (field(item, 'type') === 'reasoning' && field(item, 'encrypted_content') === null);
+  return field(item, 'type') === 'item_reference' || (field(item, 'type') === 'reasoning' && stringField(item, 'encrypted_content') === undefined);
 }
 
 /** Keeps a response: what it was asked, and what it said. */

@@ -197,7 +197,6 @@ const REFUSED: readonly (readonly [what: string, body: object, code: string | nu
   ['a text part of Chat Completions', { input: [{ role: 'user', content: [{ type: 'text', text: 'x' }] }] }, 'invalid_value', /'input_text'/],
   ['an item of an unknown type', { input: [{ type: 'tool_use' }] }, 'invalid_value', /'tool_use'/],
   ['a wrong effort', { reasoning: { effort: 'most' } }, 'invalid_value', /Supported values are: 'none'/],
-  ['a thought without its seal', { input: [USER, { type: 'reasoning', id: 'rs_1', summary: [] }] }, 'missing_required_parameter', /encrypted_content/],
   ['a thought with text in the clear', { input: [USER, { type: 'reasoning', summary: [], encrypted_content: 'x', content: [] }] }, 'invalid_type', /input\[1\]\.content/],
   ['a phase that is none', { input: [USER, { role: 'assistant', content: 'x', phase: 'end' }] }, 'invalid_value', /'commentary'/],
   ['a nested tool', { tools: [{ type: 'function', function: { name: 'x' } }] }, 'missing_required_parameter', /tools\[0\]\.name/],

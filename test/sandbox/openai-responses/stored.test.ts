@@ -36,13 +36,15 @@ test('a tool loop goes round when items are named instead of sent', async (t) =>
   assert.deepEqual((at(reply, 'output') as Item[]).map(({ type }) => type), ['reasoning', 'function_call']);
 });
 
-test('a tool loop goes round with items as they came, reasoning without its seal among them, as the Agents SDK sends them', async (t) => {
+test('a tool loop goes round with items as they came, reasoning without its seal among them, as the Agents SDK and AG2 send them', async (t) => {
   const sandbox = await open(t);
-  const loop = async (body: object): Promise<number> => {
+  const loop = async (seal: object, body: object): Promise<number> => {
     const items = at(parsed(await ask(sandbox, { input: 'Go', ...body })), 'output') as Item[];
-    return (await ask(sandbox, { input: [{ role: 'user', content: 'Go' }, ...items, ...outputsFor(items)], ...body })).status;
+    const sent = items.map(({ encrypted_content: _, ...item }) => (item['type'] === 'reasoning' ? { ...item, ...seal } : item));
+    return (await ask(sandbox, { input: [{ role: 'user', content: 'Go' }, ...sent, ...outputsFor(items)], ...body })).status;
   };
-  assert.deepEqual([await loop({ store: false }), await loop({})], [404, 200]);
+  assert.equal(await loop({}, { store: false }), 404);
+  assert.deepEqual([await loop({}, {}), await loop({ encrypted_content: null }, {})], [200, 200]);
 });
 
 test('what was not to be stored, or never was there, is not found', async (t) => {
