@@ -203,7 +203,7 @@ test('of two accounts of one vendor the first is relayed to and the second trans
   isDown = true;
   const [moved, sent] = await step();
   assert.deepEqual([moved, sent.includes(first)], ['second/fake-tool-loop', false]);
-  assert.ok(sealed().some((text) => text.startsWith('gateway:own=openai-responses.second.')), JSON.stringify(input));
+  assert.ok(sealed().some((text) => text.startsWith('gateway:call=openai-responses.second.')), JSON.stringify(input));
   isDown = false;
   assert.equal((await step())[0], 'second/fake-tool-loop');
   const [back, again] = await step();

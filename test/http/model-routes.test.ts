@@ -129,7 +129,7 @@ test('routes are listed before models, in each form, and a model that one of the
   assert.equal(list.data.filter(({ id }) => id === 'fake-chat').length, 1);
   assert.ok(!list.models.some(({ id }) => id === 'smart'));
   const page = (await (await gateway.get('/v1/models?limit=1', { 'anthropic-version': '2023-06-01' })).json()) as { data: object[] };
-  assert.deepEqual(page.data, [{ type: 'model', id: 'fake-chat', display_name: 'fake-chat', created_at: '1970-01-01T00:00:00Z' }]);
+  assert.deepEqual(page.data, [{ type: 'model', id: 'fake-chat', display_name: 'fake-chat', created_at: '1970-01-01T00:00:00Z', lifecycle: 'active' }]);
   const one = await gateway.get('/v1/models/smart');
   assert.deepEqual([one.status, await one.json()], [200, { id: 'smart', object: 'model', created: 0, owned_by: 'gateway' }]);
   const { routes } = (await (await gateway.get('/v1/providers')).json()) as { routes: string[] };
