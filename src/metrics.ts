@@ -34,7 +34,7 @@ const DURATION_BYTES = 150 * 1024;
 const TOKEN_USAGE_BYTES = 124 * 1024;
 const FIRST_TOKEN_BYTES = 60 * 1024;
 const PER_TOKEN_BYTES = 52 * 1024;
-const TOKENS_BYTES = 32 * 1024;
+const TOKENS_BYTES = 36 * 1024;
 /** Every route with every status that it can have. */
 const REQUESTS_BYTES = 20 * 1024;
 /** Beyond some 200 series callers are `other`, then providers too, but how a chat ended is told: a success there is no failure. */
@@ -140,7 +140,7 @@ export function createMetrics(sources: MetricsSources) {
     'gateway_tokens_total',
     'Tokens as providers reported them: `input`, `output`, and the parts of these that are `cache_read`, `cache_write` or `reasoning`; at most 100,000,000 counted of one chat.',
     ['caller', 'provider', 'model', 'type'],
-    { bytesMax: TOKENS_BYTES, open: ['model', 'caller'] },
+    { bytesMax: TOKENS_BYTES, open: ['model', 'caller', 'provider'] },
   );
   const overhead = registry.histogram(
     'gateway_overhead_seconds',

@@ -265,9 +265,9 @@ test('Metrics says of every request and chat, attempt and retry how it ended, ho
     }
     for (const reason of reasons) metrics.retryRefused(`provider-${provider}`, reason);
   }
-  const models = 30;
+  const usage = { inputTokens: 100, outputTokens: 11, cacheReadTokens: 5, cacheWriteTokens: 4, reasoningTokens: 3 };
   for (let caller = 0; caller < callers; caller += 1) {
-    for (let model = 0; model < models; model += 1) metrics.chat({ ...CHAT, caller: `team-${caller}`, provider: `provider-${model % 4}`, servedModel: `model-${model}` });
+    for (let model = 0; model < providers; model += 1) metrics.chat({ ...CHAT, caller: `team-${caller}`, provider: `provider-${model}`, servedModel: `model-${model}`, usage });
   }
   const routes = ['none', 'chat', 'chat_stream', 'chat_completions', 'responses', 'messages', 'chat_count_tokens', 'count_tokens', 'models', 'model', 'providers'];
   const statuses = [200, 204, 400, 401, 403, 404, 405, 408, 413, 415, 422, 426, 429, 431, 499, 500, 502, 503];
@@ -282,7 +282,8 @@ test('Metrics says of every request and chat, attempt and retry how it ended, ho
   const each = (names: readonly (string | number)[], count: number): Record<string, number> => Object.fromEntries(names.map((name) => [name, count]));
   const kinds = failures.flatMap((failure) => failure?.kind ?? []);
   assert.deepEqual(ended('gateway_chats_total', 'error_type'), each(['', ...kinds], callers * providers));
-  assert.deepEqual(ended('gateway_tokens_total', 'type'), { input: 100 * callers * models, output: 11 * callers * models });
+  const chats = callers * providers;
+  assert.deepEqual(ended('gateway_tokens_total', 'type'), { input: 100 * chats, output: 11 * chats, cache_read: 5 * chats, cache_write: 4 * chats, reasoning: 3 * chats });
   assert.deepEqual(ended('gateway_upstream_attempts_total', 'outcome'), each(['success', ...kinds], providers));
   assert.deepEqual(ended('gateway_upstream_retries_total', 'kind'), each(kinds, providers));
   assert.deepEqual(ended('gateway_streams_cut_total', 'kind'), each(kinds, providers));

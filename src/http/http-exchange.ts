@@ -131,15 +131,17 @@ export class HttpExchange extends Exchange {
 
   /**
    * Whether so much of the body may still come that closing is cheaper than reading on. A short one is read and dropped
-   * (by node:http), so that a refusal does not cost the connection, unless its caller wants that closed. Whoever waits for a
+   * (by node:http), so that a refusal does not cost the connection, unless that is to be closed anyway. Whoever waits for a
    * 100 may never send it. Nothing more is read of one that is too large, however small the operator's limit is.
    */
   #leavesBodyUnread(): boolean {
-    const { complete, headers } = this.request;
-    if (complete) return false;
-    if (headers['transfer-encoding'] !== undefined || this.response.statusCode === 413) return true;
+    const { request, response } = this;
+    const { headers } = request;
+    if (request.complete) return false;
+    if (headers['transfer-encoding'] !== undefined || response.statusCode === 413) return true;
     const length = Number(headers['content-length'] ?? 0);
-    return length > READ_ON_BYTES_MAX || (length > 0 && (this.expectsContinue || !this.response.shouldKeepAlive));
+    const isLast = this.expectsContinue || !response.shouldKeepAlive || response.hasHeader('Connection');
+    return length > READ_ON_BYTES_MAX || (length > 0 && isLast);
   }
 
   sendFailure(failure: Failure): void {

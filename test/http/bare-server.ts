@@ -32,6 +32,7 @@ type Settings = {
   readonly environment?: Readonly<Record<string, string>>;
   /** Connections are accepted by another server, as by another process, and handed to this one. */
   readonly isHandedOver?: true;
+  readonly isDraining?: boolean;
 };
 
 export type BareServer = {
@@ -71,7 +72,7 @@ export function createParts(settings: Settings): BareParts {
     admission,
     limits: settings.callerLimits ?? new Limits(createMemoryStore(() => performance.now()), () => performance.now()),
     log,
-    isDraining: () => false,
+    isDraining: () => settings.isDraining === true,
     authenticate: undefined,
     callerLabel: (label: string) => label,
     presentable: <T>(failure: T) => failure,

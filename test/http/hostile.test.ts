@@ -382,16 +382,18 @@ test('who sends a megabyte and is refused meanwhile sees the answer, and keeps t
   assert.equal((await new RawCaller(t, gateway.url).write(`${head}1048577\r\n\r\n`).answered())[0]?.headers.get('connection'), 'close');
 });
 
-test('a refusal to who wants the connection closed resets it no sooner than its body was read', async (t) => {
-  const server = await startServer(t, {});
-  const accepted = once(server.server.server, 'connection') as Promise<[Socket]>;
-  const body = 'x'.repeat(256 * 1024);
-  const caller = new RawCaller(t, server.url).write(`POST /v1/chat HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  const [socket] = await accepted;
-  await caller.closed;
-  assert.equal(caller.answers[0]?.status, 401);
-  assert.ok(socket.bytesRead > body.length, `${socket.bytesRead} bytes were read`);
-});
+for (const [why, isDraining, header] of [['who wants the connection closed', false, 'Connection: close\r\n'], ['whoever comes during a drain', true, '']] as const) {
+  test(`a refusal to ${why} resets it no sooner than its body was read`, async (t) => {
+    const server = await startServer(t, { isDraining });
+    const accepted = once(server.server.server, 'connection') as Promise<[Socket]>;
+    const body = 'x'.repeat(256 * 1024);
+    const caller = new RawCaller(t, server.url).write(`POST /v1/chat HTTP/1.1\r\nHost: x\r\n${header}Content-Length: ${body.length}\r\n\r\n${body}`);
+    const [socket] = await accepted;
+    await caller.closed;
+    assert.deepEqual([caller.answers[0]?.status, caller.answers[0]?.headers.get('connection')], [401, 'close']);
+    assert.ok(socket.bytesRead > body.length, `${socket.bytesRead} bytes were read`);
+  });
+}
 
 test('whoever waits for 100 Continue and is refused loses the connection, whose next bytes could be body or request', async (t) => {
   const gateway = await startGateway(t);
