@@ -39,7 +39,7 @@ export function headOf(source: JsonObject): ConversationHead {
   for (const item of items) {
     const role = memberOf(item, 'role');
     if (role === 'user') return { system, user: lastText(memberOf(item, 'content')) };
-    if (system === '' && (role === 'system' || role === 'developer')) system = lastText(memberOf(item, 'content'));
+    if (system === '' && isInstruction(item)) system = lastText(memberOf(item, 'content'));
   }
   return { system, user: '' };
 }
@@ -48,9 +48,10 @@ export function headOf(source: JsonObject): ConversationHead {
 export function loopOwnerOf(source: JsonObject): LoopOwner | undefined {
   const items = conversationIn(source);
   if (typeof items === 'string') return undefined;
-  let at = items.length - 1;
+  // Agents tell the model something among results, or behind them (Codex: how an image was resized).
+  let at = items.findLastIndex((item) => !isInstruction(item));
   if (!isResult(items[at])) return undefined;
-  while (at >= 0 && isResult(items[at])) at -= 1;
+  while (at >= 0 && !isAssistants(items[at])) at -= 1;
   const sealed: string[] = [];
   for (; at >= 0 && isAssistants(items[at]); at -= 1) sealed.push(...sealedIn(items[at]));
   const carried = sealed.filter(isCarriedText);
@@ -73,6 +74,11 @@ function ownerFrom(states: readonly string[]): LoopOwner | undefined {
 function conversationIn({ entries }: JsonObject): readonly JsonValue[] | string {
   const items = entries.get('messages') ?? entries.get('input');
   return typeof items === 'string' ? items : itemsOf(items);
+}
+
+function isInstruction(item: JsonValue): boolean {
+  const role = memberOf(item, 'role');
+  return role === 'system' || role === 'developer';
 }
 
 /** What a tool answered: a message of its own, a part of a user's, or an item. */

@@ -135,6 +135,15 @@ for (const { dialect, begun, bare, said: more, loop, relayed } of SAMPLES) {
       assert.equal(read(dialect, loop('gemini.x.e30,own=', true, [])).loopOwner(), undefined);
     });
 
+    if (dialect !== NATIVE) {
+      test('instructions behind the results of a loop do not end it, nor does what is said among them', () => {
+        const told = { role: dialect === ANTHROPIC ? 'system' : 'developer', content: 'Resized.' };
+        assert.deepEqual(read(dialect, loop('gemini.gemini.e30', true, [told])).loopOwner(), { provider: 'gemini' });
+        const { input } = loop('gemini.gemini.e30', true, [told, { type: 'function_call_output', call_id: 'c2', output: 'ok' }]);
+        if (input !== undefined) assert.deepEqual(read(dialect, { input }).loopOwner(), { provider: 'gemini' });
+      });
+    }
+
     if (relayed !== undefined) {
       test("what the vendor sealed belongs to whom it is relayed to", () => assert.equal(read(dialect, relayed).loopOwner(), 'relayed'));
     }

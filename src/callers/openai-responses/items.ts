@@ -173,7 +173,7 @@ class ConversationDraft {
   #spoken: AssistantPart[] | undefined;
   /** Where in it texts stand that have no state. */
   #stateless: number[] = [];
-  /** A state that belongs to the item behind it. */
+  /** A state that belongs to the text behind it. */
   #waiting: string | undefined;
   /** States of the calls to come, which wait on where a client moved them before a text (AG2). */
   #ofCalls: string[] = [];
@@ -227,13 +227,15 @@ class ConversationDraft {
     this.#unanswered.delete(result.toolCallId);
   }
 
-  /** Takes a text or a call and gives it the state that waits. An empty text is taken for its state alone. */
+  /** Takes a text or a call and gives it the state that waits for it. An empty text is taken for its state alone. */
   takePart(part: AssistantPart, path: Path | undefined): void {
     const spoken = this.#open();
-    if (part.type === 'tool_call') this.#unanswered.add(part.id);
-    const ofCall = part.type === 'tool_call' ? this.#ofCalls.shift() : undefined;
-    if (ofCall !== undefined) this.#leave();
-    const state = ofCall ?? this.#waiting;
+    if (part.type === 'tool_call') {
+      this.#unanswered.add(part.id);
+      // One that waits is of a text that the client did not keep, since a call's state says that it is one's.
+      this.#leave();
+    }
+    const state = part.type === 'tool_call' ? this.#ofCalls.shift() : this.#waiting;
     this.#waiting = undefined;
     if (part.type === 'text' && state === undefined) {
       if (part.text === '') return;

@@ -60,9 +60,9 @@ function sealedOf({ type, state }: AssistantPart): string {
   return carryStates(state === undefined ? [] : [{ owner: type === 'text' ? 'own' : 'call', state }]);
 }
 
-/** Whether the state of a text that says nothing would be taken for that of the part behind it. */
+/** Whether the state of a text that says nothing would be taken for that of the text behind it. */
 function wouldOwn(next: AssistantPart | undefined): boolean {
-  return next !== undefined && next.state === undefined;
+  return next?.type === 'text' && next.state === undefined;
 }
 
 /** An item that is done. */

@@ -27,11 +27,13 @@ export class ToolNames {
 
   constructor(source: JsonObject | undefined) {
     const tools = toolsIn(source);
-    const taken = new Set(tools.map(callableName));
+    // Where a name comes again, the first is shown.
+    const plain = new Map(tools.map((tool) => [callableName(tool), tool] as const).reverse());
+    const taken = new Set(plain.keys());
     for (const tool of tools) {
       const name = memberOf(tool, 'name');
       if (typeof name !== 'string') continue;
-      if (isCustom(tool)) this.#declared.set(name, { namespace: undefined, name, isCustom: true });
+      if (isCustom(tool) && plain.get(name) === tool) this.#declared.set(name, { namespace: undefined, name, isCustom: true });
       if (memberOf(tool, 'type') !== 'namespace') continue;
       for (const inner of itemsOf(memberOf(tool, 'tools'))) {
         const innerName = callableName(inner);

@@ -166,9 +166,10 @@ export class CallDrafts {
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
 function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, piece: unknown, isTouched: boolean): boolean {
-  if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
-  if (name === '') return false;
-  return isTouched || (call.name !== '' && (name !== call.name || isBegunAnew(call, piece)));
+  const isByIds = id !== '' && call.id !== '';
+  if (isByIds && id !== call.id) return name !== '' || !isIndexed;
+  if (name === '' || call.name === '') return name !== '' && isTouched && !isByIds;
+  return name !== call.name || (!isByIds && (isTouched || isBegunAnew(call, piece)));
 }
 
 /**

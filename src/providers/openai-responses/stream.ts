@@ -12,6 +12,7 @@ import type { ParsedText } from '../../base/json/parse.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
+import { replyToolCalls } from '../../core/chat.ts';
 import { Failure, malformedReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from '../openai-common/failure.ts';
@@ -32,7 +33,7 @@ export class ResponsesStream implements StreamDecoder {
   /** Of the events that wait, which are kept parsed, and are read together. */
   readonly #heldBudget = createReplyBudget();
   readonly #isRelayed: boolean;
-  #hasBegunCall = false;
+  #callsBegun = 0;
   #isOver = false;
 
   constructor(provider: string, use?: AnswerUse) {
@@ -102,7 +103,7 @@ export class ResponsesStream implements StreamDecoder {
   #begin(index: number, item: unknown): void {
     if (this.#begun.has(index)) return;
     this.#begun.set(index, undefined);
-    if (isCall(item)) this.#hasBegunCall = true;
+    if (isCall(item)) this.#callsBegun += 1;
     this.#draft.begin(index, item);
     this.#draft.countHeld(0);
   }
@@ -143,10 +144,10 @@ export class ResponsesStream implements StreamDecoder {
     const problem = this.#takeLateItems(response, { data, parsed }, sink);
     if (problem !== undefined) return problem;
     const isIncomplete = type === 'response.incomplete' || stringField(response, 'status') === 'incomplete';
-    // A caller of the API itself has had its pieces.
-    if (this.#hasBegunCall && !this.#draft.hasCalls && !isIncomplete && !this.#isRelayed) return malformedReply(this.#provider, 200, 'a function call is never done');
     const reply = this.#draft.finish(response, isIncomplete);
     if (reply instanceof Failure) return reply;
+    // A caller of the API itself has had its pieces.
+    if (replyToolCalls(reply).length < this.#callsBegun && !isIncomplete && !this.#isRelayed) return malformedReply(this.#provider, 200, 'a function call is never done');
     this.#isOver = true;
     sink({ type: 'done', reply });
     return undefined;

@@ -114,7 +114,8 @@ test('a text that says nothing is its reasoning alone, unless what follows would
   const silent = { type: 'text', text: '', state: 'a.acme.AA' } as const;
   assert.deepEqual(types({ parts: [silent] }), ['reasoning']);
   assert.deepEqual(types({ parts: [silent, { ...CALL, state: 'a.acme.BB' }] }), ['reasoning', 'reasoning', 'function_call']);
-  assert.deepEqual(types({ parts: [silent, CALL] }), ['reasoning', 'message', 'function_call']);
+  assert.deepEqual(types({ parts: [silent, CALL] }), ['reasoning', 'function_call']);
+  assert.deepEqual(types({ parts: [silent, { type: 'text', text: 'A', state: undefined }] }), ['reasoning', 'message', 'message']);
   assert.deepEqual(types({ parts: [{ ...silent, state: undefined }] }), []);
 });
 

@@ -590,7 +590,7 @@ const text = (value: string, state?: string): object => (state === undefined ? {
 test('a state is given to the item behind its reasoning', () => {
   const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
   assert.deepEqual(
-    turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: 'A' }, sealed('own=a.b.BB'), call),
+    turnsOf(user('Hi'), sealed('own=a.b.AA'), { role: 'assistant', content: 'A' }, sealed('call=a.b.BB'), call),
     spoken(text('A', 'a.b.AA'), { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' }, state: 'a.b.BB' }),
   );
 });
@@ -602,6 +602,7 @@ test("a call's state waits for it where a client moved the reasoning to the fron
   assert.deepEqual(turnsOf(user('Hi'), sealed('call=a.b.BB'), said, call), spoken(text('A'), called));
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('call=a.b.BB'), said, call), spoken(text('A', 'a.b.AA'), called));
   assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.AA'), sealed('call=a.b.BB'), call), spoken(text('', 'a.b.AA'), called));
+  assert.deepEqual(turnsOf(user('Hi'), sealed('own=a.b.BB'), call), spoken(text('', 'a.b.BB'), { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' } }));
   assert.deepEqual(turnsOf(user('Hi'), said, sealed('call=a.b.BB')), spoken(text('A'), text('', 'a.b.BB')));
 });
 
@@ -638,7 +639,7 @@ test('states of texts are given to the last texts before their reasoning', () =>
 
 test('one reasoning item may carry states of texts and of the item behind it, in any order', () => {
   const call = { type: 'function_call', call_id: 'c', name: 'n', arguments: '{}' };
-  for (const states of ['own=a.b.AA,text=a.b.BB', 'text=a.b.BB,own=a.b.AA']) {
+  for (const states of ['call=a.b.AA,text=a.b.BB', 'text=a.b.BB,call=a.b.AA']) {
     assert.deepEqual(
       turnsOf(user('Hi'), { role: 'assistant', content: 'A' }, sealed(states), call),
       spoken(text('A', 'a.b.BB'), { type: 'tool_call', id: 'c', name: 'n', arguments: { text: '{}' }, state: 'a.b.AA' }),
@@ -701,7 +702,7 @@ test('the request of Codex in its second round is a chat, and what was left out 
     input: [
       { type: 'message', id: 'msg_a', role: 'developer', content: [{ type: 'input_text', text: 'You are Codex.' }] },
       { type: 'message', id: 'msg_b', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
-      { type: 'reasoning', id: 'rs_a1_0', summary: [], content: null, encrypted_content: 'gateway:own=a.b.AA' },
+      { type: 'reasoning', id: 'rs_a1_0', summary: [], content: null, encrypted_content: 'gateway:call=a.b.AA' },
       { type: 'function_call', status: 'completed', id: 'fc_a1_1', name: 't0', arguments: '{"a":1}', call_id: 'call_1' },
       { type: 'function_call_output', id: 'fco_1', call_id: 'call_1', output: 'fake-42' },
     ],

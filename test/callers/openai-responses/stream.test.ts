@@ -4,7 +4,7 @@ import { parseJson } from '../../../src/base/json/parse.ts';
 import { renderJson } from '../../../src/base/json/render.ts';
 import { JsonObject, RawJson } from '../../../src/base/json/value.ts';
 import { ToolNames } from '../../../src/callers/openai-responses/tool-names.ts';
-import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
+import { encodeResponse, outputItems } from '../../../src/callers/openai-responses/reply.ts';
 import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
@@ -90,6 +90,14 @@ test('a call of a custom tool goes back as that, with its text, whole and stream
     { type: 'response.output_item.done', sequence_number: 5, output_index: 0, item: output[0] },
   ]);
   assert.deepEqual((events.at(-1)?.['response'] as Record<string, unknown>)['output'], output);
+});
+
+test('a call is of the tool that is shown to the model: the first with its name', () => {
+  const source = parseJson('{"tools":[{"type":"function","name":"a"},{"type":"custom","name":"b"}],"input":[{"type":"additional_tools","tools":[{"type":"custom","name":"a"},{"type":"function","name":"b"}]}]}');
+  assert.ok(source instanceof JsonObject);
+  const parts = ['a', 'b'].map((name) => ({ ...CALL, id: name, name, state: undefined }));
+  const items = outputItems(BARE_REPLY, parts, '', { ...FACTS, request: { ...FACTS.request, source } });
+  assert.deepEqual(items.map(({ type }) => type), ['function_call', 'custom_tool_call']);
 });
 
 test('a call of a plain function is that, and no function of a namespace whose names are joined to the same', () => {

@@ -189,6 +189,15 @@ test('whole calls of different names, a delta each, are told apart without ids, 
   }
 });
 
+test('calls of different names under one id and index are told apart, and only the first has the id', () => {
+  for (const index of [undefined, 0]) {
+    const say = (name: string, text: string): object => piece({ index, id: 'a', function: { name, arguments: text } });
+    const calls = callsOf([say('f', '{}'), say('g', '{'), say('g', '}')]);
+    assert.deepEqual(calls.map(([, ...rest]) => rest), [['f', '{}'], ['g', '{}']], String(index));
+    assert.deepEqual(calls.map(([id]) => isMadeCallId(String(id))), [false, true]);
+  }
+});
+
 test('an id that is said before its name begins a call where there is no index', () => {
   const calls = callsOf([piece({ id: 'a', function: { name: 'f', arguments: '{}' } }), piece({ id: 'b', function: { arguments: '{"x"' } }), piece({ id: 'b', function: { name: 'g', arguments: ':1}' } })]);
   assert.deepEqual(calls, [['a', 'f', '{}'], ['b', 'g', '{"x":1}']]);

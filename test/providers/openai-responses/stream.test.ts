@@ -233,6 +233,8 @@ test('a call that is begun and never done is a failure, unless the answer was cu
   const piece = { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_1', arguments: '{}' };
   const failure = failureOf(begun, piece, completed());
   assert.deepEqual([failure.kind, failure.message], ['server', 'openai answered 200, but a function call is never done']);
+  const other = [{ ...begun, output_index: 1 }, itemDone(functionCall('a', '{}'), 1)];
+  for (const events of [[begun, ...other], [...other, begun]]) assert.equal(failureOf(...events, completed()).message, failure.message);
   const cut = { type: 'response.incomplete', response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } } };
   assert.deepEqual([replyOf(begun, cut).stopReason, replyOf(begun, cut).parts], ['max_tokens', []]);
   const [end] = decodeChunks({ ...responses, createStreamDecoder: () => responses.createStreamDecoder({ isRelayed: true }) }, [sse(begun, piece, completed())]).slice(-1);
