@@ -75,9 +75,18 @@ export async function startWorkers(t: TestContext, program: string, workers: num
 /** In the order in which they were started, which their numbers do not say: these begin anew. */
 export function childrenOf(pid: number): readonly number[] {
   return readdirSync(`/proc/${pid}/task`)
-    .flatMap((task) => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' '))
+    .flatMap((task) => childrenOfThread(`/proc/${pid}/task/${task}/children`))
     .filter((child) => child !== '')
     .map(Number);
+}
+
+/** A thread may have ended since it was listed. */
+function childrenOfThread(path: string): readonly string[] {
+  try {
+    return readFileSync(path, 'utf8').split(' ');
+  } catch {
+    return [];
+  }
 }
 
 export function isAlive(pid: number): boolean {
