@@ -99,7 +99,7 @@ export class Environment {
       this.problems.push(`${place}: expected ${type.expects}${given}`);
       return undefined;
     }
-    // As `docker run --env-file` keeps them. Any other value with quotes does not parse.
+    // As `docker run --env-file` keeps them. What is no secret is refused with them.
     if (type.shown === 'never' && /^(["']).*\1$/s.test(text)) this.warnings.push(`${place}: the quotes around it are part of it; remove them`);
     for (const item of Array.isArray(value) ? (value as readonly unknown[]) : [value]) if (item instanceof Secret) this.secrets.push(item);
     this.effective.push({ variable, value: type.shown === 'never' ? '[set]' : maskKeys(text), source });

@@ -86,6 +86,7 @@ export class ConnectionPool {
     const keepSocketAlive = agent.keepSocketAlive.bind(agent) as (socket: Duplex) => unknown;
     const reuseSocket = agent.reuseSocket.bind(agent);
     agent.keepSocketAlive = (socket) => {
+      // One whose beginning nobody saw is kept.
       const ageMs = performance.now() - (this.#openedAtMs.get(socket) ?? Infinity);
       if (this.#isClosed || socket.readableLength > 0 || ageMs > AGE_MS_MAX) return false;
       socket.on('data', destroyThis);

@@ -93,3 +93,17 @@ export function eventsOf(stream: string): readonly Event[] {
       return { name: match[1], data: match[2] ?? '' };
     });
 }
+
+/** What every response object of Responses says of a request that says none of it. */
+export const UNASKED_ECHO = {
+  instructions: null,
+  max_output_tokens: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  temperature: null,
+  tool_choice: 'auto',
+  tools: [],
+  top_p: null,
+  truncation: 'disabled',
+};

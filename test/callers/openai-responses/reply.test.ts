@@ -7,7 +7,7 @@ import { OPENAI_RESPONSES } from '../../../src/callers/openai-responses/dialect.
 import { encodeResponse } from '../../../src/callers/openai-responses/reply.ts';
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
 import { Failure, upstreamFailure } from '../../../src/core/failure.ts';
-import { BARE_REPLY, FACTS } from '../dialect-testing.ts';
+import { BARE_REPLY, FACTS, UNASKED_ECHO } from '../dialect-testing.ts';
 
 const CALL: ToolCallPart = { type: 'tool_call', id: 'call_1', name: 'weather', arguments: new RawJson('{"days":1.0,\n"id":12345678901234567890}'), state: undefined };
 
@@ -49,16 +49,7 @@ test('a reply that says nothing has an empty output, and no usage that nobody re
     model: 'asked-model',
     output: [],
     usage: null,
-    instructions: null,
-    max_output_tokens: null,
-    metadata: {},
-    parallel_tool_calls: true,
-    previous_response_id: null,
-    temperature: null,
-    tool_choice: 'auto',
-    tools: [],
-    top_p: null,
-    truncation: 'disabled',
+    ...UNASKED_ECHO,
   });
 });
 

@@ -9,7 +9,7 @@ import { ResponseEvents } from '../../../src/callers/openai-responses/stream.ts'
 import type { ChatReply, ToolCallPart } from '../../../src/core/chat.ts';
 import type { Delta } from '../../../src/core/delta.ts';
 import { Failure } from '../../../src/core/failure.ts';
-import { BARE_REPLY, eventsOf, FACTS } from '../dialect-testing.ts';
+import { BARE_REPLY, eventsOf, FACTS, UNASKED_ECHO } from '../dialect-testing.ts';
 
 const CALL: ToolCallPart = { type: 'tool_call', id: 'call_1', name: 'weather', arguments: new RawJson('{"city":\n"Oslo"}'), state: 'a.acme.BB' };
 
@@ -41,16 +41,7 @@ const START = {
   model: 'asked-model',
   output: [],
   usage: null,
-  instructions: null,
-  max_output_tokens: null,
-  metadata: {},
-  parallel_tool_calls: true,
-  previous_response_id: null,
-  temperature: null,
-  tool_choice: 'auto',
-  tools: [],
-  top_p: null,
-  truncation: 'disabled',
+  ...UNASKED_ECHO,
 };
 
 test('a call of a function in a namespace goes back as the client declared it, whole and streamed', () => {
