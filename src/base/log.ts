@@ -86,7 +86,7 @@ function renderJsonLine(time: string, level: LogLevel, message: string, fields: 
   let line = `{"time":"${time}","level":"${level}","message":${renderString(message, charsMax)}`;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
-    if (value !== undefined) line += ',' + renderName(bounded(key, STRING_CHARS_MAX)) + renderValue(value, charsMax);
+    if (value !== undefined) line = line + renderName(bounded(key, STRING_CHARS_MAX)).next + renderValue(value, charsMax);
   }
   // Once for the line: such a character can only stand inside a string, where its escape reads back.
   return withoutControls(line + '}');
