@@ -175,7 +175,8 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /** Lines, each behind its line break; undefined where one is nothing that HTTP can carry. */
 function renderFields(headers: Readonly<Record<string, string>>): string | undefined {
   let text = '';
-  for (const name of Object.keys(headers)) {
+  for (const name in headers) {
+    if (!Object.prototype.hasOwnProperty.call(headers, name)) continue;
     const value = headers[name] ?? '';
     if (!NAME.test(name) || !VALUE.test(value)) return undefined;
     text += `\r\n${name}: ${value}`;
