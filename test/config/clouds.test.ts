@@ -319,6 +319,19 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
   assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: allowed only for another region, which is a provider with like; set ANTHROPIC_AWS_WORKSPACE_ID']);
 });
 
+test('a provider like a cloud with keys of its own needs neither an address of its own nor GATEWAY_CLOUDS', () => {
+  const second = { like: 'bedrock', keys: ['SECOND_KEY'] };
+  for (const GATEWAY_CLOUDS of ['bedrock', 'none']) {
+    const variables = { GATEWAY_CLOUDS, OPENAI_API_KEY: 'k', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', SECOND_KEY: 'k2' };
+    const { config, problems, warnings } = loadBeside({ ...variables, ...AWS }, { second });
+    assert.deepEqual([problems, warnings], [[], []]);
+    const provider = config?.providers.find(({ name }) => name === 'second');
+    assert.deepEqual(provider?.keys.map(({ secret }) => secret.reveal()), ['k2']);
+    assert.deepEqual([provider?.baseUrl.href, provider?.credentials], ['https://bedrock-runtime.eu-west-1.amazonaws.com/', undefined]);
+  }
+  assert.deepEqual(loadBeside({ OPENAI_API_KEY: 'k', SECOND_KEY: 'k2' }, { second }).problems, ['AWS_REGION: required, because second is configured']);
+});
+
 test('--check prints by what each provider of a cloud is called, and where', () => {
   const variables = { GATEWAY_CLOUDS: 'bedrock,vertex', ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary', ...GOOGLE };
   const { config } = loadBeside(variables, { 'bedrock-us': { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com', concurrent: 9 } });

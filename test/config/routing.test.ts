@@ -232,6 +232,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'providers.groq: is not configured; set GROQ_API_KEY, or name its keys here',
     'providers.ollama: is not configured; set OLLAMA_BASE_URL, or give its base_url here',
   ]],
+  [{ providers: { compat: { keys: ['OPENAI_API_KEY'] } } }, ['providers.compat.base_url: required']],
   [{ providers: { openai: { like: 'anthropic' }, eu: { like: 'openai' }, mine: { like: 'compat' }, cloud: { like: 'azure', keys: ['OPENAI_API_KEY'] } } }, [
     'providers.openai.like: openai is a known provider itself; choose another name',
     'providers.eu.keys: required',
@@ -374,9 +375,10 @@ test('the file registers providers, and says where they are', () => {
       second: { like: 'openai', keys: ['TEAM_KEY_2'] },
       mine: { like: 'compat', base_url: 'https://mine.example/v1' },
       gemini: { base_url: 'https://proxy.example' },
+      'groq-2': { like: 'groq', keys: ['TEAM_FILE_KEY'] },
     },
   };
-  const keys = { TEAM_KEY: 'key-of-the-team', TEAM_KEY_2_FILE: '/run/key' };
+  const keys = { TEAM_KEY: 'key-of-the-team', TEAM_KEY_2_FILE: '/run/key', TEAM_FILE_KEY: 'third-key', GATEWAY_COMPAT_NAME: 'own', GATEWAY_COMPAT_BASE_URL: 'https://own.example', GROQ_STRUCTURED_OUTPUT: 'none' };
   const files = { [PATH]: JSON.stringify(file), '/run/key': 'another-key-of-the-team\n' };
   const loaded = load({ GATEWAY_ROUTING_FILE: PATH, OPENAI_BASE_URL: 'https://egress.example/v1', ...keys }, files);
   assert.deepEqual(
@@ -385,12 +387,16 @@ test('the file registers providers, and says where they are', () => {
       ['anthropic', 'https://api.anthropic.com/v1', [KEY], true],
       ['gemini', 'https://proxy.example/v1beta', [KEY], false],
       ['groq', 'https://api.groq.com/openai/v1', ['key-of-the-team'], false],
+      ['groq-2', 'https://api.groq.com/openai/v1', ['third-key'], false],
       ['mine', 'https://mine.example/v1', [], false],
       ['openai', 'https://egress.example/v1', [KEY], true],
+      ['own', 'https://own.example/', [], false],
       // Like another, also in the way there.
       ['second', 'https://egress.example/v1', ['another-key-of-the-team'], true],
     ],
   );
+  // What the answers of a host are held to is also said of its like, but for one that is compatible.
+  assert.deepEqual(configOf(loaded).providers.flatMap(({ name, settings }) => (settings?.structuredOutput === undefined ? [] : [name])), ['groq', 'groq-2']);
   assert.deepEqual(load({ GATEWAY_ROUTING_FILE: PATH, GEMINI_BASE_URL: 'https://egress.example', ...keys }, files).problems, [
     'GEMINI_BASE_URL: is set together with GATEWAY_ROUTING_FILE: providers.gemini.base_url; keep one',
   ]);

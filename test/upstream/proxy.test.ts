@@ -87,6 +87,7 @@ describe('proxyFor', () => {
     ['[::1]:8443', 'https://[::1]:8443', true],
     ['[::1]:8443', 'https://[::1]', false],
     ['::1', 'https://[::2]', false],
+    ['2001:db8::1', 'https://[2001:db8::1]', true],
     ['localhost', 'http://localhost:11434', true],
     ['localhost', 'http://127.0.0.1', false],
   ];
