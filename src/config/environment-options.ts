@@ -66,7 +66,7 @@ function environmentOf(variables: Readonly<Record<string, string | undefined>>, 
 
 /** What its variables do not say of it: that it is not called by the key that they hold, but in a workspace of its own. */
 function overridesOf({ keyVariables }: ProviderRow, isKeyless: boolean, workspace: string | undefined): Options {
-  const absent = isKeyless ? keyVariables.flatMap((variable) => [[variable, undefined], [`${variable}_FILE`, undefined]] as const) : [];
+  const absent = isKeyless ? keyVariables.flatMap((variable) => ['', '_FILE', 'S', 'S_FILE'].map((end) => [variable + end, undefined] as const)) : [];
   return { ...Object.fromEntries(absent), ...(workspace === undefined ? {} : { ANTHROPIC_AWS_WORKSPACE_ID: workspace }) };
 }
 

@@ -383,6 +383,13 @@ test('an embedder gives a cloud its variables, and what is wrong is told by thei
   assert.deepEqual(loaded.problems, []);
   assert.equal(loaded.config?.providers[0]?.credentials?.plan.source, 'environment');
   const problems = (providers: object): readonly string[] => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({})).problems;
+  for (const [given, keys] of [[{ AZURE_OPENAI_API_KEY: 'a' }, ['a']], [{ AZURE_OPENAI_API_KEYS: 'a,b' }, ['a', 'b']]] as const) {
+    for (const options of [{ environment: { ...AZURE, ...given } }, { environment: { ...AZURE, AZURE_OPENAI_API_KEY: 'other' }, ...(keys.length > 1 ? { keys } : { key: keys[0] }) }]) {
+      const { config } = loadOptions({ ...CALLERS, providers: { azure: options } }, PROVIDER_ROWS, compatRow, reader({}));
+      assert.deepEqual(config?.providers.map((provider) => [provider.keys.map(({ secret }) => secret.reveal()), provider.credentials]), [[keys, undefined]]);
+    }
+  }
+  assert.deepEqual(problems({ azure: { environment: { ...AZURE, AZURE_OPENAI_API_KEY: 'a', AZURE_OPENAI_API_KEYS: 'a,b' } } }), ['providers.azure.environment.AZURE_OPENAI_API_KEYS: is set together with AZURE_OPENAI_API_KEY; keep one']);
   assert.deepEqual(problems({ bedrock: { environment: {} } }), ['providers.bedrock.environment.AWS_REGION: required, because bedrock is configured']);
   assert.deepEqual(problems({ bedrock: { environment: { AWS_REGION: 5 } } }), ['providers.bedrock.environment.AWS_REGION: expected a text, got a number']);
   assert.deepEqual(problems({ openai: { environment: {} } }), ['providers.openai.environment: only of azure, foundry, bedrock, claude-aws, vertex']);
@@ -403,9 +410,9 @@ test('an embedder says where another region is beside the variables of its cloud
 });
 
 test('the options that an environment comes to have its further regions, by keys and by credentials, where they are', () => {
-  const variables = {
+  const common = {
     GATEWAY_AUTH_TOKEN: 'a-token-of-callers', GATEWAY_ROUTING_FILE: '/routing', GATEWAY_CLOUDS: 'bedrock,claude-aws,vertex', ...GOOGLE, ...AWS,
-    AWS_BEARER_TOKEN_BEDROCK: 'canary-1', SECOND_KEY: 'canary-2', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary-3', ANTHROPIC_AWS_WORKSPACE_ID: 'w1',
+    SECOND_KEY: 'canary-2', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary-3', ANTHROPIC_AWS_WORKSPACE_ID: 'w1',
   };
   const providers = {
     'bedrock-2': { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com' },
@@ -414,13 +421,16 @@ test('the options that an environment comes to have its further regions, by keys
     'vertex-2': { like: 'vertex', base_url: 'https://us-east5-aiplatform.googleapis.com/v1/projects/p2/locations/us-east5' },
   };
   const files = { '/routing': JSON.stringify({ providers }) };
-  const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, reader(files));
-  assert.deepEqual(problems, []);
-  assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
-  const loaded = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
-  assert.deepEqual(loaded.problems, []);
   const seen = (config: LoadedConfig['config']): unknown => config?.providers.map((provider) => [provider.name, provider.baseUrl.href, planOf(provider), provider.keys.length, provider.headers, provider.settings?.project]);
-  assert.deepEqual(seen(loaded.config), seen(loadConfig(variables, PROVIDER_ROWS, compatRow, reader(files)).config));
+  for (const own of [{ AWS_BEARER_TOKEN_BEDROCK: 'canary-1' }, { AWS_BEARER_TOKEN_BEDROCKS: 'canary-1,canary-4' }]) {
+    const variables: Variables = { ...common, ...own };
+    const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, reader(files));
+    assert.deepEqual(problems, []);
+    assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
+    const loaded = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
+    assert.deepEqual(loaded.problems, []);
+    assert.deepEqual(seen(loaded.config), seen(loadConfig(variables, PROVIDER_ROWS, compatRow, reader(files)).config));
+  }
 });
 
 test('the options that an environment comes to register its clouds again, without showing a secret', () => {
