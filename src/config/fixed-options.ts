@@ -15,7 +15,7 @@ export type FixedOptions = ReadonlyMap<string, string | undefined>;
 
 /** `config` is what the options came to. */
 export function fixedOptions(options: Options, { providers }: Pick<Config, 'providers'>): FixedOptions {
-  const settings = [...optionRows()].map(([name, { type }]) => [name, RELOADED.includes(name) ? undefined : textOf(options[name], type)] as const);
+  const settings = [...optionRows()].map(([name, { type }]) => [name, RELOADED.includes(name) ? undefined : textOf(options[name] ?? '', type)] as const);
   const places = providers.map((provider) => [`${PROVIDER_PATH}${provider.name}`, placeOf(provider)] as const);
   // Whether there is a certificate decides what the server speaks.
   return new Map([...settings, ...places, ['tlsCertFile', options['tlsCertFile'] === undefined ? undefined : 'set']]);
