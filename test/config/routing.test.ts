@@ -414,6 +414,9 @@ test('the file registers providers, and says where they are', () => {
   );
   // What the answers of a host are held to is also said of its like, but for one that is compatible.
   assert.deepEqual(configOf(loaded).providers.flatMap(({ name, settings }) => (settings?.structuredOutput === undefined ? [] : [name])), ['groq', 'groq-2']);
+  // The names of its variables may begin like those of settings.
+  const named = loadFile({ providers: { openai: { keys: ['GATEWAY_KEY_1', 'GATEWAY_KEY_2'] } } }, { OPENAI_API_KEY: '', GATEWAY_KEY_1: 'a', GATEWAY_KEY_2_FILE: PATH, GATEWAY_KEY_3: 'c' });
+  assert.deepEqual(named.unknownVariables, ['GATEWAY_KEY_3: there is no such setting']);
   assert.deepEqual(load({ GATEWAY_ROUTING_FILE: PATH, GEMINI_BASE_URL: 'https://egress.example', ...keys }, files).problems, [
     'GEMINI_BASE_URL: is set together with GATEWAY_ROUTING_FILE: providers.gemini.base_url; keep one',
   ]);

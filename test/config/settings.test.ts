@@ -981,10 +981,13 @@ test('renderHelp names every setting with its default, and every provider with i
   ok(help.includes('  alpha       ALPHA_API_KEY or OTHER_API_KEY\n'));
   ok(help.includes('  own         OWN_API_KEY (optional)\n'));
   ok(help.includes('PLACELESS_BASE_URL (required)\n'));
+  ok(renderHelp([row('far', { cloud: 'azure', defaultBaseUrl: undefined })]).includes('FAR_BASE_URL (default by its cloud)\n'));
 });
 
-test('renderHelp is plain text of at most 100 columns that ends in one line break', () => {
+test('renderHelp is plain text of at most 100 columns that ends in one line break, and has every word of what settings mean', () => {
   const help = renderHelp(PROVIDERS);
+  const words = (text: string): string => text.replaceAll('`', '').replaceAll(/\s+/g, ' ');
+  for (const { meaning } of rows) ok(words(help).includes(words(meaning)), meaning);
   for (const line of help.split('\n')) ok(line.length <= 100 && line === line.trimEnd(), line);
   match(help, /[^\n]\n$/);
   ok(!help.includes('`') && !help.includes('undefined'));
