@@ -443,6 +443,24 @@ test('close has what was settled leave, what was asked decided here, and the con
   assert.deepEqual([local.taken, local.isClosed, store.isUp, engine.connections.all.length], [['a', 'b', 'c'], true, false, 1]);
 });
 
+test('an engine is told nothing by a store that is closed while it connects, nor of places before its probe is answered', async (t) => {
+  const seen: string[] = [];
+  const silent: Script = (words) => void seen.push(isProbe(words) ? 'probe' : describeCommand(words));
+  const closed = await startScriptedEngine(t, silent);
+  createStore(t, closed.address).store.close();
+  const [socket] = await closed.connections.until((all) => all.length === 1);
+  if (socket?.closed === false) await once(socket, 'close');
+  assert.deepEqual(seen, []);
+  const engine = await startScriptedEngine(t);
+  const { store, up } = createStore(t, engine.address, { timings: { renewMs: 1, answerMs: 50 } });
+  await up();
+  await store.take(charge('a'));
+  engine.script = silent;
+  engine.connections.all[0]?.destroy();
+  await engine.connections.until((all) => all.length === 3);
+  assert.deepEqual(new Set(seen), new Set(['probe']));
+});
+
 test('a connection that nobody waits on keeps no process alive', async (t) => {
   const engine = await startScriptedEngine(t);
   const holds = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
