@@ -13,7 +13,7 @@ import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/val
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
-import { makeCallId } from '../../core/call-id.ts';
+import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import { Failure, malformedReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
@@ -142,7 +142,7 @@ export class TurnAssembly {
     }
     const call: ToolCallPart = {
       type: 'tool_call',
-      id: this.#callId(textEntry(block, 'id')),
+      id: ownCallId(textEntry(block, 'id'), this.#callIds),
       name,
       arguments: input === null ? new RawJson('{}') : input.raw,
       state: this.#takeState(ownFields('tool_call', block)),
@@ -150,13 +150,6 @@ export class TurnAssembly {
     this.#parts.push(call);
     sink({ type: 'tool_call', call });
     return undefined;
-  }
-
-  /** Hosts that imitate the API leave ids out or repeat them. */
-  #callId(given: string | undefined): string {
-    const id = given === undefined || this.#callIds.has(given) ? makeCallId() : given;
-    this.#callIds.add(id);
-    return id;
   }
 
   #takeState(own: ReadonlyMap<string, JsonOut>): string | undefined {

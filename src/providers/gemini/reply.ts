@@ -14,7 +14,7 @@ import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/val
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
-import { makeCallId } from '../../core/call-id.ts';
+import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
@@ -245,8 +245,7 @@ class ReplyAssembly {
 
   #endCall(givenId: string | undefined, name: string, args: RawJson, signature: string | undefined, sink: DeltaSink): void {
     this.#closeText();
-    const id = givenId === undefined || this.#callIds.has(givenId) ? makeCallId() : givenId;
-    this.#callIds.add(id);
+    const id = ownCallId(givenId, this.#callIds);
     const call: ToolCallPart = { type: 'tool_call', id, name, arguments: args, state: this.#stateOf(signature) };
     this.#parts.push(call);
     sink({ type: 'tool_call', call });

@@ -13,7 +13,7 @@ import { parseReplied } from '../../base/json/parse.ts';
 import { JsonObject, JsonProblem, NO_OBJECT, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import type { AnswerUse } from '../../core/adapter.ts';
-import { makeCallId } from '../../core/call-id.ts';
+import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, problemReply } from '../../core/failure.ts';
 import { textArguments } from '../../core/text-arguments.ts';
@@ -150,9 +150,7 @@ export class CallDrafts {
       const args = this.#argumentsOf(call, isCut, budget);
       if (args instanceof JsonProblem && !isCut) return problemReply(this.#provider, args, 'the arguments of a tool call are not a JSON object');
       if (args instanceof JsonProblem || call.name === '') continue;
-      const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
-      ids.add(id);
-      whole.push({ id, name: call.name, arguments: args, thoughtSignature: call.thoughtSignature });
+      whole.push({ id: ownCallId(call.id || undefined, ids), name: call.name, arguments: args, thoughtSignature: call.thoughtSignature });
     }
     return whole;
   }
