@@ -14,13 +14,13 @@ import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, CacheHint, ChatRequest, ContentPart, OutputFormat, Tool, ToolChoice, ToolTurn, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, CacheHint, ChatRequest, ContentPart, OutputFormat, Tool, ToolChoice, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
 import { refuseContent } from '../refused-content.ts';
 import type { Objection } from '../refused-content.ts';
-import { encodeContent, encodeResult } from './content.ts';
+import { encodePart, encodeResult } from './content.ts';
 import type { MessagesHost } from './host.ts';
 import { modelFields } from './model-rules.ts';
 import { decodePartState } from './state.ts';
@@ -49,7 +49,7 @@ export function encodeCountPayload(provider: string, host: MessagesHost, request
 }
 
 function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
-  const refused = host.fetchesUrls ? undefined : refuseContent(request.turns, (part) => urlObjection(provider, part));
+  const refused = refuseContent(request.turns, (part) => urlObjection(provider, host, part));
   if (refused !== undefined) return refused;
   const format = encodeFormat(request.output);
   if (format instanceof Failure) return format;
@@ -81,9 +81,12 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
   };
 }
 
-function urlObjection(provider: string, part: ContentPart): Objection | undefined {
-  const isUrl = part.type !== 'text' && part.source.type === 'url';
-  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send base64` } : undefined;
+/** What a URL leads to is taken for a PDF where it is fetched. */
+function urlObjection(provider: string, { fetchesUrls }: MessagesHost, part: ContentPart): Objection | undefined {
+  if (part.type === 'text' || part.source.type !== 'url') return undefined;
+  if (!fetchesUrls) return { field: '.url', why: `${provider} fetches no URLs; send base64` };
+  const isText = part.type === 'document' && part.mediaType === 'text/plain';
+  return isText ? { field: '.url', why: 'Anthropic fetches no text/plain documents; send base64' } : undefined;
 }
 
 /** So that other conversations with the same system text and tools find these in the cache. A blank text would be refused as a block. */
@@ -135,11 +138,11 @@ function append(messages: Message[], role: Message['role'], blocks: readonly Jso
 function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
   switch (turn.role) {
     case 'user':
-      return encodeContent(turn.parts, `messages[${index}].content`);
+      return turn.parts.map(encodePart);
     case 'assistant':
       return encodeAssistantTurn(past, turn, index);
     case 'tool':
-      return encodeToolTurn(past, turn, index);
+      return turn.parts.map((part) => ({ type: 'tool_result', tool_use_id: past.ids.ofResult(part.toolCallId), ...encodeResult(part) }));
     default:
       return unreachable(turn);
   }
@@ -163,16 +166,6 @@ function encodeAssistantTurn(past: Past, turn: AssistantTurn, index: number): Js
 
 function blockOf(block: JsonOutObject, own: ReadonlyMap<string, JsonOut>): JsonOutObject {
   return own.size === 0 ? block : { ...block, ...Object.fromEntries(own) };
-}
-
-function encodeToolTurn(past: Past, turn: ToolTurn, index: number): JsonOut[] | Failure {
-  const blocks: JsonOut[] = [];
-  for (const [partIndex, part] of turn.parts.entries()) {
-    const result = encodeResult(part, `messages[${index}].content[${partIndex}]`);
-    if (result instanceof Failure) return result;
-    blocks.push({ type: 'tool_result', tool_use_id: past.ids.ofResult(part.toolCallId), ...result });
-  }
-  return blocks;
 }
 
 /**
