@@ -9,7 +9,7 @@
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { ContentPart, DocumentPart, ImagePart, ToolResultPart } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
-import { fetchesFiles, takesFilesInResponses } from './model-rules.ts';
+import { ruleFor } from './model-rules.ts';
 
 /** The parts of a user's turn; `place` is the list's path. Failure: unsupported. */
 export function encodeContent(model: string, content: readonly ContentPart[], place: string): JsonOut[] | Failure {
@@ -38,7 +38,7 @@ export type FunctionResult = {
 /** What a tool said; `place` is the result's path. Failure: unsupported. */
 export function encodeResult(model: string, { content, isError }: ToolResultPart, place: string): FunctionResult | Failure {
   if (typeof content === 'string') return { response: responseOf(content, isError), parts: undefined, behind: [] };
-  const holdsFiles = takesFilesInResponses(model);
+  const holdsFiles = ruleFor(model).takesFilesInResponses;
   const words: string[] = [];
   const files: JsonOut[] = [];
   for (const [index, part] of content.entries()) {
@@ -72,7 +72,7 @@ function encodeFile(model: string, part: ImagePart | DocumentPart, place: string
   const { mediaType, source } = part;
   if (source.type === 'inline') return { inlineData: { mimeType: mediaType, data: source.base64 } };
   if (mediaType === 'text/plain') return notInline(place, 'text/plain documents');
-  if (!fetchesFiles(model)) return notInline(place, 'documents for models before 2.5');
+  if (!ruleFor(model).fetchesFiles) return notInline(place, 'documents for models before 2.5');
   if (!/^https:/i.test(source.url)) return new Failure('unsupported', `${place}.url: Gemini fetches documents over https only`);
   return { fileData: { mimeType: mediaType, fileUri: source.url } };
 }

@@ -18,7 +18,7 @@ import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
 import { encodeContent, encodeResult } from './content.ts';
-import { demandsSignatures, hasSystemInstruction, mixesToolsWithJson, thinkingConfig } from './model-rules.ts';
+import { ruleFor, thinkingConfig } from './model-rules.ts';
 import { NO_STATE, decodePartState } from './state.ts';
 import type { PartState } from './state.ts';
 
@@ -48,7 +48,7 @@ function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Fail
   return {
     contents,
     systemInstruction:
-      hasSystem(request) && hasSystemInstruction(request.model) ? { parts: [{ text: request.system }] } : undefined,
+      hasSystem(request) && ruleFor(request.model).hasSystemInstruction ? { parts: [{ text: request.system }] } : undefined,
     tools: request.tools.length === 0 ? undefined : [{ functionDeclarations: request.tools.map(encodeTool) }],
     toolConfig: encodeToolConfig(request),
     generationConfig: encodeGenerationConfig(request),
@@ -58,7 +58,7 @@ function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Fail
 /** What would be dropped or refused is said here by its path. */
 function refuseCombination(request: ChatRequest): Failure | undefined {
   const { model, output, tools } = request;
-  if (output !== undefined && tools.length > 0 && !mixesToolsWithJson(model)) {
+  if (output !== undefined && tools.length > 0 && !ruleFor(model).mixesToolsWithJson) {
     return new Failure('unsupported', 'output: Gemini before 3 cannot combine JSON output with tools');
   }
   if (isKeptToOneCall(request)) return new Failure('unsupported', 'tool_choice.parallel: Gemini cannot be limited to one call at a time');
@@ -76,7 +76,7 @@ type Content = { readonly role: 'user' | 'model'; readonly parts: JsonOut[] };
 
 function encodeContents(provider: string, request: ChatRequest): Content[] | Failure {
   const contents: Content[] = [];
-  if (hasSystem(request) && !hasSystemInstruction(request.model)) {
+  if (hasSystem(request) && !ruleFor(request.model).hasSystemInstruction) {
     append(contents, 'user', [{ text: `${request.system}\n\n` }]);
   }
   const past = { provider, budget: createJsonBudget() };
@@ -143,7 +143,7 @@ function encodeAssistantTurn(past: Past, model: string, turn: AssistantTurn, i: 
   // The dummy also goes into turns before the last user turn, which are not validated: leaving it out there would
   // change the encoding of the past with every new user turn.
   const isAsWritten = turn.parts.some((part, j) => (part.type === 'tool_call' || part.text === '') && states[j] !== NO_STATE);
-  let dummy = demandsSignatures(model) && !isAsWritten ? DUMMY_SIGNATURE : undefined;
+  let dummy = ruleFor(model).demandsSignatures && !isAsWritten ? DUMMY_SIGNATURE : undefined;
   const parts: JsonOut[] = [];
   for (const [j, part] of turn.parts.entries()) {
     const { signature, before } = states[j] as PartState;

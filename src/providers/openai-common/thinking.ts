@@ -31,11 +31,6 @@ export type ThinkingStyle =
   /** `chat_template_kwargs` (vLLM, llama.cpp, NIM). */
   | 'chat template';
 
-/** Whether an OpenAI model takes instructions in the role `developer`, and seals its reasoning. */
-export function isReasoningModel(model: string): boolean {
-  return openAiRule(model).isReasoning;
-}
-
 /** The payload fields for the request's wish to think or not; none when it has no wish. */
 export function encodeThinking(style: ThinkingStyle, request: ChatRequest): JsonOutObject {
   const { model, thinking } = request;

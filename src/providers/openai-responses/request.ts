@@ -20,7 +20,8 @@ import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { argumentsText } from '../../core/text-arguments.ts';
 import { encodeCacheLife } from '../openai-common/cache.ts';
 import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.ts';
-import { encodeReasoning, isReasoningModel } from '../openai-common/thinking.ts';
+import { openAiRule } from '../openai-common/model-rules.ts';
+import { encodeReasoning } from '../openai-common/thinking.ts';
 import { parametersOf } from '../openai-common/tools.ts';
 import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
 import { CUSTOM_CALL, decodePartState } from './state.ts';
@@ -73,7 +74,7 @@ export function encodeCountCall(host: ResponsesHost, request: ChatRequest): Upst
 function payloadOf(host: ResponsesHost, request: ChatRequest, sentModel: string, isStream: boolean): JsonOutObject | Failure {
   const refused = refuseContent(request.turns, (part) => (isTextByUrl(part) ? TEXT_BY_URL : undefined));
   if (refused !== undefined) return refused;
-  const isReasoning = isReasoningModel(request.model);
+  const isReasoning = openAiRule(request.model).isReasoning;
   const input = encodeInput(host.name, isReasoning, request.turns);
   if (input instanceof Failure) return input;
   return {
