@@ -20,6 +20,7 @@ import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
 import { refuseContent } from '../refused-content.ts';
 import type { Objection } from '../refused-content.ts';
+import { countedMembers } from '../token-count.ts';
 import { encodePart, encodeResult } from './content.ts';
 import type { MessagesHost } from './host.ts';
 import { modelFields } from './model-rules.ts';
@@ -33,7 +34,7 @@ export function encodePayload(provider: string, host: MessagesHost, request: Cha
   return request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
 }
 
-/** What the count of tokens takes (Anthropic, count tokens in a message): anything else is refused there. */
+/** What the count of tokens takes (Anthropic, count tokens in a message). */
 const COUNTED = ['model', 'anthropic_version', 'cache_control', 'thinking', 'output_config', 'system', 'messages', 'tools', 'tool_choice', 'context_management', 'mcp_servers'];
 
 /** The payload that has its tokens counted. */
@@ -42,10 +43,7 @@ export function encodeCountPayload(provider: string, host: MessagesHost, request
   if (payload instanceof Failure) return payload;
   // Also where the model of an answer is in its path.
   const named = { ...payload, model: request.model };
-  const whole = request.providerOptions === undefined ? new Map(Object.entries(named)) : mergePatch(named, request.providerOptions);
-  const counted: Record<string, JsonOut | undefined> = {};
-  for (const name of COUNTED) counted[name] = whole.get(name);
-  return counted;
+  return countedMembers(request.providerOptions === undefined ? named : mergePatch(named, request.providerOptions), COUNTED);
 }
 
 function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {

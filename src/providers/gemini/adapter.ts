@@ -10,6 +10,7 @@ import { countField, field, isObject, listField, stringField, textField } from '
 import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
+import { decodeCount } from '../token-count.ts';
 import { decodeGeminiFailure, failureInside } from './failure.ts';
 import { GeminiStream, decodeGeminiReply } from './reply.ts';
 import { encodeCountPayload, encodePayload } from './request.ts';
@@ -36,7 +37,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     createStreamDecoder: () => new GeminiStream(provider),
     encodeModels,
     decodeModels: (body, json) => decodeModels(provider, body, json),
-    counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
+    counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body, failureInside, 'totalTokens') },
     decodeFailure: (status, body) => decodeGeminiFailure(provider, status, body),
   };
 }
@@ -162,9 +163,4 @@ function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Fai
   const payload = encodeCountPayload(provider, request, hasCollection(model) ? model : `models/${model}`);
   if (payload instanceof Failure) return payload;
   return { method: 'POST', path: `${modelPath}:countTokens`, headers: { 'content-type': 'application/json' }, body: payload };
-}
-
-function decodeCount(provider: string, body: string): number | Failure {
-  const json = parseLenient(body);
-  return failureInside(provider, json) ?? countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no token count');
 }

@@ -24,6 +24,7 @@ import { openAiRule } from '../openai-common/model-rules.ts';
 import { encodeReasoning } from '../openai-common/thinking.ts';
 import { parametersOf } from '../openai-common/tools.ts';
 import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
+import { countedMembers } from '../token-count.ts';
 import { CUSTOM_CALL, decodePartState } from './state.ts';
 import type { OwnFields } from './state.ts';
 
@@ -51,7 +52,7 @@ export function encodeResponsesCall(host: ResponsesHost, request: ChatRequest, i
   };
 }
 
-/** What the count of tokens takes (OpenAI, get input token counts): anything else is refused there. */
+/** What the count of tokens takes (OpenAI, get input token counts). */
 const COUNTED = [
   'model', 'instructions', 'input', 'tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning', 'truncation', 'conversation', 'previous_response_id',
 ];
@@ -60,14 +61,11 @@ const COUNTED = [
 export function encodeCountCall(host: ResponsesHost, request: ChatRequest): UpstreamCall | Failure {
   const payload = payloadOf(host, asMeant(request, host.models), request.model, false);
   if (payload instanceof Failure) return payload;
-  const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
-  const counted: Record<string, JsonOut | undefined> = {};
-  for (const name of COUNTED) counted[name] = whole.get(name);
   return {
     method: 'POST',
     path: '/responses/input_tokens',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: counted,
+    body: countedMembers(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions), COUNTED),
   };
 }
 

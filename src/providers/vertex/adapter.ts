@@ -6,7 +6,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { countField, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, TokenCounting, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
@@ -20,6 +20,7 @@ import { decodeGeminiFailure, failureInside } from '../gemini/failure.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { PLAIN_HOST } from '../openai-chat/profile.ts';
 import type { HostProfile } from '../openai-chat/profile.ts';
+import { countedMembers, decodeCount } from '../token-count.ts';
 
 /** An origin: each format has a version of its own. */
 export const VERTEX_ROW: ProviderRow = {
@@ -38,10 +39,10 @@ const OPENAI_LAYER: HostProfile = { ...PLAIN_HOST, output: 'schema', returnsThou
 
 function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter {
   const { project } = settings ?? {};
-  if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...googleLayer(name) };
+  if (project === undefined) return { ...below('/v1/publishers/google', createGeminiAdapter(name)), ...googleLayer(name) };
   const place = `projects/${project.id}/locations/${project.location}`;
   const claude = createAnthropicAdapter(name, claudeHost(`/v1/${place}`));
-  const gemini = geminiBelow(name, `/v1beta1/${place}/publishers/google`);
+  const gemini = below(`/v1beta1/${place}/publishers/google`, createGeminiAdapter(name));
   const joint = createAdapterByModel([
     { adapter: claude, serves: isClaude, isIts: isMessages },
     { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
@@ -54,7 +55,8 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
       if (isTuned(request.model) || hasPublisher(request.model)) return new Failure('unsupported', `${name} counts no tokens of this model`);
       return encodeCount(gemini, request);
     },
-    decode: (body) => decodeCount(name, body),
+    // Gemini's and Claude's.
+    decode: (body) => decodeCount(name, body, failureInside, 'totalTokens', 'input_tokens'),
   };
   return { ...joint, ...googleLayer(name), counting };
 }
@@ -65,21 +67,7 @@ const COUNTED = ['contents', 'systemInstruction', 'tools', 'generationConfig'];
 function encodeCount(gemini: Adapter, request: ChatRequest): UpstreamCall | Failure {
   const call = gemini.encodeChat(request, false);
   if (!('path' in call)) return call;
-  const whole = call.body instanceof Map ? call.body : new Map(Object.entries(call.body ?? {}));
-  const counted = Object.fromEntries(COUNTED.map((field) => [field, whole.get(field)]));
-  return { ...call, path: call.path.replace(/:generateContent$/, ':countTokens'), body: counted };
-}
-
-/** Gemini's and Claude's. */
-function decodeCount(provider: string, body: string): number | Failure {
-  const json = parseLenient(body);
-  const count = countField(json, 'totalTokens') ?? countField(json, 'input_tokens');
-  return failureInside(provider, json) ?? count ?? unreadableReply(provider, body, 'it sent no token count');
-}
-
-/** Its requests are the same, but are counted in another form. */
-function geminiBelow(name: string, prefix: string): Adapter {
-  return below(prefix, createGeminiAdapter(name));
+  return { ...call, path: call.path.replace(/:generateContent$/, ':countTokens'), body: countedMembers(call.body, COUNTED) };
 }
 
 /** A tuned model has no publisher: it is at an endpoint of the project. */
