@@ -97,14 +97,14 @@ export class CallDrafts {
   #callFor(entry: unknown, body: unknown, argument: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
     const name = textField(body, 'name') ?? '';
     const id = textField(entry, 'id') ?? '';
-    const index = field(entry, 'index');
+    const given = field(entry, 'index');
+    const index = typeof given === 'number' ? given : undefined;
     let call: CallDraft | undefined;
-    if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : this.#calls.at(-1);
+    if (!isWhole) call = index === undefined ? this.#calls.at(-1) : this.#byIndex.get(index);
     // Under one index, or none, there may be several calls, each by its id, or one whose id changes.
     if (call !== undefined && id !== call.id) call = this.#byId.get(id) ?? call;
-    const isIndexed = typeof index === 'number';
-    if (call === undefined || isAnother(call, id, name, isIndexed, field(body, argument), touched.has(call))) call = this.#start();
-    if (typeof index === 'number') this.#byIndex.set(index, call);
+    if (call === undefined || isAnother(call, id, name, index !== undefined, field(body, argument), touched.has(call))) call = this.#start();
+    if (index !== undefined) this.#byIndex.set(index, call);
     if (id !== '' && call.id === '') {
       call.id = id;
       this.#keptChars += id.length;
@@ -164,10 +164,9 @@ export class CallDrafts {
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
 function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, piece: unknown, isTouched: boolean): boolean {
-  const isByIds = id !== '' && call.id !== '';
-  if (isByIds && id !== call.id) return name !== '' || !isIndexed;
-  if (name === '' || call.name === '') return name !== '' && isTouched && !isByIds;
-  return name !== call.name || (!isByIds && (isTouched || isBegunAnew(call, piece)));
+  if (name !== '' && call.name !== '' && name !== call.name) return true;
+  if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
+  return name !== '' && (isTouched || (call.name !== '' && isBegunAnew(call, piece)));
 }
 
 /**
