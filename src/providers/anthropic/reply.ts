@@ -104,9 +104,9 @@ export class TurnAssembly {
     this.#provider = provider;
   }
 
-  /** Adds a text block that is nothing but text. An empty one says nothing. */
-  addText(text: string): void {
-    this.#addText(text, NO_FIELDS);
+  /** Adds a text block, of which nothing but text has to travel unless it is said. An empty one says nothing. */
+  addText(text: string, own: ReadonlyMap<string, JsonOut> = NO_FIELDS): void {
+    if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
   }
 
   /** Adds any block; `sink` gets the call if it is one. Failure: server, for a call that makes no sense. */
@@ -114,7 +114,7 @@ export class TurnAssembly {
     const type = block.get('type');
     if (type === 'tool_use') return this.#addCall(block, sink);
     if (type === 'text') {
-      this.#addText(textEntry(block, 'text') ?? '', ownFields('text', block));
+      this.addText(textEntry(block, 'text') ?? '', ownFields('text', block));
       return undefined;
     }
     if (type === 'thinking') this.#thinking += textEntry(block, 'thinking') ?? '';
@@ -126,10 +126,6 @@ export class TurnAssembly {
   /** Adds a block that the stop cut. Its reasoning was disclosed and may be read, but is not what the provider takes back. */
   addCut(block: BlockFields): void {
     if (block.get('type') === 'thinking') this.#thinking += textEntry(block, 'thinking') ?? '';
-  }
-
-  #addText(text: string, own: ReadonlyMap<string, JsonOut>): void {
-    if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
   }
 
   #addCall(block: BlockFields, sink: DeltaSink): Failure | undefined {
