@@ -7,7 +7,7 @@
 
 import { limitPassed } from '../base/json/lenient.ts';
 import type { JsonProblem } from '../base/json/value.ts';
-import { REPLY_CALLS_MAX } from './chat.ts';
+import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from './chat.ts';
 import type { ChatReply } from './chat.ts';
 
 export type FailureKind =
@@ -231,6 +231,11 @@ export function malformedReply(provider: string, status: number, what: string): 
 export function beyondLimit(provider: string, status: number, what: string): Failure {
   const message = `${provider} answered ${status}, but ${what}, which is the gateway's limit`;
   return new Failure('server', message, { upstreamStatus: status, isOwn: true });
+}
+
+/** A reply with more text, reasoning and arguments than are kept. */
+export function replyTooLong(provider: string): Failure {
+  return beyondLimit(provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
 }
 
 /** A reply with more calls than are taken. */

@@ -18,7 +18,7 @@ import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, problemReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { Failure, malformedReply, problemReply, replyTooLong, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from './failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isWhole } from './reply.ts';
@@ -265,7 +265,7 @@ export class AnthropicStream implements StreamDecoder {
   /** Keeps what one stream may hold within its bound. */
   #count(chars: number): Failure | undefined {
     this.#chars += chars + PIECE_CHARS;
-    return this.#chars <= REPLY_CHARS_MAX ? undefined : beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return this.#chars <= REPLY_CHARS_MAX ? undefined : replyTooLong(this.#provider);
   }
 
   #misplaced(): Failure {

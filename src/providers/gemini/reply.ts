@@ -17,7 +17,7 @@ import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, replyTooLong, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
 import { failureInside } from './failure.ts';
@@ -174,7 +174,7 @@ class ReplyAssembly {
 
   #addThinking(text: string, sink: DeltaSink): Failure | undefined {
     if (text === '') return undefined;
-    if (!this.#hasRoomFor(text.length)) return this.#tooLong();
+    if (!this.#hasRoomFor(text.length)) return replyTooLong(this.#provider);
     this.#thinking += text;
     sink({ type: 'thinking', text });
     return undefined;
@@ -182,7 +182,7 @@ class ReplyAssembly {
 
   #addText(text: string, signature: string | undefined, sink: DeltaSink): Failure | undefined {
     if (text === '' && signature === undefined) return undefined;
-    if (!this.#hasRoomFor(text.length + (signature?.length ?? 0))) return this.#tooLong();
+    if (!this.#hasRoomFor(text.length + (signature?.length ?? 0))) return replyTooLong(this.#provider);
     if (signature !== undefined) {
       // A signature belongs to exactly this part, which must not be merged with another, even when empty.
       this.#closeText();
@@ -201,7 +201,7 @@ class ReplyAssembly {
   /** A part that is needed as it was written: a function call, or one to be carried back. */
   #addExact(part: JsonValue | undefined, source: string, sink: DeltaSink): Failure | undefined {
     if (!(part instanceof JsonObject)) return unreadableReply(this.#provider, source, 'a part of the reply is not a JSON object');
-    if (!this.#hasRoomFor(this.#sourceChars)) return this.#tooLong();
+    if (!this.#hasRoomFor(this.#sourceChars)) return replyTooLong(this.#provider);
     this.#sourceChars = 0;
     const call = part.entries.get('functionCall');
     if (call instanceof JsonObject) return this.#addCall(call, textEntry(part.entries, 'thoughtSignature'), sink);
@@ -272,10 +272,6 @@ class ReplyAssembly {
   #hasRoomFor(chars: number): boolean {
     this.#chars += chars + PART_CHARS;
     return this.#chars <= REPLY_CHARS_MAX;
-  }
-
-  #tooLong(): Failure {
-    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
   }
 
   /** Without the text itself: it may hold what the model wrote, which belongs in no log. */

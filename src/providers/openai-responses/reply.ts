@@ -19,7 +19,7 @@ import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
 import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, problemReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { Failure, malformedReply, problemReply, replyTooLong, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { textArguments } from '../../core/text-arguments.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { exactOutput } from './exact.ts';
@@ -109,8 +109,7 @@ export class ResponseDraft {
 
   /** The failure once more has come than is kept. A whole body is bounded by itself. */
   get overflow(): Failure | undefined {
-    if (this.#chars <= REPLY_CHARS_MAX) return undefined;
-    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return this.#chars <= REPLY_CHARS_MAX ? undefined : replyTooLong(this.#provider);
   }
 
   /** Whether nothing that is shown or carried has come. */
