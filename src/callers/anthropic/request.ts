@@ -6,38 +6,27 @@
  */
 
 import { Fields, textItem } from '../../base/fields.ts';
+import type { JsonObject } from '../../base/json/value.ts';
 import type { ChatRequest, Effort, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { headOf, loopOwnerOf } from '../affinity.ts';
-import { caught, decodeBody, unsupported } from '../body.ts';
+import { unsupported } from '../body.ts';
 import { cacheHint } from '../cache.ts';
 import { applyTable, Ignored } from '../field-table.ts';
-import { readModel } from '../model.ts';
 import { Places } from '../places.ts';
 import { ownName } from '../tool-name.ts';
+import { decodeVendorRequest } from '../vendor-request.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
 import { continuesThread, lostThread } from './thread.ts';
 import { shownToolName } from './tool-name.ts';
 
-/** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-// hot: per request
 export function decodeMessages(body: RequestBody): DecodedRequest | Failure {
-  return decodeBody(body, (fields, source) => ({
-    provider: undefined,
-    model: readModel(fields),
-    isStream: fields.boolean('stream') ?? false,
-    wantsUsage: true,
-    source,
-    providerOptions: undefined,
-    translate: (model) => (continuesThread(source) ? lostThread() : caught(() => translate(fields, model))),
-    head: () => headOf(source),
-    loopOwner: () => loopOwnerOf(source),
-  }));
+  return decodeVendorRequest(body, translate);
 }
 
-function translate(fields: Fields, model: string): Translation {
+function translate(fields: Fields, source: JsonObject, model: string): Translation | Failure {
+  if (continuesThread(source)) return lostThread();
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns, cache } = readConversation(fields, ignored, places);

@@ -11,21 +11,19 @@ import { createJsonBudget } from '../../base/json/limits.ts';
 import type { JsonBudget } from '../../base/json/limits.ts';
 import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
+import type { JsonObject, JsonValue } from '../../base/json/value.ts';
 import type {
   AssistantPart, CacheHint, ChatRequest, ContentPart, DocumentPart, ImagePart, OutputFormat, TextPart, Tool, ToolChoice, ToolResultPart, Turn,
 } from '../../core/chat.ts';
 import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { headOf, loopOwnerOf } from '../affinity.ts';
-import { caught, decodeBody, unsupported } from '../body.ts';
+import { unsupported } from '../body.ts';
 import { cacheHint } from '../cache.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { documentFromData } from '../document.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { readModel } from '../model.ts';
 import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import { readMaxTokens } from '../openai-common/max-tokens.ts';
 import { readFormat } from '../openai-common/output.ts';
@@ -34,21 +32,11 @@ import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { ownName } from '../tool-name.ts';
+import { decodeVendorRequest } from '../vendor-request.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
-/** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 export function decodeChatCompletions(body: RequestBody): DecodedRequest | Failure {
-  return decodeBody(body, (fields, source) => ({
-    provider: undefined,
-    model: readModel(fields),
-    isStream: fields.boolean('stream') ?? false,
-    wantsUsage: readStreamOptions(fields, new Ignored()),
-    source,
-    providerOptions: undefined,
-    translate: (model) => caught(() => translate(fields, model)),
-    head: () => headOf(source),
-    loopOwner: () => loopOwnerOf(source),
-  }));
+  return decodeVendorRequest(body, translate, (fields) => readStreamOptions(fields, new Ignored()));
 }
 
 /** Whether a stream is to say its usage. */
@@ -59,7 +47,7 @@ function readStreamOptions(fields: Fields, ignored: Ignored): boolean {
   return wantsUsage;
 }
 
-function translate(fields: Fields, model: string): Translation {
+function translate(fields: Fields, _source: JsonObject, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns, cache } = readMessages(fields, ignored, places);
