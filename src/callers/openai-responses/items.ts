@@ -58,7 +58,7 @@ const VENDOR_ITEMS: ReadonlySet<string> = new Set([
 
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
-  if (VENDOR_ITEMS.has(type)) return leaveOut(item, ignored);
+  if (VENDOR_ITEMS.has(type)) return ignored.add(item.path);
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === ADDITIONAL_TOOLS) draft.takeTools(item);
   else if (type === 'function_call' || type === 'custom_tool_call') draft.takePart(readCall(item, type, draft, ignored), item.path);
@@ -69,10 +69,6 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
     throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
   } else throw unsupported(item.at('type'), 'items of this type are not supported');
   ignored.addUnreadOfItem(item);
-}
-
-function leaveOut(item: Fields, ignored: Ignored): void {
-  if (item.path !== undefined) ignored.add(item.path);
 }
 
 /** A reference may leave its type out. */
@@ -102,7 +98,7 @@ function readContent(part: Fields, ignored: Ignored): readonly ContentPart[] {
   const decoded = type === 'input_text' ? plainText(part.requiredString('text')) : readMedia(part, type);
   ignored.addUnreadOfItem(part);
   if (!isSilent(decoded)) return [decoded];
-  if (part.path !== undefined) ignored.add(part.path);
+  ignored.add(part.path);
   return [];
 }
 
@@ -157,7 +153,7 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
   const states = carriedStates(item.string('encrypted_content') ?? '', draft.budget);
   if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
   if (states !== undefined) draft.takeStates(states, item.path);
-  else leaveOut(item, ignored);
+  else ignored.add(item.path);
 }
 
 /** A conversation while it is put together from items, in their order. */
