@@ -286,8 +286,9 @@ function turnFrom(message: Message): Turn {
   return { by: 'user', text: textOf(message), imageCount: ofType('image_url').length, documents: ofType('file', 'document_url').map(() => undefined), results: [] };
 }
 
-function choiceFrom(choice: unknown): Choice {
-  const name = stringField(field(choice, 'function'), 'name');
+/** Responses says the name beside the type, Chat Completions in the function. */
+export function choiceFrom(choice: unknown): Choice {
+  const name = stringField(field(choice, 'function'), 'name') ?? stringField(choice, 'name');
   if (name !== undefined) return { mode: 'tool', name };
   return { mode: choice === 'required' || choice === 'none' ? choice : 'auto' };
 }

@@ -12,8 +12,9 @@ import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, RESPONSES_CACHE_OPTIONS, cache
 import { complaintOf, invalid } from '../openai-chat/complaint.ts';
 import { checkFile } from '../openai-chat/file.ts';
 import { TEXT_FORMAT, parametersProblem, responsesOutput } from '../openai-chat/output.ts';
+import { choiceFrom } from '../openai-chat/request.ts';
 import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Memory, Turn } from '../protocol.ts';
+import type { Ask, Incoming, Memory, Turn } from '../protocol.ts';
 import {
   anyObject, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
@@ -295,10 +296,4 @@ function turnFrom(group: readonly Item[]): Turn {
 function textOf(item: Item): string {
   const texts = listField(item, 'content').map((part) => stringField(part, 'text') ?? stringField(part, 'refusal') ?? '');
   return stringField(item, 'content') ?? texts.filter((text) => text !== '').join(' ');
-}
-
-function choiceFrom(choice: unknown): Choice {
-  const name = stringField(choice, 'name');
-  if (name !== undefined) return { mode: 'tool', name };
-  return { mode: choice === 'required' || choice === 'none' ? choice : 'auto' };
 }
