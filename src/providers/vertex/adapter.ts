@@ -30,7 +30,6 @@ export const VERTEX_ROW: ProviderRow = {
   isKeyRequired: true,
   baseUrlVariable: 'GOOGLE_VERTEX_BASE_URL',
   defaultBaseUrl: 'https://aiplatform.googleapis.com',
-  versionSegment: undefined,
   keyHeader: { name: 'x-goog-api-key', prefix: '' },
   createAdapter: createVertexAdapter,
 };
