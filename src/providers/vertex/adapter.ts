@@ -14,7 +14,7 @@ import { createAnthropicAdapter } from '../anthropic/adapter.ts';
 import { VENDOR_HOST, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
 import { isMessages } from '../anthropic/reply.ts';
-import { below, createAdapterByModel } from '../by-model.ts';
+import { below, createAdapterByModel, movedBy } from '../by-model.ts';
 import { createGeminiAdapter } from '../gemini/adapter.ts';
 import { decodeGeminiFailure, failureInside } from '../gemini/failure.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
@@ -45,7 +45,8 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
   const joint = createAdapterByModel([
     { adapter: claude, serves: isClaude, isIts: isMessages },
     { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
-    { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
+    // A tuned model has no publisher: it is at an endpoint of the project.
+    { adapter: movedBy((path) => path.replace('/models/', `/v1beta1/${place}/`), createGeminiAdapter(name)), serves: isTuned, isIts: () => false },
     { adapter: gemini, serves: () => true, isIts: isGenerated },
   ]);
   const counting: TokenCounting = {
@@ -67,18 +68,6 @@ function encodeCount(gemini: Adapter, request: ChatRequest): UpstreamCall | Fail
   const call = gemini.encodeChat(request, false);
   if (!('path' in call)) return call;
   return { ...call, path: call.path.replace(/:generateContent$/, ':countTokens'), body: countedMembers(call.body, COUNTED) };
-}
-
-/** A tuned model has no publisher: it is at an endpoint of the project. */
-function tunedBelow(name: string, prefix: string): Adapter {
-  const gemini = createGeminiAdapter(name);
-  return {
-    ...gemini,
-    encodeChat(request, isStream) {
-      const call = gemini.encodeChat(request, isStream);
-      return 'path' in call ? { ...call, path: call.path.replace('/models/', `${prefix}/`) } : call;
-    },
-  };
 }
 
 function isTuned(model: string): boolean {
