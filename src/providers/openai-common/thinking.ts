@@ -110,8 +110,8 @@ const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
     },
   },
   openrouter: {
-    encode: (_model, { enabled, effort }) => ({
-      reasoning: enabled && effort === undefined ? { enabled } : { effort: NONE_TO_XHIGH[enabled ? (effort ?? 'medium') : 'off'] },
+    encode: (_model, thinking) => ({
+      reasoning: thinking.enabled && thinking.effort === undefined ? { enabled: true } : { effort: effortName(NONE_TO_XHIGH, thinking) },
     }),
     support: {
       'thinking on': { is: 'sent', as: '`reasoning.enabled: true`' },
