@@ -12,6 +12,7 @@ import type { JsonBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonObject, JsonValue } from '../../base/json/value.ts';
+import { isSilent } from '../../core/chat.ts';
 import type {
   AssistantPart, CacheHint, ChatRequest, ContentPart, DocumentPart, ImagePart, OutputFormat, TextPart, Tool, ToolChoice, ToolResultPart, Turn,
 } from '../../core/chat.ts';
@@ -24,7 +25,7 @@ import type { CarriedState } from '../carried-state.ts';
 import { documentFromData } from '../document.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
+import { joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import { readMaxTokens } from '../openai-common/max-tokens.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
@@ -166,6 +167,7 @@ function readUserParts(message: Fields, given: readonly Fields[], ignored: Ignor
   const parts: ContentPart[] = [];
   for (const fields of given) {
     const part = readUserPart(fields, ignored);
+    // Apps send one beside a picture that nobody said anything about. Providers refuse it.
     if (isSilent(part)) ignored.add(fields.path);
     else parts.push(places.put(part, fields.path));
   }

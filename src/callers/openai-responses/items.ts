@@ -12,6 +12,7 @@ import { createJsonBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
+import { isSilent } from '../../core/chat.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
 import { textArguments } from '../../core/text-arguments.ts';
 import { unsupported } from '../body.ts';
@@ -20,7 +21,7 @@ import type { CarriedState } from '../carried-state.ts';
 import { documentFromData, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
+import { joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { ADDITIONAL_TOOLS } from './tool-names.ts';
@@ -92,7 +93,7 @@ function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn
   return said;
 }
 
-/** What a user or a tool says; nothing for a text without a word. */
+/** What a user or a tool says; nothing for a text without a word, which providers refuse. */
 function readContent(part: Fields, ignored: Ignored): readonly ContentPart[] {
   const type = part.requiredString('type');
   const decoded = type === 'input_text' ? plainText(part.requiredString('text')) : readMedia(part, type);

@@ -16,7 +16,7 @@ import { unreachable } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
+import { carryStates, NOTHING_CARRIED, textStates } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { jsonOf, renderEvent } from '../relay.ts';
 import { callFrom, contentFrom, endingOf, itemFrom, itemId, outputItems, responseFrom, writtenIn } from './reply.ts';
@@ -240,7 +240,7 @@ export class ResponseEvents implements StreamFrames {
 /** What of a reply no pieces told: the states of its texts, texts that say nothing but have one, calls, a refusal. */
 function itemsBehindPieces(reply: ChatReply, facts: AnswerFacts): readonly OutputItem[] {
   const isTold = (part: AssistantPart): boolean => part.type === 'text' && part.text !== '';
-  const states = reply.parts.filter(isTold).flatMap(({ state }) => (state === undefined ? [] : [{ owner: 'text', state } as const]));
+  const states = textStates(reply.parts);
   const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: carryStates(states) }];
   return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '', facts)];
 }

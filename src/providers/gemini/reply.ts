@@ -15,7 +15,7 @@ import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { ownCallId } from '../../core/call-id.ts';
-import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, withoutCalls } from '../../core/chat.ts';
+import { isSilent, REPLY_CALLS_MAX, REPLY_CHARS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
 import { beyondLimit, Failure, malformedReply, replyTooLong, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
@@ -291,7 +291,7 @@ class ReplyAssembly {
     }
     const isDeclined = ending === 'refusal';
     const parts = isDeclined ? withoutCalls(this.#parts) : this.#parts;
-    const isEmpty = parts.every((part) => part.type === 'text' && part.text === '');
+    const isEmpty = parts.every(isSilent);
     // With nothing to show, an ending such as MALFORMED_FUNCTION_CALL is a failed attempt that another may mend.
     if (isEmpty && ending === 'unknown') return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason, detail: this.#remark });
     const reply: ChatReply = {
