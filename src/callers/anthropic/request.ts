@@ -127,14 +127,6 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
 
 const EFFORTS: Readonly<Record<string, Effort>> = { low: 'low', medium: 'medium', high: 'high', xhigh: 'max', max: 'max' };
 
-/** The effort for a budget: the ends of the ranges lie in the middle of the budgets that such efforts stand for. */
-const EFFORT_BY_BUDGET: readonly (readonly [budgetTokensMax: number, effort: Effort])[] = [
-  [5120, 'low'],
-  [12_288, 'medium'],
-  [20_480, 'high'],
-  [Infinity, 'max'],
-];
-
 /** An effort alone is for models that think unasked, as the newest do. Beside thinking that is off it means nothing here. */
 function readThinking(fields: Fields, effort: Effort | undefined, ignored: Ignored): Thinking | undefined {
   const thinking = fields.object('thinking');
@@ -171,6 +163,9 @@ function readFormat(owner: Fields, name: string, ignored: Ignored): OutputFormat
   return { schema, name: 'output', strict: true };
 }
 
-function effortFrom(budgetTokens: number): Effort | undefined {
-  return EFFORT_BY_BUDGET.find(([budgetTokensMax]) => budgetTokens <= budgetTokensMax)?.[1];
+/** The effort for a budget: the ends of the ranges lie in the middle of the budgets that such efforts stand for. */
+function effortFrom(budgetTokens: number): Effort {
+  if (budgetTokens <= 5120) return 'low';
+  if (budgetTokens <= 12_288) return 'medium';
+  return budgetTokens <= 20_480 ? 'high' : 'max';
 }
