@@ -42,14 +42,8 @@ export type ResponsesHost = {
 /** The call for a request. Failures: unsupported; bad_request, for a damaged provider_state. */
 export function encodeResponsesCall(host: ResponsesHost, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${host.name} has no stop sequences`);
-  const payload = payloadOf(host, asMeant(request, host.models), request.model, isStream);
-  if (payload instanceof Failure) return payload;
-  return {
-    method: 'POST',
-    path: '/responses',
-    headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
-    body: request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions),
-  };
+  const payload = payloadOf(host, request, isStream);
+  return payload instanceof Failure ? payload : post('/responses', payload, isStream);
 }
 
 /** What the count of tokens takes (OpenAI, get input token counts). */
@@ -59,24 +53,23 @@ const COUNTED = [
 
 /** The call that has a request's tokens counted. */
 export function encodeCountCall(host: ResponsesHost, request: ChatRequest): UpstreamCall | Failure {
-  const payload = payloadOf(host, asMeant(request, host.models), request.model, false);
-  if (payload instanceof Failure) return payload;
-  return {
-    method: 'POST',
-    path: '/responses/input_tokens',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: countedMembers(request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions), COUNTED),
-  };
+  const payload = payloadOf(host, request, false);
+  return payload instanceof Failure ? payload : post('/responses/input_tokens', countedMembers(payload, COUNTED), false);
 }
 
-function payloadOf(host: ResponsesHost, request: ChatRequest, sentModel: string, isStream: boolean): JsonOutObject | Failure {
+function post(path: string, body: JsonOut, isStream: boolean): UpstreamCall {
+  return { method: 'POST', path, headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' }, body };
+}
+
+function payloadOf(host: ResponsesHost, asked: ChatRequest, isStream: boolean): JsonOut | Failure {
+  const request = asMeant(asked, host.models);
   const refused = refuseContent(request.turns, (part) => (isTextByUrl(part) ? TEXT_BY_URL : undefined));
   if (refused !== undefined) return refused;
-  const isReasoning = openAiRule(request.model).isReasoning;
+  const { isReasoning } = openAiRule(request.model);
   const input = encodeInput(host.name, isReasoning, request.turns);
   if (input instanceof Failure) return input;
-  return {
-    model: sentModel,
+  const payload: JsonOutObject = {
+    model: asked.model,
     instructions: request.system,
     input,
     max_output_tokens: request.maxTokens,
@@ -93,6 +86,7 @@ function payloadOf(host: ResponsesHost, request: ChatRequest, sentModel: string,
     store: false,
     stream: isStream ? true : undefined,
   };
+  return request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
 }
 
 function isTextByUrl(part: ContentPart): boolean {
