@@ -17,7 +17,8 @@ import type { AssistantTurn, ChatRequest, Tool, ToolChoice, Turn } from '../../c
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
-import { encodeContent, encodeResult } from './content.ts';
+import { refuseContent } from '../refused-content.ts';
+import { encodeContent, encodeResult, urlObjection } from './content.ts';
 import { ruleFor, thinkingConfig } from './model-rules.ts';
 import { NO_STATE, decodePartState } from './state.ts';
 import type { PartState } from './state.ts';
@@ -41,7 +42,7 @@ export function encodeCountPayload(provider: string, request: ChatRequest, model
 }
 
 function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Failure {
-  const refused = refuseCombination(request);
+  const refused = refuseCombination(request) ?? refuseContent(request.turns, (part, isResult) => urlObjection(request.model, part, isResult));
   if (refused !== undefined) return refused;
   const contents = encodeContents(provider, request);
   if (contents instanceof Failure) return contents;
@@ -115,7 +116,7 @@ function encodeTurn(past: Past, request: ChatRequest, i: number, calls: CallsByI
   const turn = request.turns[i] as Turn;
   switch (turn.role) {
     case 'user':
-      return encodeContent(request.model, turn.parts, `messages[${i}].content`);
+      return encodeContent(turn.parts);
     case 'assistant':
       return encodeAssistantTurn(past, request.model, turn, i);
     case 'tool':
@@ -170,12 +171,9 @@ function encodeAnswers({ model, turns }: ChatRequest, from: number, calls: Calls
     const turn = turns[i] as Turn;
     if (turn.role !== 'tool') break;
     for (const [j, part] of turn.parts.entries()) {
-      const place = `messages[${i}].content[${j}]`;
       const call = calls.get(part.toolCallId);
-      if (call === undefined) return new Failure('bad_request', `${place}.tool_call_id: answers no call of the assistant turn before it`);
-      const result = encodeResult(model, part, place);
-      if (result instanceof Failure) return result;
-      const { response, parts, behind } = result;
+      if (call === undefined) return new Failure('bad_request', `messages[${i}].content[${j}].tool_call_id: answers no call of the assistant turn before it`);
+      const { response, parts, behind } = encodeResult(model, part);
       answers.push({ order: call.order, part: { functionResponse: { id: echoedId(part.toolCallId), name: call.name, response, parts } }, behind });
     }
   }
