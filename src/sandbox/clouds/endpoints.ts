@@ -35,12 +35,9 @@ export function askEndpoint(incoming: Incoming, ledger: Ledger): Reply | undefin
   const row = ENDPOINTS.find(([method, path]) => method === incoming.method && path.test(incoming.path));
   if (row === undefined) return undefined;
   if (ledger.isDown) return text(503, 'Service Unavailable');
-  return dated(row[2](incoming, ledger), ledger);
-}
-
-/** With the cloud's own time, by which lifetimes count. */
-function dated(reply: Reply, { now }: Ledger): Reply {
-  return { ...reply, headers: { date: new Date(now()).toUTCString(), ...reply.headers } };
+  const reply = row[2](incoming, ledger);
+  // With the cloud's own time, by which lifetimes count.
+  return { ...reply, headers: { date: new Date(ledger.now()).toUTCString(), ...reply.headers } };
 }
 
 function text(status: number, body: string, type = 'text/plain'): Reply {
