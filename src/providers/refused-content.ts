@@ -7,7 +7,10 @@ import { Failure } from '../core/failure.ts';
 export type Objection = { readonly field: '' | '.url'; readonly why: string };
 
 /** Text that the caller does not hold has no form in either of OpenAI's APIs. */
-export const TEXT_BY_URL: Objection = { field: '.url', why: 'a text document goes inline only' };
+export function textByUrl(part: ContentPart): Objection | undefined {
+  const isTextByUrl = part.type === 'document' && part.mediaType === 'text/plain' && part.source.type === 'url';
+  return isTextByUrl ? { field: '.url', why: 'a text document goes inline only' } : undefined;
+}
 
 /** The failure for the first part to which there is an objection, naming its place. `isResult` = it is part of a tool's result. */
 export function refuseContent(turns: readonly Turn[], objectionTo: (part: ContentPart, isResult: boolean) => Objection | undefined): Failure | undefined {

@@ -23,7 +23,7 @@ import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.
 import { openAiRule } from '../openai-common/model-rules.ts';
 import { encodeReasoning } from '../openai-common/thinking.ts';
 import { parametersOf } from '../openai-common/tools.ts';
-import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
+import { refuseContent, textByUrl } from '../refused-content.ts';
 import { countedMembers } from '../token-count.ts';
 import { CUSTOM_CALL, decodePartState } from './state.ts';
 import type { OwnFields } from './state.ts';
@@ -63,7 +63,7 @@ function post(path: string, body: JsonOut, isStream: boolean): UpstreamCall {
 
 function payloadOf(host: ResponsesHost, asked: ChatRequest, isStream: boolean): JsonOut | Failure {
   const request = asMeant(asked, host.models);
-  const refused = refuseContent(request.turns, (part) => (isTextByUrl(part) ? TEXT_BY_URL : undefined));
+  const refused = refuseContent(request.turns, textByUrl);
   if (refused !== undefined) return refused;
   const { isReasoning } = openAiRule(request.model);
   const input = encodeInput(host.name, isReasoning, request.turns);
@@ -87,10 +87,6 @@ function payloadOf(host: ResponsesHost, asked: ChatRequest, isStream: boolean): 
     stream: isStream ? true : undefined,
   };
   return request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
-}
-
-function isTextByUrl(part: ContentPart): boolean {
-  return part.type === 'document' && part.mediaType === 'text/plain' && part.source.type === 'url';
 }
 
 /** What the turns of one conversation share while they are encoded, in order. */
