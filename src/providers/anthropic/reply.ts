@@ -7,9 +7,9 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
+import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
@@ -75,9 +75,7 @@ const NO_FIELDS: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** The content blocks of a message, numbers digit for digit. */
 export function exactContent(message: JsonValue): readonly BlockFields[] {
-  const content = memberOf(message, 'content');
-  if (!(content instanceof JsonArray)) return [];
-  return content.items.map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
+  return itemsOf(memberOf(message, 'content')).map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
 }
 
 /**

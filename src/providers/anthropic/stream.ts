@@ -9,7 +9,7 @@
 
 import { parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget } from '../../base/json/limits.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied, repliedOf } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
@@ -148,7 +148,6 @@ export class AnthropicStream implements StreamDecoder {
 
   #openBlock(index: number | undefined, start: BlockFields, sink: DeltaSink): void {
     const type = textEntry(start, 'type') ?? '';
-    const citations = start.get('citations');
     const open: OpenBlock = {
       index,
       type,
@@ -157,7 +156,7 @@ export class AnthropicStream implements StreamDecoder {
       signature: undefined,
       hasUnknownPieces: false,
       inputText: '',
-      citations: citations instanceof JsonArray ? citations.items.filter((item) => item instanceof JsonObject) : [],
+      citations: itemsOf(start.get('citations')).filter((item) => item instanceof JsonObject),
     };
     this.#open = open;
     // Hosts that do not stream themselves send a block whole.

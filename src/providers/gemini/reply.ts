@@ -7,7 +7,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
@@ -213,8 +213,7 @@ class ReplyAssembly {
     const name = textEntry(call.entries, 'name');
     const id = textEntry(call.entries, 'id');
     const isWhole = call.entries.get('willContinue') !== true;
-    const partial = call.entries.get('partialArgs');
-    const pieces = partial instanceof JsonArray ? partial.items : [];
+    const pieces = itemsOf(call.entries.get('partialArgs'));
     if (name !== undefined) {
       if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
       if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
@@ -318,10 +317,8 @@ function isPlain(part: unknown): boolean {
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */
 function exactPartsOf(reply: JsonValue | JsonProblem, candidateAt: number): readonly JsonValue[] | undefined {
   if (reply instanceof JsonProblem) return undefined;
-  const candidates = memberOf(reply, 'candidates');
-  const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;
-  const parts = memberOf(memberOf(candidate, 'content'), 'parts');
-  return parts instanceof JsonArray ? parts.items : [];
+  const candidate = itemsOf(memberOf(reply, 'candidates'))[candidateAt];
+  return itemsOf(memberOf(memberOf(candidate, 'content'), 'parts'));
 }
 
 /** Prompt tokens include cached ones but not the results of server-side tools; candidates' tokens do not include thoughts. */
