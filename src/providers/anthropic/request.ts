@@ -14,7 +14,7 @@ import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, CacheHint, ChatRequest, ContentPart, OutputFormat, Tool, ToolChoice, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, ContentPart, OutputFormat, Tool, ToolChoice, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
@@ -56,7 +56,8 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
   if (messages instanceof Failure) return messages;
   const meant = { ...request, model: host.modelOf(request.model) };
   const fields = modelFields(meant, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
-  const cached = encodeCache(request.cache);
+  // The prefix up to the last block that can be cached; kept for five minutes unless told otherwise.
+  const cached = request.cache && { type: 'ephemeral', ttl: request.cache.ttl === 'long' ? '1h' : undefined };
   const isMarkedWhole = host.cacheMark === 'whole';
   const mark = isMarkedWhole ? undefined : cached;
   if (mark !== undefined) markLastBlock(messages, mark);
@@ -194,12 +195,6 @@ function encodeFormat(output: OutputFormat | undefined): JsonOutObject | undefin
   if (output === undefined) return undefined;
   if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic has no JSON mode; give a schema');
   return { type: 'json_schema', schema: output.schema };
-}
-
-/** The prefix up to the last block that can be cached; kept for five minutes unless told otherwise. */
-function encodeCache(cache: CacheHint | undefined): JsonOutObject | undefined {
-  if (cache === undefined) return undefined;
-  return { type: 'ephemeral', ttl: cache.ttl === 'long' ? '1h' : undefined };
 }
 
 function encodeTool({ name, description, parameters, strict }: Tool): JsonOut {
