@@ -100,22 +100,19 @@ function decodeText(source: Source, text: string, origin: Origin, providerFields
     return undefined;
   }
   const fields = findings.open(value, origin.root, FILE_FIELDS);
-  return fields && { text, ...decodeFile(findings, fields, providerFields) };
-}
-
-function positionOf(text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  return `line ${before.split('\n').length}, column ${offset - before.lastIndexOf('\n')}`;
-}
-
-function decodeFile(findings: Findings, fields: Fields, providerFields: readonly string[]): Omit<RoutingFile, 'text'> {
-  return {
+  return fields && {
+    text,
     takesModelPrefixes: findings.try(() => fields.boolean('model_prefixes')),
     providers: decodeProviders(findings, fields, providerFields),
     routes: decodeRoutes(findings, fields),
     callers: decodeCallers(findings, fields),
     complaints: findings,
   };
+}
+
+function positionOf(text: string, offset: number): string {
+  const before = text.slice(0, offset);
+  return `line ${before.split('\n').length}, column ${offset - before.lastIndexOf('\n')}`;
 }
 
 /** The objects of a field by their names, each decoded; those with a name that is none are looked at and left out. */
