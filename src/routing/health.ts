@@ -6,6 +6,7 @@
 
 import { Health } from '../base/health.ts';
 import type { AskedAs, Chance, HealthRules } from '../base/health.ts';
+import { keep } from '../base/keep.ts';
 import { targetName } from '../core/route.ts';
 import type { Target } from '../core/route.ts';
 import type { Transition, TransitionListener } from './transition.ts';
@@ -85,9 +86,7 @@ export class Targets {
     let health = this.#byName.get(name);
     if (health === undefined) {
       health = new TargetHealth(target, this.#chance, this.#onTransition);
-      const [oldest] = this.#byName.size < TARGETS_MAX ? [] : this.#byName.keys();
-      if (oldest !== undefined) this.#byName.delete(oldest);
-      this.#byName.set(name, health);
+      keep(this.#byName, name, health, TARGETS_MAX);
     }
     return health;
   }
