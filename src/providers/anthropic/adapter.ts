@@ -46,7 +46,7 @@ export function createAnthropicAdapter(provider: string, host = VENDOR_HOST): Ad
     decodeModels: (body, json) => decodeModels(provider, body, json),
     counting: countPath === undefined
       ? undefined
-      : { encode: (request) => encodeCount(provider, host, countPath, request), decode: (body) => decodeCount(provider, body, failureInside, 'input_tokens') },
+      : { encode: (request) => post(host, countPath, encodeCountPayload(provider, host, request)), decode: (body) => decodeCount(provider, body, failureInside, 'input_tokens') },
     decodeFailure: (status, body) => decodeAnthropicFailure(provider, status, body),
   };
 }
@@ -113,15 +113,9 @@ function effortSupport(): Pick<SupportTable, `thinking.effort ${Effort}`> {
 function encodeChat(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   const path = host.path(request.model, isStream);
   if (path === undefined) return new Failure('bad_request', 'model: not a model name that can be part of a URL');
-  const payload = encodePayload(provider, host, request, isStream);
-  return payload instanceof Failure ? payload : post(host, path, payload);
+  return post(host, path, encodePayload(provider, host, request, isStream));
 }
 
-function encodeCount(provider: string, host: MessagesHost, path: string, request: ChatRequest): UpstreamCall | Failure {
-  const payload = encodeCountPayload(provider, host, request);
-  return payload instanceof Failure ? payload : post(host, path, payload);
-}
-
-function post(host: MessagesHost, path: string, body: JsonOut): UpstreamCall {
-  return { method: 'POST', path, headers: { 'content-type': 'application/json', ...host.headers }, body };
+function post(host: MessagesHost, path: string, body: JsonOut | Failure): UpstreamCall | Failure {
+  return body instanceof Failure ? body : { method: 'POST', path, headers: { 'content-type': 'application/json', ...host.headers }, body };
 }
