@@ -9,16 +9,16 @@
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
-import { unreachable } from '../../core/chat.ts';
+import { isSilent, unreachable } from '../../core/chat.ts';
 import type { ChatReply, ToolCallPart } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
-import { carryStates } from '../carried-state.ts';
+import { carryStates, textStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { nameOf, renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
 import { failureBody } from './failure.ts';
-import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, stopReasonOf, usageFrom } from './reply.ts';
+import { callBlock, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, stopReasonOf, usageFrom } from './reply.ts';
 import { withOwnToolNames } from './tool-name.ts';
 
 /** Its clients know it, and some of them know no comments. */
@@ -103,10 +103,10 @@ export class MessageEvents implements StreamFrames {
 
   #end(reply: ChatReply): string {
     let events = '';
-    let states: CarriedState[] = textStates(reply);
+    let states = textStates(reply.parts);
     for (const part of withOwnToolNames(reply, this.#facts).parts) {
       if (part.type === 'text') {
-        if (part.state !== undefined && isSilentText(part)) states.push({ owner: 'empty', state: part.state });
+        if (part.state !== undefined && isSilent(part)) states.push({ owner: 'empty', state: part.state });
         continue;
       }
       if (part.state !== undefined) states.push({ owner: 'call', state: part.state });
@@ -141,15 +141,6 @@ export class MessageEvents implements StreamFrames {
     this.#index += 1;
     return stop;
   }
-}
-
-/** What belongs to texts that were sent before it was known. */
-function textStates(reply: ChatReply): CarriedState[] {
-  const states: CarriedState[] = [];
-  for (const part of reply.parts) {
-    if (part.type === 'text' && part.state !== undefined && !isSilentText(part)) states.push({ owner: 'text', state: part.state });
-  }
-  return states;
 }
 
 /** One event: its line has to equal the type of its data. */

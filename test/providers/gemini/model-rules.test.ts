@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Effort } from '../../../src/core/chat.ts';
-import { fetchesFiles, mixesToolsWithJson, takesFilesInResponses } from '../../../src/providers/gemini/model-rules.ts';
+import { ruleFor } from '../../../src/providers/gemini/model-rules.ts';
 import { corpusAbsent, recordedModels } from '../../corpus.ts';
 import { assistant, call, payload, requestOf, result, user } from './fixtures.ts';
 
@@ -94,7 +94,8 @@ for (const [model, json, results, urls] of [
   ['gemma-4-31b-it', true, false, true],
 ] as const) {
   test(`${model} takes JSON beside tools, files in responses and files by URL as its generation does`, () => {
-    assert.deepEqual([mixesToolsWithJson(model), takesFilesInResponses(model), fetchesFiles(model)], [json, results, urls]);
+    const { mixesToolsWithJson, takesFilesInResponses, fetchesFiles } = ruleFor(model);
+    assert.deepEqual([mixesToolsWithJson, takesFilesInResponses, fetchesFiles], [json, results, urls]);
   });
 }
 
