@@ -241,8 +241,8 @@ test('a relayed stream that fails goes on counting, and speaks of the response t
     const frames = new ResponseEvents(FACTS);
     frames.relay('response.created', JSON.stringify({ type: 'response.created', response: begun }));
     frames.relay('response.in_progress', JSON.stringify({ type: 'response.in_progress', response: { id: 'another' } }));
-    const events = eventsOf(frames.render(failed)).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
-    assert.deepEqual(events.map(({ type, sequence_number: at }) => [type, at]), [['response.failed', 2], ['error', 3]]);
+    const events: readonly Record<string, unknown>[] = eventsOf(frames.render(failed)).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
+    assert.deepEqual(events.map((event) => [event['type'], event['sequence_number']]), [['response.failed', 2], ['error', 3]]);
     const response = events[0]?.['response'] as Record<string, unknown>;
     assert.deepEqual([response['id'], response['created_at'], response['model']], expected);
   }

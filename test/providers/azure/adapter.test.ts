@@ -30,15 +30,15 @@ test('a deployment of which nothing is said has Chat Completions, and the fields
 });
 
 test('Responses knows what a deployment stands for, too, and no field for how long a beginning is kept; no tokens are counted', () => {
-  const named = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', models: new Map([['pro', 'gpt-5.4-pro']]) });
-  const sent = payload(named, requestOf({ model: 'pro', thinking: { enabled: true, effort: 'max' }, user: 'u', cache: { key: 'k', ttl: 'long' } }));
-  assert.deepEqual([sent['model'], sent['reasoning'], sent['user'], sent['prompt_cache_key'], sent['prompt_cache_options']], ['pro', { effort: 'xhigh', summary: 'auto' }, 'u', 'k', undefined]);
+  const named = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', models: new Map([['pro', 'gpt-5.6-pro']]) });
+  const sent = payload(named, requestOf({ model: 'pro', thinking: { enabled: true, effort: 'low' }, user: 'u', cache: { key: 'k', ttl: 'long' } }));
+  assert.deepEqual([sent['model'], sent['reasoning'], sent['user'], sent['prompt_cache_key'], sent['prompt_cache_options']], ['pro', { effort: 'medium', summary: 'auto' }, 'u', 'k', undefined]);
   assert.equal(named.counting, undefined);
 });
 
 test('what the operator says of structured output holds', () => {
   const mute = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', structuredOutput: 'none' });
-  const refused = mute.encodeChat(requestOf({ model: 'mine', output: { schema: undefined, name: 'output', strict: undefined } }), false);
+  const refused = mute.encodeChat(requestOf({ model: 'mine', output: { schema: undefined, name: 'output', strict: true } }), false);
   assert.ok(refused instanceof Failure && refused.kind === 'unsupported');
 });
 

@@ -15,7 +15,7 @@ import { readVectors, vectorsAbsent } from '../../vectors.ts';
 import { assistant, payload, requestOf, result, call as toolCall, text, user } from '../../loops/codecs.ts';
 
 const PROFILE = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
-const adapter = BEDROCK_ROW.createAdapter('bedrock', { openAiApi: 'auto', models: new Map([[PROFILE, 'claude-sonnet-4-5'], ['team', 'claude-sonnet-4-5'], ['pro', 'gpt-5.4-pro']]) });
+const adapter = BEDROCK_ROW.createAdapter('bedrock', { openAiApi: 'auto', models: new Map([[PROFILE, 'claude-sonnet-4-5'], ['team', 'claude-sonnet-4-5'], ['pro', 'gpt-5.6-pro']]) });
 
 test('a model is asked in the format that its id says', () => {
   const pathOf = (model: string, isStream = false): string => {
@@ -48,8 +48,8 @@ test("OpenAI's own models are asked by Responses for tools, as they demand, and 
   for (const model of ['openai.gpt-oss-120b-1:0', 'deepseek.v3.2', 'us.xai.grok-4.6']) assert.equal(pathOf(model, { tools }), '/openai/v1/chat/completions', model);
   const sent = payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', tools, user: 'u', maxTokens: 9 }));
   assert.deepEqual([sent['model'], sent['store'], sent['user'], sent['max_output_tokens']], ['openai.gpt-5.6-luna', false, 'u', 9]);
-  const named = payload(adapter, requestOf({ model: 'pro', thinking: { enabled: true, effort: 'max' }, cache: { key: 'k', ttl: 'long' } }));
-  assert.deepEqual([named['model'], named['reasoning'], named['prompt_cache_key'], named['prompt_cache_options']], ['pro', { effort: 'xhigh', summary: 'auto' }, 'k', undefined]);
+  const named = payload(adapter, requestOf({ model: 'pro', thinking: { enabled: true, effort: 'low' }, cache: { key: 'k', ttl: 'long' } }));
+  assert.deepEqual([named['model'], named['reasoning'], named['prompt_cache_key'], named['prompt_cache_options']], ['pro', { effort: 'medium', summary: 'auto' }, 'k', undefined]);
   const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'get_weather', arguments: '{}', status: 'completed' };
   const body = { id: 'resp_1', object: 'response', status: 'completed', model: 'openai.gpt-5.6-luna', output: [call], usage: { input_tokens: 5, output_tokens: 2 } };
   const reply = adapter.decodeChat(JSON.stringify(body));
