@@ -17,7 +17,7 @@ const WORDS = ['object', 'role', 'status'];
 
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
-  if (value === '') return 'an empty text';
+  if (value === '' || value === 0) return 'nothing';
   return value === null ? 'null' : typeof value;
 }
 
@@ -62,7 +62,7 @@ function answersIn(recording: Recording): readonly unknown[] {
 /** What an object lacks of the fields that all recorded ones in its place have, and has that none of them does. */
 function differences(places: ReadonlyMap<string, Seen>, place: string, object: Fields): string[] {
   const seen = places.get(place);
-  if (seen === undefined || seen.count < 3) return [];
+  if (seen === undefined || seen.count < 2) return [];
   const found: string[] = [];
   for (const [name, { count, kinds, words }] of seen.fields) {
     const value = object[name];
@@ -102,7 +102,7 @@ const ROWS: readonly Row[] = [
     dialect: 'openai-chat',
     protocol: 'openai',
     bodyOf: (model, stream) => ({ model, stream, messages: [{ role: 'user', content: 'Go' }], tools: [{ type: 'function', function: TOOL }], ...(stream && { stream_options: { include_usage: true } }) }),
-    known: [/^\/service_tier: missing$/, /\/cache_write_tokens: unknown$/, /_details\/(?:audio|accepted_prediction|rejected_prediction)_tokens: missing$/, /^\/choices\[\]\/message\/refusal: "/],
+    known: [/^\/service_tier: missing$/, /\/cache_write_tokens: (?:unknown|0)$/, /\/index: 1$/, /_details\/(?:audio|accepted_prediction|rejected_prediction)_tokens: missing$/, /^\/choices\[\]\/message\/refusal: "/],
   },
   {
     dialect: 'anthropic-messages',

@@ -33,14 +33,14 @@ test('a response says hello and reports usage', async (t) => {
   assert.deepEqual([at(reply, 'usage', 'input_tokens'), at(reply, 'usage', 'output_tokens'), at(reply, 'usage', 'total_tokens')], [1, 15, 16]);
 });
 
-test('a stream begins with response.created, holds the same text, and ends with the whole response', async (t) => {
+test('a stream begins with response.created and response.in_progress, holds the same text, and ends with the whole response', async (t) => {
   const sandbox = await open(t);
   const whole = parsed(await ask(sandbox, {}));
   const { text } = await ask(sandbox, { stream: true });
   const streamed = events(text);
   assert.deepEqual(text.match(/^event: .*$/gm), streamed.map(({ type }) => `event: ${String(type)}`));
   assert.deepEqual(streamed.map((event) => event['sequence_number']), streamed.map((_event, index) => index));
-  assert.equal(streamed[0]?.['type'], 'response.created');
+  assert.deepEqual(streamed.slice(0, 2).map(({ type }) => type), ['response.created', 'response.in_progress']);
   assert.equal(streamed.map((event) => event['delta'] ?? '').join(''), at(whole, 'output', 0, 'content', 0, 'text'));
   assert.deepEqual(at(streamed.at(-1), 'response'), whole);
 });
