@@ -108,7 +108,7 @@ function checkTimes({ name, targets, isSpread, hedgeAfterMs }: Route, { attemptT
       complaints.warningAt(['routes', name, 'targets', index, field], `${renderDuration(ms)} is more than ${limit}`);
     }
   }
-  if (hedgeAfterMs === undefined || targets.length === 0) return;
+  if (hedgeAfterMs === undefined) return;
   const keys = ['routes', name, 'hedge_after'];
   if (targets.length === 1) {
     complaints.problemAt(keys, 'has no effect, because there is one target');

@@ -42,7 +42,7 @@ export function parseRoutes(source: Source, place: string, entries: readonly str
 
 function parseTarget(text: string): Target | undefined {
   const [, provider = '', model = ''] = /^([^/]+)\/(.+)$/.exec(text) ?? [];
-  return provider === '' || TARGET_MODEL.parse(model) === undefined ? undefined : { provider, model, ...PLAIN_TARGET };
+  return TARGET_MODEL.parse(model) === undefined ? undefined : { provider, model, ...PLAIN_TARGET };
 }
 
 /** The same of callers' limits. An entry is not repeated: a token could stand in it. */
