@@ -29,8 +29,8 @@ type SpokenType = 'thinking' | 'text';
 export class MessageEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
   #isBegun = false;
-  /** Whether a relayed event has said how the message ends, and only its last one is missing. */
-  #isEnding = false;
+  /** Whether events are relayed, the one among them that says how the message ends: only the last one may be missing. */
+  #isRelayed = false;
   /** The block that deltas go to, the last one that was started; undefined when it is closed. */
   #open: SpokenType | undefined;
   /** Of the block that is open, else of the next one. */
@@ -46,7 +46,7 @@ export class MessageEvents implements StreamFrames {
   relay(event: string, data: string, parsed?: ParsedText): string {
     // The vendor's clients skip events without a name.
     const name = nameOf(event, data, parsed);
-    if (name === 'message_delta') this.#isEnding = true;
+    this.#isRelayed = true;
     if (name !== 'message_start') return renderEvent(name, data);
     this.#isBegun = true;
     return renderEvent(name, echoedStart(data, this.#facts, parsed?.exact));
@@ -116,7 +116,7 @@ export class MessageEvents implements StreamFrames {
     // Claude Code takes the last block for its result, and prints nothing where that is reasoning. A turn without calls after its
     // text gets on without what belongs to it.
     events += this.#close(this.#open === 'text' ? [] : states);
-    if (!this.#isEnding) {
+    if (!this.#isRelayed) {
       const delta = { stop_reason: stopReasonOf(reply), stop_sequence: NO_STOP_SEQUENCE };
       events += frame({ type: 'message_delta', delta, usage: usageFrom(reply.usage) });
     }

@@ -103,7 +103,7 @@ function isInvoked(model: string, models: ModelNames | undefined): boolean {
 
 /** Checks bodies by a schema of its own, and fetches nothing. */
 function messagesHost(models: ModelNames | undefined): MessagesHost {
-  return { ...VENDOR_HOST, countPath: undefined, modelOf: (model) => claudeOf(model, models), fetchesUrls: false, cacheMark: 'block' };
+  return { ...VENDOR_HOST, modelOf: (model) => claudeOf(model, models), fetchesUrls: false, cacheMark: 'block' };
 }
 
 function createInvokeAdapter(name: string, models: ModelNames | undefined): Adapter {

@@ -90,5 +90,5 @@ function hintFor(key: string, kind: FailureKind, message: string): string | unde
 
 function kindOf(status: number): FailureKind {
   // A model that failed.
-  return status === 200 || status === 424 ? 'server' : kindFromStatus(status);
+  return status === 424 ? 'server' : kindFromStatus(status);
 }

@@ -199,7 +199,7 @@ function encodeToolConfig({ tools, toolChoice }: ChatRequest): JsonOutObject | u
 
 /** A forced call matches its parameters by itself; else the mode says so, of all tools. */
 function areStrict(tools: readonly Tool[]): boolean {
-  return tools.length > 0 && tools.every((tool) => tool.strict === true);
+  return tools.every((tool) => tool.strict === true);
 }
 
 function encodeGenerationConfig(request: ChatRequest): JsonOutObject | undefined {

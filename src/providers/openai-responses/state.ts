@@ -113,7 +113,7 @@ export function carriedAside(item: unknown): RawJson | undefined {
 
 /** The texts of an item: paragraphs of reasoning, in its own words (`content`) or summarised; what a message says. */
 export function textsIn(item: unknown, form: 'content' | 'summary'): string[] {
-  return listField(item, form).map((part) => textField(part, 'text') ?? '').filter((text) => text !== '');
+  return listField(item, form).flatMap((part) => textField(part, 'text') ?? []);
 }
 
 /** Items that wait for an answer which a chat has no form for. */

@@ -91,6 +91,9 @@ for (const [model, json, results, urls] of [
   ['gemini-3-pro-preview', true, true, true],
   ['gemini-3.6-flash', true, true, true],
   ['this-model-does-not-exist-12345', true, true, true],
+  ['gemma-2-9b-it', true, false, true],
+  ['gemma-3-27b-it', true, false, true],
+  ['gemma-3n-e4b-it', true, false, true],
   ['gemma-4-31b-it', true, false, true],
 ] as const) {
   test(`${model} takes JSON beside tools, files in responses and files by URL as its generation does`, () => {
