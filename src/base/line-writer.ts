@@ -135,7 +135,7 @@ export class LineWriter {
   }
 
   #leftOf(bytes: Buffer, written: number): Buffer {
-    if (written > 0) this.#isInsideLine = bytes[written - 1] !== LINE_BREAK;
+    this.#isInsideLine = bytes[written - 1] !== LINE_BREAK;
     return bytes.subarray(written);
   }
 
@@ -171,7 +171,6 @@ export class LineWriter {
     this.#isReaderGone = true;
     this.#dropped += this.#queue.length;
     this.#queue = [];
-    this.#queueBytes = 0;
   }
 
   /** What cannot be written is lost, and counted. */

@@ -44,7 +44,7 @@ export function loadEnvironmentOptions(
     // Of the compatible hosts only the one that has a variable for it says what it holds answers to.
     const variable = entry?.like === COMPAT ? undefined : (known ?? compat).structuredOutputVariable;
     const held = variable === undefined ? undefined : environment.find(variable, STRUCTURED_OUTPUT)?.text;
-    const cloud = known?.cloud && { ...environmentOf(variables, known.cloud), ...overridesOf(known, keys.length === 0, entry?.workspace) };
+    const cloud = known?.cloud && { ...environmentOf(variables, known.cloud), ...overridesOf(known, entry?.workspace) };
     const secrets = keys.map(({ secret }) => secret.reveal());
     const given = {
       ...(secrets.length > 1 ? { keys: secrets } : { key: secrets[0] }),
@@ -64,15 +64,15 @@ function environmentOf(variables: Readonly<Record<string, string | undefined>>, 
   return Object.fromEntries(Object.entries(variables).filter(([name, value]) => value !== undefined && CLOUD_VARIABLES[cloud].test(name)));
 }
 
-/** What its variables do not say of it: that it is not called by the key that they hold, but in a workspace of its own. */
-function overridesOf({ keyVariables }: ProviderRow, isKeyless: boolean, workspace: string | undefined): Options {
-  const absent = isKeyless ? keyVariables.flatMap((variable) => [[variable, undefined], [`${variable}_FILE`, undefined]] as const) : [];
+/** What its variables do not say of it: its keys, which stand beside them, if it has any, and a workspace of its own. */
+function overridesOf({ keyVariables }: ProviderRow, workspace: string | undefined): Options {
+  const absent = keyVariables.flatMap((variable) => ['', '_FILE', 'S', 'S_FILE'].map((end) => [variable + end, undefined] as const));
   return { ...Object.fromEntries(absent), ...(workspace === undefined ? {} : { ANTHROPIC_AWS_WORKSPACE_ID: workspace }) };
 }
 
 /** The file's content as an option: what it says of who the providers are stands among the providers. */
 function routingOptionOf({ text, providers }: RoutingFile): Options {
-  const bounded = [...providers].flatMap(([name, { concurrentMax }]) => (concurrentMax === undefined ? [] : [[name, { concurrent: concurrentMax }] as const]));
+  const bounded = [...providers].map(([name, { concurrentMax }]) => [name, { concurrent: concurrentMax }] as const);
   return { ...(JSON.parse(text) as Options), providers: Object.fromEntries(bounded) };
 }
 

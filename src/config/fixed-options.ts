@@ -5,8 +5,6 @@ import type { Config } from './config.ts';
 import { optionRows, textOf } from './option-source.ts';
 import type { Options } from './option-source.ts';
 
-const PROVIDER_PATH = 'providers.';
-
 /** Options that a reload takes over. */
 const RELOADED: readonly string[] = ['metricsToken', 'tlsCertFile', 'tlsKeyFile', 'routes', 'callerLimits', 'modelPrefixes'];
 
@@ -15,16 +13,15 @@ export type FixedOptions = ReadonlyMap<string, string | undefined>;
 
 /** `config` is what the options came to. */
 export function fixedOptions(options: Options, { providers }: Pick<Config, 'providers'>): FixedOptions {
-  const settings = [...optionRows()].map(([name, { type }]) => [name, RELOADED.includes(name) ? undefined : textOf(options[name], type)] as const);
-  const places = providers.map((provider) => [`${PROVIDER_PATH}${provider.name}`, placeOf(provider)] as const);
+  const settings = [...optionRows()].map(([name, { type }]) => [name, RELOADED.includes(name) ? undefined : textOf(options[name] ?? '', type)] as const);
+  const places = providers.map((provider) => [`providers.${provider.name}`, placeOf(provider)] as const);
   // Whether there is a certificate decides what the server speaks.
   return new Map([...settings, ...places, ['tlsCertFile', options['tlsCertFile'] === undefined ? undefined : 'set']]);
 }
 
 /** The paths of what differs. A provider that was not there before is no difference: it is taken over. */
 export function fixedDifferences(before: FixedOptions, after: FixedOptions): string[] {
-  const paths = [...before.keys(), ...[...after.keys()].filter((path) => !path.startsWith(PROVIDER_PATH))];
-  return [...new Set(paths)].filter((path) => before.get(path) !== after.get(path));
+  return [...before.keys()].filter((path) => before.get(path) !== after.get(path));
 }
 
 /** All of a provider but its keys and credentials, and what is a setting of its own. */

@@ -8,7 +8,7 @@ import { placeVariablesOf, readCloud } from './clouds.ts';
 import { Environment } from './environment.ts';
 import { described, entriesOf, isRecord, notTexts, refuseUnknown, shownName } from './option-source.ts';
 import type { Options, OptionSource } from './option-source.ts';
-import { samePair } from './provider-keys.ts';
+import { readKeys, samePair } from './provider-keys.ts';
 import { cloudFrom, COMPAT, providerFrom, STRUCTURED_OUTPUT } from './providers.ts';
 import { BASE_URL, KEYS_MAX, PROVIDER_NAME, SECRET } from './setting-types.ts';
 import type { Source } from './source.ts';
@@ -113,11 +113,10 @@ function cloudOf(source: OptionSource, entry: Entry, readFile: (path: string) =>
   for (const problem of mistyped) source.problems.push(`${path}.environment.${problem}`);
   if (mistyped.length > 0) return undefined;
   const environment = new Environment(variables as Readonly<Record<string, string | undefined>>, readFile);
-  const keyVariable = row.keyVariables.find((variable) => environment.isSet(variable, SECRET));
   const isKeyGiven = given['key'] !== undefined || given['keys'] !== undefined;
-  const key = isKeyGiven || keyVariable === undefined ? undefined : environment.read(keyVariable, SECRET);
-  const keys = isKeyGiven ? keysOf(source, entry) : key === undefined ? [] : [key];
-  const hasKey = isKeyGiven || keyVariable !== undefined;
+  const found = isKeyGiven ? undefined : readKeys(environment, row, undefined);
+  const keys = isKeyGiven ? keysOf(source, entry) : (found?.keys ?? []);
+  const hasKey = isKeyGiven || found !== undefined;
   const place = `${path}.baseUrl`;
   const root = given['baseUrl'] === undefined ? undefined : source.parse(place, given['baseUrl'], BASE_URL);
   // One that is like another may have that one's variables.

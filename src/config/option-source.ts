@@ -57,8 +57,8 @@ export class OptionSource implements Source {
     return optionOf(variable);
   }
 
-  isSet(variable: string): boolean {
-    return !Object.hasOwn(OF_A_PROCESS, variable) && (this.#valueOf(variable) ?? '') !== '';
+  isSet(variable: string, type: SettingType<unknown>): boolean {
+    return !Object.hasOwn(OF_A_PROCESS, variable) && textOf(this.#valueOf(variable) ?? '', type) !== '';
   }
 
   read<T>(variable: string, type: SettingType<T>): T | undefined {
@@ -99,7 +99,7 @@ export function textOf(value: unknown, { takes, choices }: SettingType<unknown>)
   if (typeof value === 'boolean') return takes === 'boolean' ? String(value) : undefined;
   if (typeof value === 'number') {
     if (takes === 'number') return String(value);
-    return takes === 'milliseconds' ? (value === 0 ? '0' : `${value}ms`) : undefined;
+    return takes === 'milliseconds' ? `${value}ms` : undefined;
   }
   if (takes !== 'list' || !Array.isArray(value) || !value.every((item) => typeof item === 'string')) return undefined;
   // None of a few words has a word of its own, because an empty text is no text.

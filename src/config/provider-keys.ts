@@ -11,7 +11,7 @@ export type GivenKeys = {
   readonly place: string;
   /** The variables that hold them. */
   readonly variables: readonly string[];
-  /** At least one; undefined when they are bad, which is then among the problems. */
+  /** Undefined when one is bad, which is then among the problems. */
   readonly keys: readonly Secret[] | undefined;
 };
 
@@ -40,10 +40,9 @@ export function readKeys(environment: Environment, row: ProviderRow, named: Name
   }
   if (isListed) {
     const [first] = row.keyVariables;
-    const isTwice = first !== undefined && single.includes(first);
-    if (isTwice) environment.problems.push(`${list}: is set together with ${first}; keep one`);
+    if (first !== undefined && single.includes(first)) environment.problems.push(`${list}: is set together with ${first}; keep one`);
     warnIgnored(environment, single.filter((variable) => variable !== first), `${list} is set`);
-    return { place: list, variables: [list], keys: isTwice ? undefined : readList(environment, list) };
+    return { place: list, variables: [list], keys: readList(environment, list) };
   }
   const [variable, ...others] = single;
   if (variable === undefined) return undefined;
@@ -59,9 +58,8 @@ function warnIgnored(environment: Environment, variables: readonly string[], rea
 function readList(environment: Environment, variable: string): readonly Secret[] | undefined {
   const keys = environment.read(variable, KEY_LIST);
   const same = keys && samePair(keys);
-  if (same === undefined) return keys;
-  environment.problems.push(`${variable}: the entries ${same[0] + 1} and ${same[1] + 1} hold the same key`);
-  return undefined;
+  if (same !== undefined) environment.problems.push(`${variable}: the entries ${same[0] + 1} and ${same[1] + 1} hold the same key`);
+  return keys;
 }
 
 /** Each variable may stand there with `_FILE`, as it does in the environment. */
@@ -79,7 +77,7 @@ function readNamed(environment: Environment, { place, variables }: NamedKeys): r
   });
   const same = samePair(keys);
   if (same !== undefined) environment.problems.push(`${place}: ${plain[same[0]]} and ${plain[same[1]]} hold the same key`);
-  return same === undefined && keys.length > 0 && keys.every((key) => key !== undefined) ? keys : undefined;
+  return keys.every((key) => key !== undefined) ? keys : undefined;
 }
 
 /** Where the first key stands that comes twice, and where it comes again. */

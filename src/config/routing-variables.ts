@@ -42,7 +42,7 @@ export function parseRoutes(source: Source, place: string, entries: readonly str
 
 function parseTarget(text: string): Target | undefined {
   const [, provider = '', model = ''] = /^([^/]+)\/(.+)$/.exec(text) ?? [];
-  return provider === '' || TARGET_MODEL.parse(model) === undefined ? undefined : { provider, model, ...PLAIN_TARGET };
+  return TARGET_MODEL.parse(model) === undefined ? undefined : { provider, model, ...PLAIN_TARGET };
 }
 
 /** The same of callers' limits. An entry is not repeated: a token could stand in it. */
@@ -92,6 +92,6 @@ export function complaintsOf(source: Source, routesName: string, limitsName: str
     problemAt: (keys, complaint) => void source.problems.push(sentence(keys, complaint)),
     warningAt: (keys, complaint) => void source.warnings.push(sentence(keys, complaint)),
     hint: (word, known) => hintOf(nearest(word, known)),
-    isFull: () => false,
+    isFull: false,
   };
 }

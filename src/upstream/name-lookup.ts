@@ -22,7 +22,7 @@ export type AddressReceiver = (error: NodeJS.ErrnoException | null, addresses: r
 export type NameSource = {
   /** Looks a name up, however long that takes. */
   readonly query: (hostname: string, onAnswer: AddressReceiver) => void;
-  /** Whether a name server answers for a name, whatever it says; takes no thread, and at most about a second. */
+  /** Whether a name server answers for a name, whatever it says; takes no thread, and some seconds where several are silent. */
   readonly probe: (hostname: string, onAnswer: (isAnswered: boolean) => void) => void;
 };
 
@@ -81,14 +81,12 @@ export class NameLookup {
     this.#now = now;
   }
 
-  /** What sockets take as their option `lookup`. They ask for no address, which needs no lookup. */
-  readonly lookup: LookupFunction = (hostname, options, callback) => {
+  /** What sockets take as their option `lookup`. They ask for no address, which needs no lookup, and for no family. */
+  readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     this.#addressesOf(hostname, (error, addresses) => {
-      const fitting = addresses.filter(({ family }) => isWanted(family, options.family));
-      const [first] = fitting;
-      if (error !== null) callback(error, []);
-      else if (first === undefined) callback(lookupError('ENOTFOUND'), []);
-      else if (options.all === true) callback(null, fitting);
+      const [first] = addresses;
+      if (error !== null || first === undefined) callback(error ?? lookupError('ENOTFOUND'), []);
+      else if (all === true) callback(null, [...addresses]);
       else callback(null, first.address, first.family);
     });
   };
@@ -107,7 +105,7 @@ export class NameLookup {
     else if (name.state === 'queued') this.#startQueued();
     const isPatient = name.state !== 'idle' && nowMs - name.queuedAtMs < PATIENCE_MS;
     const isFull = name.waiting.length >= WAITING_MAX;
-    if (ageMs < FRESH_MS || (ageMs < STALE_MS_MAX && (isFull || !isPatient))) answerLater(onAnswer, null, name.addresses);
+    if (ageMs < STALE_MS_MAX && (isFull || !isPatient)) answerLater(onAnswer, null, name.addresses);
     else if (isFull) answerLater(onAnswer, lookupError('EAI_AGAIN'), []);
     else name.waiting.push(onAnswer);
   }
@@ -136,7 +134,7 @@ export class NameLookup {
   #enqueue(name: Name): void {
     name.state = 'queued';
     name.queuedAtMs = this.#now();
-    if (name.answeredAtMs !== -Infinity) name.patience = setTimeout(() => this.#bridge(name), PATIENCE_MS);
+    name.patience = setTimeout(() => this.#bridge(name), PATIENCE_MS);
     this.#queued.add(name);
     this.#startQueued();
   }
@@ -190,12 +188,6 @@ export class NameLookup {
     else answerAll(name, error, []);
     this.#startQueued();
   }
-}
-
-function isWanted(family: number, wanted: number | 'IPv4' | 'IPv6' | undefined): boolean {
-  if (wanted === 4 || wanted === 'IPv4') return family === 4;
-  if (wanted === 6 || wanted === 'IPv6') return family === 6;
-  return true;
 }
 
 /** Never before the asker has returned, as sockets expect it. */

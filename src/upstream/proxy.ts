@@ -60,7 +60,7 @@ export function createProxyAgent(proxy: ProxyAddress, settings: https.AgentOptio
 export type TunnelOwner = { tunnel: { destroy(): void } | undefined };
 
 /** An option of `http.request`, which hands it on to its agent. */
-export type TunnelOptions = { readonly tunnelOwner?: TunnelOwner };
+export type TunnelOptions = { readonly tunnelOwner: TunnelOwner };
 
 /** Connections with TLS to providers, each through a tunnel of its own. What the proxy spoils is a `ProxyError`. */
 export class TunnelAgent extends https.Agent {
@@ -79,13 +79,12 @@ export class TunnelAgent extends https.Agent {
   ): undefined {
     const owner = options.tunnelOwner;
     const settle = (error: Error | null, tunnel: Duplex | undefined): void => {
-      if (owner !== undefined) owner.tunnel = undefined;
+      owner.tunnel = undefined;
       const socket = tunnel === undefined ? undefined : super.createConnection({ ...options, socket: tunnel } as https.RequestOptions);
       // With an error there is no socket, which the declared type has forgotten.
       onCreated?.(error, socket as Duplex);
     };
-    const tunnel = openTunnel(this.#proxy, this.#proxyAgent, String(options.host), Number(options.port), settle);
-    if (owner !== undefined) owner.tunnel = tunnel;
+    owner.tunnel = openTunnel(this.#proxy, this.#proxyAgent, String(options.host), Number(options.port), settle);
     return undefined;
   }
 }

@@ -304,6 +304,26 @@ test('LineWriter.flush waits for the write under way, and writes what a full pip
   assert.deepEqual([writer.dropped, file.isWriting], [0, false]);
 });
 
+test('LineWriter goes on by itself after a flush, be it of nothing or of what a full pipe had left', async (t) => {
+  const file = new FakeFile(t);
+  const writer = new LineWriter(FD);
+  writer.write('one');
+  file.answer();
+  await writer.flush();
+  writer.write('two');
+  file.answer();
+  file.rest();
+  writer.write('three');
+  const flushed = writer.flush();
+  file.answer('EAGAIN');
+  await flushed;
+  writer.write('four');
+  file.answer('EAGAIN');
+  file.rest();
+  file.answer();
+  assert.equal(file.text, 'one\ntwo\nthree\nfour\n');
+});
+
 test('LineWriter.flush writes the rest beside a write that does not end within a second', async (t) => {
   const file = new FakeFile(t);
   const writer = new LineWriter(FD);

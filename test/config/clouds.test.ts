@@ -70,12 +70,28 @@ test('a key registers a cloud, at the place that its other variables say', () =>
     [{ ANTHROPIC_AWS_API_KEY: 'k', ANTHROPIC_AWS_WORKSPACE_ID: 'w1', ...AWS }, 'claude-aws', 'https://aws-external-anthropic.eu-west-1.api.aws/v1'],
     [{ GOOGLE_VERTEX_API_KEY: 'k' }, 'vertex', 'https://aiplatform.googleapis.com/'],
     [{ GOOGLE_VERTEX_API_KEY: 'k', VERTEX_BASE_URL: 'https://x.test' }, 'vertex', 'https://x.test/'],
+    [{ GOOGLE_VERTEX_API_KEY: 'k', ANTHROPIC_VERTEX_BASE_URL: 'https://x.test/v1beta1' }, 'vertex', 'https://x.test/'],
+    [{ GOOGLE_VERTEX_API_KEY: 'k', VERTEX_BASE_URL: 'https://x.test', ANTHROPIC_VERTEX_BASE_URL: 'https://x.test/v1' }, 'vertex', 'https://x.test/'],
   ];
   for (const [variables, name, baseUrl] of cases) {
     const provider = providerWith(variables);
     assert.deepEqual([provider.name, provider.baseUrl.href], [name, baseUrl]);
     assert.equal(provider.keys.length, 1);
     assert.equal(provider.credentials, undefined);
+  }
+});
+
+test('the models of deployments are what variables say', () => {
+  const cases: readonly (readonly [variable: string, variables: Variables])[] = [
+    ['AZURE_MODELS', { AZURE_OPENAI_API_KEY: 'k', ...AZURE }],
+    ['FOUNDRY_MODELS', { ANTHROPIC_FOUNDRY_API_KEY: 'k', ANTHROPIC_FOUNDRY_RESOURCE: 'res' }],
+    ['BEDROCK_MODELS', { AWS_BEARER_TOKEN_BEDROCK: 'k', ...AWS }],
+  ];
+  for (const [variable, variables] of cases) {
+    assert.deepEqual([...(providerWith({ ...variables, [variable]: ' prod = gpt-5.6-luna,old=gpt-4o ' }).settings?.models ?? [])], [['prod', 'gpt-5.6-luna'], ['old', 'gpt-4o']]);
+    for (const text of ['a', 'a=b,c', 'a=b,', '=b', 'a=', 'a=b=c', 'a b=c', 'a=b c']) {
+      assert.deepEqual(problemsWith({ ...variables, [variable]: text }), [`${variable}: expected name=model, more of them separated by commas, got "${text}"`]);
+    }
   }
 });
 
@@ -106,6 +122,7 @@ test('a token of Entra is for the cloud whose endpoint is asked, or whose author
   assert.equal(audience({ ...secret, ...at('res.openai.azure.us') }), 'https://cognitiveservices.azure.us/.default');
   assert.equal(audience({ ...secret, ...at('res.openai.azure.cn') }), 'https://cognitiveservices.azure.cn/.default');
   assert.equal(audience(at('res.openai.azure.us')), 'https://cognitiveservices.azure.us of an identity');
+  assert.equal(audience({ GATEWAY_CLOUDS: 'foundry', ANTHROPIC_FOUNDRY_BASE_URL: 'https://res.services.ai.azure.us/anthropic' }), 'https://cognitiveservices.azure.us of an identity');
   assert.equal(audience({ ...secret, ...at('proxy.example.us') }), 'https://ai.azure.com/.default');
   assert.equal(audience({ ...secret, ...at('proxy.example.us'), AZURE_AUTHORITY_HOST: 'login.microsoftonline.us' }), 'https://cognitiveservices.azure.us/.default');
   assert.equal(audience({ ...secret, ...at('proxy.example.cn'), AZURE_AUTHORITY_HOST: 'https://login.chinacloudapi.cn/' }), 'https://cognitiveservices.azure.cn/.default');
@@ -119,7 +136,9 @@ test('Entra has a client\'s secret, a federated token, App Service or the machin
   const appService = { IDENTITY_ENDPOINT: 'http://127.0.0.1:41/msi/token', IDENTITY_HEADER: 'h' };
   assert.deepEqual(plan({ ...ENTRA, AZURE_CLIENT_SECRET: 's', ...federated }), { source: 'entra client secret', tokenUrl, clientId: 'c1', scope, clientSecret: '[set]' });
   assert.deepEqual(plan({ ...ENTRA, ...federated, ...appService }), { source: 'entra workload identity', tokenUrl, clientId: 'c1', scope, tokenFile: '/token' });
-  assert.deepEqual(plan(appService), { source: 'app service identity', endpoint: 'http://127.0.0.1:41/msi/token', header: '[set]', resource: 'https://ai.azure.com' });
+  assert.deepEqual(plan({ ...appService, IDENTITY_ENDPOINT: 'http://127.0.0.1:41/msi/token?a=1' }), { source: 'app service identity', endpoint: 'http://127.0.0.1:41/msi/token?a=1', header: '[set]', resource: 'https://ai.azure.com' });
+  for (const half of Object.entries(appService)) assert.equal((plan(Object.fromEntries([half])) as { source: string }).source, 'azure managed identity');
+  assert.deepEqual(plan({ AZURE_POD_IDENTITY_AUTHORITY_HOST: 'http://127.0.0.1:42' }), { source: 'azure managed identity', origin: 'http://127.0.0.1:42/', resource: 'https://ai.azure.com' });
   assert.deepEqual(plan({ AZURE_CLIENT_ID: 'c1' }), { source: 'azure managed identity', origin: 'http://169.254.169.254/', resource: 'https://ai.azure.com', clientId: 'c1' });
   assert.deepEqual((plan({ ...ENTRA, AZURE_CLIENT_SECRET: 's', AZURE_AUTHORITY_HOST: 'login.microsoftonline.us' }) as { tokenUrl: string }).tokenUrl, tokenUrl.replace('.com', '.us'));
 });
@@ -134,11 +153,19 @@ test('AWS has the environment, a web identity, the shared files, a container or 
     signed({ source: 'environment', credentials: { accessKeyId: 'AKID', secretAccessKey: '[set]', sessionToken: '[set]' } }));
   assert.deepEqual(plan({ ...web, ...container }, files),
     signed({ source: 'web identity', stsUrl: 'https://sts.eu-west-1.amazonaws.com/', roleArn: 'arn:aws:iam::1:role/r', sessionName: 'chat-completion-gateway', tokenFile: '/token' }));
-  assert.deepEqual(plan(container, files),
-    signed({ source: 'shared files', credentialsPath: '/home/me/.aws/credentials', configPath: '/home/me/.aws/config', profile: 'default' }));
+  const { plan: named } = plan({ ...web, AWS_ROLE_SESSION_NAME: 'me', AWS_ENDPOINT_URL_STS: 'sts.test' }) as { plan: { sessionName: string; stsUrl: string } };
+  assert.deepEqual([named.sessionName, named.stsUrl], ['me', 'https://sts.test/']);
+  const shared = { source: 'shared files', credentialsPath: '/home/me/.aws/credentials', configPath: '/home/me/.aws/config', profile: 'default' };
+  assert.deepEqual(plan(container, files), signed(shared));
+  assert.deepEqual(plan({ ...container, HOME: '', USERPROFILE: '/home/me' }, files), signed(shared));
+  assert.deepEqual(plan({ AWS_PROFILE: 'own', AWS_SHARED_CREDENTIALS_FILE: '/c', AWS_CONFIG_FILE: '/f' }, { ...files, '/c': KEYS.replace('default', 'own') }),
+    signed({ source: 'shared files', credentialsPath: '/c', configPath: '/f', profile: 'own' }));
+  // A profile that nobody asked for need not hold keys.
+  assert.deepEqual(plan({}, { '/home/me/.aws/config': '[default]\nregion = eu-west-1\n' }), signed({ source: 'instance metadata', origin: 'http://169.254.169.254/' }));
   assert.deepEqual(plan(container), signed({ source: 'container', url: 'http://169.254.170.2/v2/credentials/1' }));
   assert.deepEqual(plan({ AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://[fd00:ec2::23]/v1/credentials?a=1', AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/token' }),
     signed({ source: 'container', url: 'http://[fd00:ec2::23]/v1/credentials?a=1', tokenFile: '/token' }));
+  assert.deepEqual(plan({ AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials' }), signed({ source: 'container', url: 'http://169.254.170.23/v1/credentials' }));
   assert.deepEqual(plan({ ...container, AWS_CONTAINER_AUTHORIZATION_TOKEN: 'Basic abcd' }), signed({ source: 'container', url: 'http://169.254.170.2/v2/credentials/1', token: '[set]' }));
   assert.deepEqual(plan({}), signed({ source: 'instance metadata', origin: 'http://169.254.169.254/' }));
   assert.deepEqual(plan({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://[fd00:ec2::254]' }), signed({ source: 'instance metadata', origin: 'http://[fd00:ec2::254]/' }));
@@ -163,6 +190,7 @@ test('what goes to an endpoint of AWS is signed for the region that this has in 
     ['bedrock-runtime.cn-north-1.amazonaws.com.cn', 'cn-north-1'],
     ['bedrock-runtime.us-iso-east-1.c2s.ic.gov', 'us-iso-east-1'],
     ['bedrock-runtime.eusc-de-east-1.amazonaws.eu', 'eusc-de-east-1'],
+    ['bedrock-runtime.eu-isoe-west-1.cloud.adc-e.uk', 'eu-isoe-west-1'],
     ['bedrock-runtime.us-west-2.api.aws', 'us-west-2'],
     ['vpce-0a1b-2c3d.bedrock-runtime.us-east-2.vpce.amazonaws.com', 'us-east-2'],
     ['bedrock.internal.example.com', 'eu-west-1'],
@@ -186,6 +214,8 @@ test('Google has the file that is named, that of gcloud, or the metadata server,
   const plan = (variables: Variables, files: Variables = {}): unknown => planOf(providerWith({ GATEWAY_CLOUDS: 'vertex', ...GOOGLE, HOME: '/home/me', ...variables }, files));
   const own = '/home/me/.config/gcloud/application_default_credentials.json';
   assert.deepEqual(plan({ GOOGLE_APPLICATION_CREDENTIALS: '/sa' }, { '/sa': SERVICE_ACCOUNT, [own]: SERVICE_ACCOUNT }), { type: 'token', plan: { source: 'google credential file', path: '/sa' } });
+  assert.deepEqual(plan({ CLOUDSDK_CONFIG: '/gcloud' }, { '/gcloud/application_default_credentials.json': SERVICE_ACCOUNT, [own]: SERVICE_ACCOUNT }),
+    { type: 'token', plan: { source: 'google credential file', path: '/gcloud/application_default_credentials.json' } });
   assert.deepEqual(plan({}, { [own]: SERVICE_ACCOUNT }), { type: 'token', plan: { source: 'google credential file', path: own } });
   assert.deepEqual(plan({}), { type: 'token', plan: { source: 'google metadata server', origin: 'http://169.254.169.254/' } });
   assert.deepEqual(plan({ GCE_METADATA_HOST: 'metadata.google.internal' }), { type: 'token', plan: { source: 'google metadata server', origin: 'http://metadata.google.internal/' } });
@@ -216,6 +246,8 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     [{ ...bedrock, AWS_REGION: 'us-east-1.evil.test/' }, ['AWS_REGION: expected small letters, digits and "-", got "us-east-1.evil.test/"']],
     [{ ...bedrock, AWS_REGION: 'EU-CENTRAL-1' }, ['AWS_REGION: expected small letters, digits and "-", got "EU-CENTRAL-1"']],
     [{ ...bedrock, AWS_ACCESS_KEY_ID: 'AKID' }, ['AWS_SECRET_ACCESS_KEY: required, because bedrock is configured']],
+    [{ ...bedrock, AWS_SECRET_ACCESS_KEY: 's' }, ['AWS_ACCESS_KEY_ID: required, because bedrock is configured']],
+    [{ ...azure, IDENTITY_ENDPOINT: 'http://a:b:c', IDENTITY_HEADER: 'h' }, ['IDENTITY_ENDPOINT: expected an http or https URL without user name or password']],
     [{ ...bedrock, AWS_WEB_IDENTITY_TOKEN_FILE: '/token' }, ['AWS_ROLE_ARN: required, because bedrock is configured']],
     ...['http://10.0.0.1/x', 'http://169.254.169.254/x', 'http://[fd00:ec2::254]/x', 'http://metadata.google.internal/x', 'http://169.254.170.2.example.com/x'].map((url) =>
       [{ ...bedrock, AWS_CONTAINER_CREDENTIALS_FULL_URI: url }, ['AWS_CONTAINER_CREDENTIALS_FULL_URI: expected https, or an address of this machine or of ECS or EKS']] as const),
@@ -259,6 +291,8 @@ test('a provider like a cloud that has no keys is called by the credentials of t
     [claude, 'claude-aws', { base_url: 'https://vpce.example.com' }, ['https://vpce.example.com/v1', 'environment', 'eu-west-1', 'w1']],
     [secret, 'azure', { base_url: 'https://second.openai.azure.com/openai/v1/' }, ['https://second.openai.azure.com/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
     [secret, 'azure', { base_url: 'https://second.openai.azure.com' }, ['https://second.openai.azure.com/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    [{ ...secret, GATEWAY_CLOUDS: 'azure,foundry', ANTHROPIC_FOUNDRY_RESOURCE: 'res' }, 'foundry', { base_url: 'https://second.services.ai.azure.com/own/anthropic' }, ['https://second.services.ai.azure.com/own/anthropic/v1', 'entra client secret', 'https://ai.azure.com/.default']],
+    [secret, 'azure', { base_url: 'https://second.openai.azure.us' }, ['https://second.openai.azure.us/openai/v1', 'entra client secret', 'https://cognitiveservices.azure.us/.default']],
     [secret, 'azure', { base_url: 'https://second.openai.azure.com/openai/' }, ['https://second.openai.azure.com/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
     [secret, 'azure', { base_url: 'https://second.services.ai.azure.com/api/projects/p' }, ['https://second.services.ai.azure.com/api/projects/p/openai/v1', 'entra client secret', 'https://ai.azure.com/.default']],
     [secret, 'azure', { base_url: 'https://proxy.example.com/openai' }, ['https://proxy.example.com/openai', 'entra client secret', 'https://ai.azure.com/.default']],
@@ -319,6 +353,21 @@ test('what a provider like a cloud lacks is said by its place in the file, and w
   assert.deepEqual(own.problems, ['GATEWAY_ROUTING_FILE: providers.claude-aws.workspace: allowed only for another region, which is a provider with like; set ANTHROPIC_AWS_WORKSPACE_ID']);
 });
 
+test('a provider like a cloud with keys of its own needs neither an address of its own nor GATEWAY_CLOUDS', () => {
+  const second = { like: 'bedrock', keys: ['SECOND_KEY'] };
+  for (const GATEWAY_CLOUDS of ['bedrock', 'none']) {
+    const variables = { GATEWAY_CLOUDS, OPENAI_API_KEY: 'k', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 's', SECOND_KEY: 'k2' };
+    const { config, problems, warnings } = loadBeside({ ...variables, ...AWS }, { second });
+    assert.deepEqual([problems, warnings], [[], []]);
+    const provider = config?.providers.find(({ name }) => name === 'second');
+    assert.deepEqual(provider?.keys.map(({ secret }) => secret.reveal()), ['k2']);
+    assert.deepEqual([provider?.baseUrl.href, provider?.credentials], ['https://bedrock-runtime.eu-west-1.amazonaws.com/', undefined]);
+  }
+  const vertex = loadBeside({ OPENAI_API_KEY: 'k', SECOND_KEY: 'k2' }, { second: { ...second, like: 'vertex', base_url: 'https://x.test/own' } });
+  assert.deepEqual(vertex.config?.providers.map(({ baseUrl }) => baseUrl.href), ['https://api.openai.com/v1', 'https://x.test/own']);
+  assert.deepEqual(loadBeside({ OPENAI_API_KEY: 'k', SECOND_KEY: 'k2' }, { second }).problems, ['AWS_REGION: required, because second is configured']);
+});
+
 test('--check prints by what each provider of a cloud is called, and where', () => {
   const variables = { GATEWAY_CLOUDS: 'bedrock,vertex', ...AWS, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary', ...GOOGLE };
   const { config } = loadBeside(variables, { 'bedrock-us': { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com', concurrent: 9 } });
@@ -341,6 +390,7 @@ test('a secret in the place of something else is shown nowhere, be it of a cloud
     [{ GATEWAY_CLOUDS: 'azure', ...AZURE, ...ENTRA, AZURE_CLIENT_SECRET: secret, AZURE_MODELS: secret }, /AZURE_MODELS: expected .+, got "\[key\]"/],
     [{ GATEWAY_CLOUDS: 'azure', ...AZURE, ...ENTRA, AZURE_CLIENT_ID: secret, AZURE_CLIENT_SECRET: secret }, / \[key\] /],
     [{ GATEWAY_CLOUDS: 'bedrock', AWS_REGION: `${secret}_`, AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: secret, GATEWAY_METRICS_TOKEN: `${secret}_` }, /AWS_REGION: expected .+, got "\[key\]"/],
+    [{ OPENAI_API_KEYS: `b,${secret}`, GATEWAY_ALLOWED_ORIGINS: secret }, /GATEWAY_ALLOWED_ORIGINS: expected .+, got "\[key\]"/],
     [{ OPENAI_API_KEY: secret, OPENAI_BASE_URL: 'nowhere', GATEWAY_ALLOWED_ORIGINS: secret }, /GATEWAY_ALLOWED_ORIGINS: expected .+, got "\[key\]"/],
   ];
   for (const [variables, seen] of cases) {
@@ -370,6 +420,13 @@ test('an embedder gives a cloud its variables, and what is wrong is told by thei
   assert.deepEqual(loaded.problems, []);
   assert.equal(loaded.config?.providers[0]?.credentials?.plan.source, 'environment');
   const problems = (providers: object): readonly string[] => loadOptions({ ...CALLERS, providers }, PROVIDER_ROWS, compatRow, reader({})).problems;
+  for (const [given, keys] of [[{ AZURE_OPENAI_API_KEY: 'a' }, ['a']], [{ AZURE_OPENAI_API_KEYS: 'a,b' }, ['a', 'b']]] as const) {
+    for (const options of [{ environment: { ...AZURE, ...given } }, { environment: { ...AZURE, AZURE_OPENAI_API_KEY: 'other' }, ...(keys.length > 1 ? { keys } : { key: keys[0] }) }]) {
+      const { config } = loadOptions({ ...CALLERS, providers: { azure: options } }, PROVIDER_ROWS, compatRow, reader({}));
+      assert.deepEqual(config?.providers.map((provider) => [provider.keys.map(({ secret }) => secret.reveal()), provider.credentials]), [[keys, undefined]]);
+    }
+  }
+  assert.deepEqual(problems({ azure: { environment: { ...AZURE, AZURE_OPENAI_API_KEY: 'a', AZURE_OPENAI_API_KEYS: 'a,b' } } }), ['providers.azure.environment.AZURE_OPENAI_API_KEYS: is set together with AZURE_OPENAI_API_KEY; keep one']);
   assert.deepEqual(problems({ bedrock: { environment: {} } }), ['providers.bedrock.environment.AWS_REGION: required, because bedrock is configured']);
   assert.deepEqual(problems({ bedrock: { environment: { AWS_REGION: 5 } } }), ['providers.bedrock.environment.AWS_REGION: expected a text, got a number']);
   assert.deepEqual(problems({ openai: { environment: {} } }), ['providers.openai.environment: only of azure, foundry, bedrock, claude-aws, vertex']);
@@ -390,9 +447,9 @@ test('an embedder says where another region is beside the variables of its cloud
 });
 
 test('the options that an environment comes to have its further regions, by keys and by credentials, where they are', () => {
-  const variables = {
+  const common = {
     GATEWAY_AUTH_TOKEN: 'a-token-of-callers', GATEWAY_ROUTING_FILE: '/routing', GATEWAY_CLOUDS: 'bedrock,claude-aws,vertex', ...GOOGLE, ...AWS,
-    AWS_BEARER_TOKEN_BEDROCK: 'canary-1', SECOND_KEY: 'canary-2', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary-3', ANTHROPIC_AWS_WORKSPACE_ID: 'w1',
+    SECOND_KEY: 'canary-2', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'canary-3', ANTHROPIC_AWS_WORKSPACE_ID: 'w1',
   };
   const providers = {
     'bedrock-2': { like: 'bedrock', base_url: 'https://bedrock-runtime.us-east-1.amazonaws.com' },
@@ -400,14 +457,17 @@ test('the options that an environment comes to have its further regions, by keys
     'claude-2': { like: 'claude-aws', base_url: 'https://aws-external-anthropic.us-east-1.api.aws', workspace: 'w2' },
     'vertex-2': { like: 'vertex', base_url: 'https://us-east5-aiplatform.googleapis.com/v1/projects/p2/locations/us-east5' },
   };
-  const files = { '/routing': JSON.stringify({ providers }) };
-  const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, reader(files));
-  assert.deepEqual(problems, []);
-  assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
-  const loaded = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
-  assert.deepEqual(loaded.problems, []);
+  const files = { '/routing': JSON.stringify({ providers }), '/key': 'canary-1' };
   const seen = (config: LoadedConfig['config']): unknown => config?.providers.map((provider) => [provider.name, provider.baseUrl.href, planOf(provider), provider.keys.length, provider.headers, provider.settings?.project]);
-  assert.deepEqual(seen(loaded.config), seen(loadConfig(variables, PROVIDER_ROWS, compatRow, reader(files)).config));
+  for (const own of [{ AWS_BEARER_TOKEN_BEDROCK: 'canary-1' }, { AWS_BEARER_TOKEN_BEDROCK_FILE: '/key' }, { AWS_BEARER_TOKEN_BEDROCKS: 'canary-1,canary-4' }, { AWS_BEARER_TOKEN_BEDROCKS_FILE: '/key' }]) {
+    const variables: Variables = { ...common, ...own };
+    const { options, problems } = loadEnvironmentOptions(variables, PROVIDER_ROWS, compatRow, reader(files));
+    assert.deepEqual(problems, []);
+    assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
+    const loaded = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
+    assert.deepEqual(loaded.problems, []);
+    assert.deepEqual(seen(loaded.config), seen(loadConfig(variables, PROVIDER_ROWS, compatRow, reader(files)).config));
+  }
 });
 
 test('the options that an environment comes to register its clouds again, without showing a secret', () => {
@@ -416,5 +476,9 @@ test('the options that an environment comes to register its clouds again, withou
   assert.deepEqual(problems, []);
   assert.doesNotMatch(inspect(options, { depth: 9 }), /canary/);
   const { config } = loadOptions(options, PROVIDER_ROWS, compatRow, reader({}));
+  // Each is given what concerns it, and nothing else of the environment.
+  const { azure, vertex } = options?.['providers'] as Record<string, { environment: object }>;
+  assert.deepEqual(Object.keys(azure?.environment ?? {}).filter((name) => environment[name as keyof typeof environment] !== undefined).sort(), [...Object.keys({ ...AZURE, ...ENTRA }), 'AZURE_CLIENT_SECRET'].sort());
+  assert.deepEqual(Object.keys(vertex?.environment ?? {}).filter((name) => environment[name as keyof typeof environment] !== undefined).sort(), Object.keys(GOOGLE).sort());
   assert.deepEqual(config?.providers.map(({ name, credentials }) => [name, credentials?.plan.source]), [['azure', 'entra client secret'], ['vertex', 'google metadata server']]);
 });

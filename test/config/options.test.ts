@@ -107,6 +107,15 @@ test('durations are text or milliseconds, sizes text or bytes, lists text or arr
   assert.equal(config.metricsToken?.reveal(), TOKEN);
 });
 
+test('a list of one is that one, and an empty one is none, as is an empty text where that is the default', () => {
+  const lists = ({ allowedOrigins, trustedProxies, proxy: { noProxy }, dialects }: Config): unknown => [allowedOrigins, trustedProxies.rules, noProxy, dialects];
+  const empty = { allowedOrigins: [], trustedProxies: [], noProxy: [] };
+  assert.deepEqual(lists(configWith({ ...empty, dialects: [] })), [[], [], [], []]);
+  assert.deepEqual(lists(configWith({ allowedOrigins: '', trustedProxies: '', noProxy: '', dialects: ['anthropic'] })), [[], [], [], ['anthropic']]);
+  const providers = { openai: { key: KEY } };
+  assert.deepEqual(fixedBetween({ providers }, { providers, ...empty }), []);
+});
+
 test('providers have the names they are given, and speak as what they are like', () => {
   const { providers, defaultProvider } = configWith({
     providers: {

@@ -179,7 +179,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'routes.smart.targets[0].provider: must not be empty',
     'routes.smart.targets[1].model: expected a model of 1 to 256 printable ASCII characters without a space, got ""',
   ]],
-  [routeOf(target('openai', 'two words')), ['routes.smart.targets[0].model: expected a model of 1 to 256 printable ASCII characters without a space, got "two words"']],
+  [routeOf(target('openai', 'two words'), target('openai', 'two words')), [0, 1].map((index) => `routes.smart.targets[${index}].model: expected a model of 1 to 256 printable ASCII characters without a space, got "two words"`)],
   [routeOf(target('openai', 'm', { weight: 2 })), ['routes.smart.targets[0].weight: has no effect without spread']],
   [{ routes: { smart: { spread: true, targets: [target('openai', 'm', { weight: 0 }), target('gemini', 'm', { weight: 1.5 })] } } }, [
     'routes.smart.targets[0].weight: expected a whole number from 1 to 1000, got 0',
@@ -232,6 +232,7 @@ const PROBLEMS: readonly (readonly [file: unknown, problems: readonly string[]])
     'providers.groq: is not configured; set GROQ_API_KEY, or name its keys here',
     'providers.ollama: is not configured; set OLLAMA_BASE_URL, or give its base_url here',
   ]],
+  [{ providers: { compat: { keys: ['OPENAI_API_KEY'] } } }, ['providers.compat.base_url: required']],
   [{ providers: { openai: { like: 'anthropic' }, eu: { like: 'openai' }, mine: { like: 'compat' }, cloud: { like: 'azure', keys: ['OPENAI_API_KEY'] } } }, [
     'providers.openai.like: openai is a known provider itself; choose another name',
     'providers.eu.keys: required',
@@ -345,6 +346,23 @@ test('lists are looked at as far as they may go', () => {
   assert.deepEqual(complaints(loadFile({ routes, callers: { batch: { allow } } }).problems), ['callers.batch.allow: expected at most 1000 entries, got 60000']);
 });
 
+test('what is as long as it may be is taken', () => {
+  const [name, model] = ['9-A_z.'.padEnd(64, '0'), Array.from({ length: 256 }, (_, index) => String.fromCharCode(0x21 + (index % 94))).join('')];
+  const targets = [target('openai', model, { first_event_timeout: '10m', attempt_timeout: '10m' }), ...Array.from({ length: 7 }, (_, index) => target('openai', `${index}`))];
+  const keys = Array.from({ length: 100 }, (_, index) => `KEY_${index}`);
+  const file = { providers: { openai: { keys } }, routes: { [name]: { targets }, A: { targets: [target()] } }, callers: { batch: { allow: Array.from({ length: 1000 }, () => name) } } };
+  const variables = { OPENAI_API_KEY: '', GATEWAY_MAX_RETRIES: '7', ...Object.fromEntries(keys.map((key) => [key, `of-${key}`])) };
+  const text = JSON.stringify(file);
+  const loaded = loadFile(text.padEnd(1024 * 1024), variables);
+  assert.deepEqual(loaded.warnings, []);
+  assert.deepEqual([...configOf(loaded).routing.routes].map(([, route]) => [route.name, route.targets.length]), [[name, 8], ['A', 1]]);
+  assert.deepEqual(complaints(loadFile(text.padEnd(1024 * 1024 + 1), variables).problems), ['expected at most 1MiB']);
+});
+
+test('a caller may be allowed everything where there are no routes, and models with a slash in their names', () => {
+  assert.deepEqual(loadFile({ callers: { batch: { allow: ['*', 'openai/org/model', 'openai/org/*'] } } }).problems, []);
+});
+
 test('a byte order mark at the start of the file is skipped', () => {
   const { config, problems } = loadFile(`\uFEFF${JSON.stringify(routeOf(target()))}`);
   assert.deepEqual(problems, []);
@@ -374,9 +392,10 @@ test('the file registers providers, and says where they are', () => {
       second: { like: 'openai', keys: ['TEAM_KEY_2'] },
       mine: { like: 'compat', base_url: 'https://mine.example/v1' },
       gemini: { base_url: 'https://proxy.example' },
+      'groq-2': { like: 'groq', keys: ['TEAM_FILE_KEY'] },
     },
   };
-  const keys = { TEAM_KEY: 'key-of-the-team', TEAM_KEY_2_FILE: '/run/key' };
+  const keys = { TEAM_KEY: 'key-of-the-team', TEAM_KEY_2_FILE: '/run/key', TEAM_FILE_KEY: 'third-key', GATEWAY_COMPAT_NAME: 'own', GATEWAY_COMPAT_BASE_URL: 'https://own.example', GROQ_STRUCTURED_OUTPUT: 'none' };
   const files = { [PATH]: JSON.stringify(file), '/run/key': 'another-key-of-the-team\n' };
   const loaded = load({ GATEWAY_ROUTING_FILE: PATH, OPENAI_BASE_URL: 'https://egress.example/v1', ...keys }, files);
   assert.deepEqual(
@@ -385,12 +404,19 @@ test('the file registers providers, and says where they are', () => {
       ['anthropic', 'https://api.anthropic.com/v1', [KEY], true],
       ['gemini', 'https://proxy.example/v1beta', [KEY], false],
       ['groq', 'https://api.groq.com/openai/v1', ['key-of-the-team'], false],
+      ['groq-2', 'https://api.groq.com/openai/v1', ['third-key'], false],
       ['mine', 'https://mine.example/v1', [], false],
       ['openai', 'https://egress.example/v1', [KEY], true],
+      ['own', 'https://own.example/', [], false],
       // Like another, also in the way there.
       ['second', 'https://egress.example/v1', ['another-key-of-the-team'], true],
     ],
   );
+  // What the answers of a host are held to is also said of its like, but for one that is compatible.
+  assert.deepEqual(configOf(loaded).providers.flatMap(({ name, settings }) => (settings?.structuredOutput === undefined ? [] : [name])), ['groq', 'groq-2']);
+  // The names of its variables may begin like those of settings.
+  const named = loadFile({ providers: { openai: { keys: ['GATEWAY_KEY_1', 'GATEWAY_KEY_2'] } } }, { OPENAI_API_KEY: '', GATEWAY_KEY_1: 'a', GATEWAY_KEY_2_FILE: PATH, GATEWAY_KEY_3: 'c' });
+  assert.deepEqual(named.unknownVariables, ['GATEWAY_KEY_3: there is no such setting']);
   assert.deepEqual(load({ GATEWAY_ROUTING_FILE: PATH, GEMINI_BASE_URL: 'https://egress.example', ...keys }, files).problems, [
     'GEMINI_BASE_URL: is set together with GATEWAY_ROUTING_FILE: providers.gemini.base_url; keep one',
   ]);
@@ -433,14 +459,17 @@ test('GATEWAY_ROUTES is routes in order of preference', () => {
 
 test('GATEWAY_ROUTES that cannot work is named by its entries', () => {
   const expected = 'expected name=provider/model,provider/model, the first of them a name of up to 64 letters, digits, ".", "_" or "-" that begins with a letter or digit';
-  const { problems, warnings } = load({ GATEWAY_ROUTES: 'smart;a/b=openai/m;c=openai;d=openai/m,;e=opnai/m,openai/m,openai/m;e=openai/m;f=openai/1,openai/2,openai/3,openai/4,openai/5,openai/6,openai/7,openai/8,openai/9' });
+  const { problems, warnings } = load({ GATEWAY_ROUTES: 'smart;a/b=openai/m;c=openai;d=openai/m,;g=openai/two words;=openai/m;x y=openai/m;e=opnai/m,openai/m,openai/m;e=openai/m;f=openai/1,openai/2,openai/3,openai/4,openai/5,openai/6,openai/7,openai/8,openai/9' });
   assert.deepEqual(problems, [
     `GATEWAY_ROUTES, entry 1: ${expected}, got "smart"`,
     `GATEWAY_ROUTES, entry 2: ${expected}, got "a/b=openai/m"`,
     `GATEWAY_ROUTES, entry 3: ${expected}, got "c=openai"`,
     `GATEWAY_ROUTES, entry 4: ${expected}, got "d=openai/m,"`,
-    'GATEWAY_ROUTES, entry 6: there is another route e',
-    'GATEWAY_ROUTES, entry 7: expected 1 to 8 targets, got 9',
+    `GATEWAY_ROUTES, entry 5: ${expected}, got "g=openai/two words"`,
+    `GATEWAY_ROUTES, entry 6: ${expected}, got "=openai/m"`,
+    `GATEWAY_ROUTES, entry 7: ${expected}, got "x y=openai/m"`,
+    'GATEWAY_ROUTES, entry 9: there is another route e',
+    'GATEWAY_ROUTES, entry 10: expected 1 to 8 targets, got 9',
     'GATEWAY_ROUTES: e, target 1: expected a configured provider (anthropic, gemini, openai), got "opnai"; did you mean openai?',
     'GATEWAY_ROUTES: e, target 3: is the same as the target 2',
   ]);
@@ -509,8 +538,43 @@ Callers
 `);
 });
 
+test('--check prints what a target is sent and how long it may take, never longer than any, and whom nothing is allowed', () => {
+  const defaults = { max_tokens: 5, temperature: 0.5, top_p: 0.9, stop: ['x'], provider_options: { seed: 1 } };
+  const file = {
+    routes: { own: { targets: [target('openai', 'm', { first_event_timeout: '20s', attempt_timeout: '1m', defaults }), target('ollama', 'llama', { first_event_timeout: '1h', attempt_timeout: '2h' })] } },
+    callers: { batch: { allow: [] }, '*': { tokens_per_day: 9 } },
+  };
+  assert.equal(renderRouting(configOf(loadFile(JSON.stringify(file, undefined, 2), { ANTHROPIC_API_KEY: '', GEMINI_API_KEY: '', OLLAMA_BASE_URL: 'http://localhost:1/v1' }))), `
+Routes
+  own: in this order
+    1   openai/m       1 key    first event in 20s   answer in 1m
+          max_tokens 5 if the request has none
+          temperature 0.5 if the request has none
+          top_p 0.9 if the request has none
+          stop ["x"] if the request has none
+          provider_options { "seed": 1 } if the request has none
+    2   ollama/llama   no key   first event in 10m   answer in 10m
+
+Providers
+  ollama   no key   http://localhost:1/v1
+  openai   1 key    https://api.openai.com/v1
+
+Callers
+  default   may ask for everything
+            at most 9 tokens a day
+  batch     may ask for nothing
+            no limits
+  *         may ask for everything
+            at most 9 tokens a day
+  Without limits: batch.
+`);
+});
+
 test('--check prints nothing more where nothing of all this is configured, and the rules of everybody else where they are', () => {
   assert.equal(renderRouting(configOf(load({}))), '');
+  const others = { ANTHROPIC_API_KEY: '', GEMINI_API_KEY: '' };
+  assert.equal(renderRouting(configOf(load({ ...others, OPENAI_API_KEY: '', OPENAI_API_KEYS: 'a,b' }))), '\nProviders\n  openai   keys 1 to 2   https://api.openai.com/v1\n');
+  assert.equal(renderRouting(configOf(loadFile({ providers: { openai: { concurrent: 5 } } }, others))), '\nProviders\n  openai   1 key   https://api.openai.com/v1, at most 5 at once\n');
   assert.equal(renderRouting(configOf(load({ GATEWAY_CALLER_LIMITS: '*:rpm=5;batch:concurrent=1' }))), `
 Callers
   default   may ask for everything

@@ -325,8 +325,9 @@ test('each of several workers gets its part of the limits of the machine, rounde
   deepEqual([configWith({ GATEWAY_WORKERS: '4' }).concurrentMax, configWith({ GATEWAY_WORKERS: '4' }).connectionsMax], [undefined, undefined]);
 });
 
-test('more connections than the descriptors of a process allow are a warning', () => {
+test('a process takes as many connections as half of its descriptors allow; more by the setting are a warning', () => {
   const limits = { '/proc/self/limits': 'Max open files            1024                 4096                 files' };
+  for (const GATEWAY_WORKERS of ['1', '4']) deepEqual(loadWith({ GATEWAY_WORKERS }, limits).config?.connectionsMax, 488);
   const warningsOf = (variables: Variables): readonly string[] => loadWith(variables, limits).warnings;
   deepEqual(warningsOf({ GATEWAY_MAX_CONNECTIONS: '489' }), [
     'GATEWAY_MAX_CONNECTIONS: 489 connections of a process take the descriptors of its calls to providers; raise ulimit -n, which is enough for 488',
@@ -369,6 +370,10 @@ test('every problem is told at once', () => {
     'GATEWAY_MAX_RETRIES: expected a whole number from 0 to 100, got "many"',
     'GATEWAY_AUTH_TOKEN: required; choose the token that callers must send, e.g. with: openssl rand -hex 32',
     'ZETA_API_KEY, ALPHA_API_KEY, OWN_API_KEY: no provider is configured; set one of these, or another that --help lists',
+  ]);
+  deepEqual(load({ GATEWAY_AUTH_TOKEN: 'two words', ALPHA_API_KEY: KEY, GATEWAY_MAX_RETRIES: 'many' }).problems, [
+    'GATEWAY_AUTH_TOKEN: expected 1 to 4000 printable ASCII characters without a space',
+    'GATEWAY_MAX_RETRIES: expected a whole number from 0 to 100, got "many"',
   ]);
 });
 
@@ -847,7 +852,7 @@ const ENGINES: readonly (readonly [text: string, parts: readonly unknown[]])[] =
   ['redis://redis', [false, 'redis', 6379, undefined, undefined, 0]],
   ['REDIS://10.0.0.7:7000/', [false, '10.0.0.7', 7000, undefined, undefined, 0]],
   ['rediss://:p%40ss@[::1]:1/15', [true, '::1', 1, undefined, 'p@ss', 15]],
-  ['rediss://gw:p%C3%A4ss@cache.example.com', [true, 'cache.example.com', 6379, 'gw', 'päss', 0]],
+  ['rediss://gw:p%C3%A4ss@cache.example.com/10000', [true, 'cache.example.com', 6379, 'gw', 'päss', 10_000]],
 ];
 
 for (const [text, parts] of ENGINES) {
@@ -857,7 +862,7 @@ for (const [text, parts] of ENGINES) {
   });
 }
 
-for (const text of ['redis', 'http://redis', 'redis://', 'redis:///0', 'redis://h/x', 'redis://h/1/2', 'redis://h/100000', 'redis://h:0', 'redis://h:99999', 'redis://h?db=1', 'redis://h#0', 'redis://canary@h', 'redis://u:%ff@h', 'redis://a b']) {
+for (const text of ['redis', 'http://redis', 'redis://', 'redis:///0', 'redis://h/x', 'redis://h/1/2', 'redis://h/100000', 'redis://h:0', 'redis://h:99999', 'redis://h?db=1', 'redis://h#0', 'redis://canary@h', 'redis://u:%ff@h', 'redis://%ff:p@h', 'redis://a b', 'redis://:a b@h', 'http://redis://h']) {
   test(`GATEWAY_LIMITS_URL=${text} is refused without being shown`, () => {
     deepEqual(problemsWith({ GATEWAY_LIMITS_URL: text }), ['GATEWAY_LIMITS_URL: expected redis://[user:password@]host[:6379][/0], or rediss:// for TLS']);
   });
@@ -976,10 +981,13 @@ test('renderHelp names every setting with its default, and every provider with i
   ok(help.includes('  alpha       ALPHA_API_KEY or OTHER_API_KEY\n'));
   ok(help.includes('  own         OWN_API_KEY (optional)\n'));
   ok(help.includes('PLACELESS_BASE_URL (required)\n'));
+  ok(renderHelp([row('far', { cloud: 'azure', defaultBaseUrl: undefined })]).includes('FAR_BASE_URL (default by its cloud)\n'));
 });
 
-test('renderHelp is plain text of at most 100 columns that ends in one line break', () => {
+test('renderHelp is plain text of at most 100 columns that ends in one line break, and has every word of what settings mean', () => {
   const help = renderHelp(PROVIDERS);
+  const words = (text: string): string => text.replaceAll('`', '').replaceAll(/\s+/g, ' ');
+  for (const { meaning } of rows) ok(words(help).includes(words(meaning)), meaning);
   for (const line of help.split('\n')) ok(line.length <= 100 && line === line.trimEnd(), line);
   match(help, /[^\n]\n$/);
   ok(!help.includes('`') && !help.includes('undefined'));

@@ -7,8 +7,9 @@ import type { CallerLimits } from '../../src/core/route.ts';
 import { decisionFrom, RENEW, SETTLE, TAKE } from '../../src/limits/engine-scripts.ts';
 import type { Charge, Decision } from '../../src/limits/store.ts';
 import { createRandom } from '../base/random.ts';
+import { trustAnyone } from '../upstream/attempts.ts';
 import { createCertificate } from '../upstream/certificate.ts';
-import { closedBaseUrl } from '../upstream/raw-server.ts';
+import { closedBaseUrl, startRawServer } from '../upstream/raw-server.ts';
 import { ADMITTED, addressOf, createStore, describeCommand, isProbe, startScriptedEngine, wellAnswered } from './engines.ts';
 import type { Script } from './engines.ts';
 
@@ -129,6 +130,10 @@ const ERRORS: readonly (readonly [error: string, cause: string, code: string])[]
   ["OOM command not allowed when used memory > 'maxmemory'.", 'out_of_memory', 'OOM'],
   ["READONLY You can't write against a read only replica. script: abc", 'read_only', 'READONLY'],
   ['ERR Error running script (call to f_1): @user_script:9: -READONLY You can\'t write against a read only replica.', 'read_only', 'READONLY'],
+  ["ERR Error running script (call to f_1): @user_script:9: -OOM command not allowed when used memory > 'maxmemory'.", 'out_of_memory', 'OOM'],
+  ['ERR Error running script (call to f_1): @user_script:9: -NOPERM this user has no permissions', 'auth', 'NOPERM'],
+  // Of a script that was sent whole, too.
+  ['NOSCRIPT No matching script.', 'other', 'NOSCRIPT'],
   ['LOADING Redis is loading the dataset in memory', 'loading', 'LOADING'],
   ['NOPERM this user has no permissions', 'auth', 'NOPERM'],
   ['WRONGTYPE Operation against a key', 'other', 'WRONGTYPE'],
@@ -182,11 +187,65 @@ test('an engine that wants a password and is given none is told so, whatever it 
   assert.deepEqual(failures.all, ['auth', 'auth', 'auth']);
 });
 
-test('a database that an engine has not is told by its own name', async (t) => {
-  const engine = await startScriptedEngine(t, ([name]) => (name === 'SELECT' ? '-ERR DB index is out of range\r\n' : ADMITTED), { database: 99 });
-  const { lines } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
-  await lines.until((all) => all.length === 1);
-  assert.deepEqual(lines.all, [`${AWAY}{"engine":"127.0.0.1:${engine.address.port}","cause":"database","error":"ERR"}`]);
+for (const [refused, error, cause, code] of [
+  ['SELECT', 'ERR DB index is out of range', 'database', 'ERR'],
+  ['SELECT', 'LOADING Redis is loading the dataset in memory', 'loading', 'LOADING'],
+  ['AUTH', 'ERR something else', 'other', 'ERR'],
+]) {
+  test(`an engine that answers ${refused} with "${error}" is out by the cause ${cause}`, async (t) => {
+    const engine = await startScriptedEngine(t, (words, socket) => (words[0] === refused ? `-${error}\r\n` : wellAnswered(words, socket)), { credentials: ':p@', database: 99 });
+    const { lines } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
+    await lines.until((all) => all.length === 1);
+    assert.deepEqual(lines.all, [`${AWAY}{"engine":"127.0.0.1:${engine.address.port}","cause":"${cause}","error":"${code}"}`]);
+  });
+}
+
+test('an engine that settles, but decides nothing, is out after the third', async (t) => {
+  const settles: Script = (words, socket) => (describeCommand(words).startsWith('TAKE') ? '-OOM command not allowed\r\n' : wellAnswered(words, socket));
+  const engine = await startScriptedEngine(t);
+  const { store, up } = createStore(t, engine.address, { timings: { outMs: 60_000 } });
+  await up();
+  engine.script = settles;
+  for (const lease of ['a', 'b', 'c']) {
+    await store.take(charge(lease));
+    store.settle(charge(lease), 1);
+    await engine.commands.until((all) => store.isUp === false || all.includes(`SETTLE ann 0 ${lease}`));
+  }
+  assert.equal(store.isUp, false);
+});
+
+test('an answer is late by its own question, not by one before it', async (t) => {
+  const engine = await startScriptedEngine(t);
+  let nowMs = 0;
+  const { store, failures, up } = createStore(t, engine.address, { now: () => nowMs, timings: { answerMs: 10 } });
+  await up();
+  let answerLater = (): void => undefined;
+  engine.script = (words, socket) => {
+    answerLater = () => void socket.write(wellAnswered(words, socket) ?? '');
+    return undefined;
+  };
+  nowMs = 9;
+  const asked = store.take(charge('a'));
+  await engine.commands.until((all) => all.length === 1);
+  // The timer that was set for the probe ends now, and those after it.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  answerLater();
+  assert.equal((await asked).refusedBy, undefined);
+  assert.deepEqual([failures.all, engine.connections.all.length], [[], 1]);
+});
+
+test('connecting is given up in time, its TLS included, and no longer timed once it is done', async (t) => {
+  const silent = await startRawServer(t, {});
+  const engine = await startScriptedEngine(t);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { failures } = createStore(t, addressOf(`rediss://127.0.0.1:${silent.baseUrl.port}`));
+  const { store, failures: none } = createStore(t, engine.address);
+  while (!store.isUp) await new Promise(setImmediate);
+  t.mock.timers.tick(59_999);
+  assert.deepEqual(failures.all, []);
+  t.mock.timers.tick(1);
+  await new Promise(setImmediate);
+  assert.deepEqual([failures.all, none.all, store.isUp], [['timeout'], [], true]);
 });
 
 test('an engine that is back is asked again after one probe, and each way is one line', async (t) => {
@@ -347,6 +406,32 @@ test('tokens are owed to the limits that they were taken from, whatever takes a 
   assert.deepEqual(limitsOf, ['60 6000 7']);
 });
 
+test('tokens are owed to the limits of who owes them, whatever took a place alone before', async (t) => {
+  const engine = await startScriptedEngine(t);
+  const { store, up } = createStore(t, engine.address);
+  await up();
+  const list = charge('a', { limits: { ...LIMITS, requestsPerMinute: undefined, tokensPerMinute: undefined }, tokens: 0 });
+  for (const one of [list, charge('b')]) await store.take(one);
+  store.settle(list, 0);
+  store.settle(charge('b'), 7);
+  await engine.commands.until((all) => all.includes('SETTLE ann 7 a,b'));
+});
+
+test('what was settled is settled once, and more than ten thousand places are given back in turn', async (t) => {
+  const engine = await startScriptedEngine(t);
+  const { store, up } = createStore(t, engine.address);
+  await up();
+  const back = (): number => engine.commands.all.flatMap((command) => /^SETTLE ann 0 (.+)$/.exec(command)?.[1]?.split(',') ?? []).length;
+  for (let round = 1; round <= 11; round += 1) {
+    const leases = Array.from({ length: 1000 }, (_, index) => `${round}.${index}`);
+    await Promise.all(leases.map((lease) => store.take(charge(lease))));
+    for (const lease of leases) store.settle(charge(lease), 0);
+    await engine.commands.until(() => back() >= round * 1000);
+  }
+  await store.take(charge('last'));
+  assert.equal(back(), 11_000);
+});
+
 test('of a settlement that nobody answered places are settled again, tokens are not; of one that was refused, all is', async (t) => {
   const engine = await startScriptedEngine(t);
   const { store, failures, up } = createStore(t, engine.address);
@@ -430,9 +515,9 @@ test('close has what was settled leave, what was asked decided here, and the con
   const { store, local, up } = createStore(t, engine.address);
   await up();
   await store.take(charge('a'));
-  store.settle(charge('a'), 3);
   engine.script = takesAnswered(undefined);
   const asked = store.take(charge('b'));
+  store.settle(charge('a'), 3);
   const [socket] = engine.connections.all;
   assert.ok(socket !== undefined);
   const closed = once(socket, 'close');
@@ -441,6 +526,24 @@ test('close has what was settled leave, what was asked decided here, and the con
   await Promise.all([closed, engine.commands.until((all) => all.includes('SETTLE ann 3 a'))]);
   atOnce(store.take(charge('c')));
   assert.deepEqual([local.taken, local.isClosed, store.isUp, engine.connections.all.length], [['a', 'b', 'c'], true, false, 1]);
+});
+
+test('an engine is told nothing by a store that is closed while it connects, nor of places before its probe is answered', async (t) => {
+  const seen: string[] = [];
+  const silent: Script = (words) => void seen.push(isProbe(words) ? 'probe' : describeCommand(words));
+  const closed = await startScriptedEngine(t, silent);
+  createStore(t, closed.address).store.close();
+  const [socket] = await closed.connections.until((all) => all.length === 1);
+  if (socket?.closed === false) await once(socket, 'close');
+  assert.deepEqual(seen, []);
+  const engine = await startScriptedEngine(t);
+  const { store, up } = createStore(t, engine.address, { timings: { renewMs: 1, answerMs: 50 } });
+  await up();
+  await store.take(charge('a'));
+  engine.script = silent;
+  engine.connections.all[0]?.destroy();
+  await engine.connections.until((all) => all.length === 3);
+  assert.deepEqual(new Set(seen), new Set(['probe']));
 });
 
 test('a connection that nobody waits on keeps no process alive', async (t) => {
@@ -499,7 +602,8 @@ test('an engine that closes each connection as soon as it is ready is out after 
   assert.equal(engine.connections.all.length, 3);
 });
 
-test('rediss:// asks an engine whose certificate is good for its name, and no other', async (t) => {
+test('rediss:// asks an engine whose certificate is good for its name, and no other, even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async (t) => {
+  trustAnyone(t);
   const certificate = createCertificate('localhost');
   const good = await startScriptedEngine(t, wellAnswered, { certificate, host: 'localhost', credentials: ':secret@' });
   const { store, up } = createStore(t, good.address, { ca: certificate.cert });

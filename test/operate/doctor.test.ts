@@ -79,7 +79,9 @@ function failure(status: number, body = '{}'): string {
 
 test('every provider that answers is good, by real calls: its models, and one token of the first that chats', async (t) => {
   const sandbox = await sandboxFor(t);
+  const startedAtMs = performance.now();
   const report = await reportOn(sandboxEnvironment(sandbox), { chat: ASK_MODELS });
+  const tookMs = Math.ceil(performance.now() - startedAtMs);
   assert.deepEqual(Object.keys(report), ['ok', 'providers']);
   assert.equal(report.ok, true);
   assert.deepEqual(report.providers.map(({ provider }) => provider), ['anthropic', 'compat', 'gemini', 'openai']);
@@ -95,6 +97,9 @@ test('every provider that answers is good, by real calls: its models, and one to
       'json ok: answers by a schema',
     ]);
     for (const check of checks) assert.ok(Object.keys(check).every((key) => ['check', 'ok', 'ms', 'detail'].includes(key)));
+    const timed = checks.filter(({ ms }) => ms !== undefined);
+    assert.deepEqual(timed.map(({ check }) => check), ['connect', 'key', 'chat', 'json']);
+    for (const { ms = NaN } of timed) assert.ok(Number.isInteger(ms) && ms >= 0 && ms <= tookMs, `${ms} of ${tookMs} ms`);
   }
   const chats = sandbox.calls.filter(({ method }) => method === 'POST');
   assert.equal(chats.length, 8);
@@ -154,13 +159,16 @@ describe('a name that', () => {
   });
 
   test('is known is shown with its address', async (t) => {
-    const { baseUrl } = await startServer(t, () => okResponse(MODELS));
-    const world: World = {
-      nameSource: { query: (_, onAnswer) => setImmediate(onAnswer, null, [{ address: '127.0.0.1', family: 4 }, { address: '127.0.0.2', family: 4 }]), probe: () => undefined },
-    };
-    const [name] = await checksOf({ ...OPENAI, OPENAI_BASE_URL: `http://provider.test:${baseUrl.port}` }, { world });
-    assert.equal(name?.detail, 'provider.test is 127.0.0.1 and 1 more');
-    assert.equal(typeof name?.ms, 'number');
+    const { baseUrl } = await startServer(t, () => okResponse('{"data":[{"id":"m-1"}]}'));
+    for (const [addresses, shown] of [[['127.0.0.1', '127.0.0.2'], '127.0.0.1 and 1 more'], [['127.0.0.1'], '127.0.0.1']] as const) {
+      const answer = addresses.map((address) => ({ address, family: 4 }));
+      const world: World = { nameSource: { query: (_, onAnswer) => setImmediate(onAnswer, null, answer), probe: () => undefined } };
+      const startedAtMs = performance.now();
+      const checks = await checksOf({ ...OPENAI, OPENAI_BASE_URL: `http://provider.test:${baseUrl.port}` }, { world });
+      const { ms = NaN } = checks[0] ?? {};
+      assert.ok(Number.isInteger(ms) && ms >= 0 && ms <= Math.ceil(performance.now() - startedAtMs), `${ms} ms`);
+      assert.deepEqual([linesOf(checks)[0], linesOf(checks)[4]], [`name ok: provider.test is ${shown}`, 'key ok: accepted; 1 model']);
+    }
   });
 });
 
@@ -243,13 +251,16 @@ describe('a proxy', () => {
     ['wants other credentials', 407, /^HTTPS_PROXY_FILE: give a user name and a password/],
     ['does not let the host through', 403, /^HTTPS_PROXY_FILE: make the proxy allow provider\.test/],
   ] as const) {
-    test(`that ${what} fails, and the remedy names its variable`, async (t) => {
+    test(`that ${what} fails behind what is good, is asked once, and the remedy names its variable`, async (t) => {
       const proxy = await startConnectProxy(t, { onConnect: (socket) => socket.end(`HTTP/1.1 ${status} No\r\n\r\n`) });
-      const environment = { ...OPENAI, OPENAI_BASE_URL: 'https://provider.test/v1', HTTPS_PROXY_FILE: '/proxy' };
-      const failed = await failedOf(environment, { files: { '/proxy': proxy.url.href.replace('//', `//user:${SECRET}@`) } });
-      assert.equal(failed.check, 'proxy');
-      assert.match(failed.remedy, remedy);
-      assert.ok(!JSON.stringify(failed).includes(SECRET));
+      const several = { GATEWAY_AUTH_TOKEN: TOKEN, OPENAI_API_KEYS: `${PROVIDER_KEY},${PROVIDER_KEY}-2` };
+      const environment = { ...several, OPENAI_BASE_URL: 'https://provider.test/v1', HTTPS_PROXY_FILE: '/proxy' };
+      const files = { '/proxy': proxy.url.href.replace('//', `//user:${SECRET}@`) };
+      const checks = await checksOf(environment, { files, chat: new Map([['openai', 'm-1']]) });
+      assert.deepEqual(checks.map(({ check, ok }) => [check, ok]), [['name', true], ['proxy', false]]);
+      assert.match(checks[1]?.remedy ?? '', remedy);
+      assert.ok(!JSON.stringify(checks).includes(SECRET));
+      assert.equal(proxy.requests.length, 1);
     });
   }
 
@@ -321,6 +332,9 @@ describe('a key', () => {
     const { baseUrl } = await startServer(t, () => failure(401));
     const failed = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_COMPAT_BASE_URL: baseUrl.origin });
     assert.equal(failed.remedy, 'GATEWAY_COMPAT_API_KEY: give a key; compat asks for one.');
+    const files = { '/routing.json': JSON.stringify({ providers: { mine: { like: 'compat', base_url: baseUrl.origin } } }) };
+    const { remedy } = await failedOf({ GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_ROUTING_FILE: '/routing.json' }, { files });
+    assert.equal(remedy, 'GATEWAY_ROUTING_FILE: providers.mine.keys: give a key; mine asks for one.');
   });
 
   test('is not asked for where another credential may not do this: the remedy names whom that belongs to', async (t) => {
@@ -339,8 +353,9 @@ describe('a key', () => {
       const lines = linesOf(await checksOf(environment));
       assert.ok(lines.includes(`key ok: ${name} has no list of models, so that it was not tried; --chat=${name}/MODEL tries it`), lines.join('\n'));
     }
-    const failed = await failedOf(bedrock, { chat: new Map([['bedrock', 'anthropic.claude-opus-4-8']]) });
-    assert.equal(failed.check, 'chat');
+    const tried = linesOf(await checksOf(bedrock, { chat: new Map([['bedrock', 'anthropic.claude-opus-4-8']]) }));
+    assert.ok(tried.includes('key ok: bedrock has no list of models'), tried.join('\n'));
+    assert.match(tried.at(-1) ?? '', /^chat failed: /);
   });
 
   test('that finds nothing where a cloud is said to be has a remedy that names the variable which says so', async (t) => {
@@ -415,6 +430,21 @@ describe('a chat', () => {
     assert.equal(server.requests.length, 1 + 5);
   });
 
+  test('that fails for another reason than its model is not tried with the next one', async (t) => {
+    for (const [status, detail] of [[403, "openai rejected the gateway's credential (HTTP 403)"], [429, 'openai is limiting the rate of requests (HTTP 429)']] as const) {
+      const server = await startServer(t, (line) => (line.startsWith('GET') ? okResponse(MODELS) : failure(status)));
+      const failed = await failedOf({ ...OPENAI, OPENAI_BASE_URL: server.baseUrl.origin }, { chat: ASK_MODELS });
+      assert.deepEqual([failed.check, failed.detail, server.requests.length], ['chat', detail, 2]);
+    }
+  });
+
+  test('that the model declines without a word is answered', async (t) => {
+    const declined = CHAT.replace('"stop"', '"content_filter"').replace('"Hi"', 'null');
+    const { baseUrl } = await startServer(t, (line) => okResponse(line.startsWith('GET') ? MODELS : declined));
+    const checks = await checksOf({ ...OPENAI, OPENAI_BASE_URL: baseUrl.origin }, { chat: ASK_MODELS });
+    assert.deepEqual(linesOf(checks).slice(-2), ['chat ok: m-1 answered', 'json ok: answers by a schema']);
+  });
+
   test('with a named model that is answered proves the key, whatever the list says', async (t) => {
     const server = await startServer(t, (line) => (line.startsWith('GET') ? failure(403) : okResponse(CHAT)));
     const checks = await checksOf({ ...OPENAI, OPENAI_BASE_URL: server.baseUrl.origin }, { chat: new Map([['openai', 'm-9']]) });
@@ -445,6 +475,10 @@ test('a clock that is an hour off fails, and says which way', async (t) => {
     assert.equal(failed.check, 'clock');
     assert.match(failed.detail, new RegExp(`^this machine is (35[89]|36\\d)\\d s ${direction}$`));
     assert.equal(failed.remedy, 'Set the clock of this machine, best by NTP.');
+    const signed = { GATEWAY_AUTH_TOKEN: TOKEN, GATEWAY_CLOUDS: 'bedrock', AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'secret-canary' };
+    const { providers } = await reportOn({ ...signed, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: baseUrl.origin });
+    const { clock_skew: skew = NaN } = providers[0] ?? {};
+    assert.ok(Number.isInteger(skew) && Math.abs(skew - offMs / 1000) < 60, `${skew}`);
   }
 });
 

@@ -87,6 +87,7 @@ describe('proxyFor', () => {
     ['[::1]:8443', 'https://[::1]:8443', true],
     ['[::1]:8443', 'https://[::1]', false],
     ['::1', 'https://[::2]', false],
+    ['2001:db8::1', 'https://[2001:db8::1]', true],
     ['localhost', 'http://localhost:11434', true],
     ['localhost', 'http://127.0.0.1', false],
   ];
@@ -242,12 +243,14 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
         assert.doesNotMatch(server.requests[0]?.head ?? '', /proxy-authorization/i);
       });
 
-      test('may speak TLS itself, under its own name', async (t) => {
+      test('may speak TLS itself, under its own name, if it is called by one', async (t) => {
         const server = await startEcho(t, isTls);
         const proxy = await startConnectProxy(t, { certificate: CERTIFICATE });
-        const transport = openTransport(t, proxy.url);
-        assert.equal(await bodyText(await transport.send(providerAt(named(server)), postCall('{"n":7}'), new Scope(), LIMITS)), '{"n":7}');
-        assert.deepEqual(proxy.serverNames, ['localhost']);
+        for (const host of ['localhost', '127.0.0.1']) {
+          const transport = openTransport(t, new URL(proxy.url.href.replace('localhost', host)));
+          assert.equal(await bodyText(await transport.send(providerAt(named(server)), postCall('{"n":7}'), new Scope(), LIMITS)), '{"n":7}');
+        }
+        assert.deepEqual(proxy.serverNames, ['localhost', false]);
       });
 
       test('is named when its certificate is rejected', async (t) => {
@@ -283,7 +286,7 @@ for (const [name, createTransport] of SOCKET_TRANSPORTS) {
       [403, 'unknown', false, 'the proxy to acme refused the connection (HTTP 403)'],
       [502, 'unknown', true, 'the proxy to acme refused the connection (HTTP 502)'],
       [503, 'unknown', true, 'the proxy to acme refused the connection (HTTP 503)'],
-      [302, 'unknown', false, 'the proxy to acme refused the connection (HTTP 302)'],
+      [300, 'unknown', false, 'the proxy to acme refused the connection (HTTP 300)'],
     ] as const) {
       test(`with ${status} is a failure of kind ${kind} without the proxy's words or credentials`, async (t) => {
         const words = `<p>someone canary</p>`;
