@@ -1,6 +1,6 @@
 /** A request's body, from bytes to the fields of one JSON object, or the reason why not. */
 
-import { FieldProblem, Fields } from '../base/fields.ts';
+import { FieldProblem } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import { parseJson } from '../base/json/parse.ts';
 import { JsonObject, JsonProblem } from '../base/json/value.ts';
@@ -15,12 +15,6 @@ export class UnsupportedField extends FieldProblem {}
 /** The problem of a part of a body that has no equal in a chat. */
 export function unsupported(path: Path | undefined, complaint: string): UnsupportedField {
   return new UnsupportedField(path, complaint);
-}
-
-/** What `read` makes of a body with any fields. Failures: bad_request, and unsupported for an UnsupportedField. */
-export function decodeBody<T>(body: RequestBody, read: (fields: Fields, source: JsonObject) => T): T | Failure {
-  const value = parseBody(body);
-  return value instanceof Failure ? value : caught(() => read(new Fields(value, undefined), value));
 }
 
 /** The object that a body is. Failure: bad_request. Never throws, whatever the bytes. */
@@ -38,7 +32,7 @@ function objectFrom(value: JsonValue | JsonProblem): JsonObject | Failure {
   return value instanceof JsonObject ? value : new Failure('bad_request', 'the body must be a JSON object');
 }
 
-/** What `read` returns, or the failure for the problem that it throws. */
+/** What `read` returns, or the failure for the problem that it throws: bad_request, and unsupported for an UnsupportedField. */
 export function caught<T>(read: () => T): T | Failure {
   const outcome = problemOr(read);
   return outcome instanceof FieldProblem ? failureFrom(outcome) : outcome;

@@ -6,6 +6,8 @@
  */
 
 import type { JsonBudget } from '../base/json/limits.ts';
+import { isSilent } from '../core/chat.ts';
+import type { AssistantPart } from '../core/chat.ts';
 
 /**
  * Whose state it is: `own` = of the part that the place belongs to, in Messages and Responses a text, `text` = of one of the
@@ -28,6 +30,11 @@ export const DAMAGED = Symbol('damaged carried state');
 /** The text that carries these. Never empty, so that it is known for the gateway's own wherever the history goes. */
 export function carryStates(states: readonly CarriedState[]): string {
   return PREFIX + states.map(({ owner, state }) => `${owner}=${state}`).join(',');
+}
+
+/** The states of a turn's texts that say something, for where these were sent before it was known. */
+export function textStates(parts: readonly AssistantPart[]): CarriedState[] {
+  return parts.flatMap((part) => (part.type === 'text' && part.state !== undefined && !isSilent(part) ? [{ owner: 'text', state: part.state }] : []));
 }
 
 /** Whether a text is the gateway's own, or looks so. */

@@ -31,7 +31,7 @@ export class Ignored {
   readonly #named = new Map<string, Set<string>>();
   #more = 0;
 
-  add(path: Path): void {
+  add(path: Path | undefined): void {
     if (this.#paths.length < IGNORED_MAX) this.#paths.push(renderPath(path));
     else this.#more += 1;
   }

@@ -59,8 +59,8 @@ export const CLOUD_VARIABLES: Readonly<Record<CloudName, RegExp>> = {
 };
 
 const READERS: Readonly<Record<CloudName, (reading: Reading) => Cloud | undefined>> = {
-  azure: readAzure,
-  foundry: readFoundry,
+  azure: (reading) => readMicrosoft(reading, azurePlace(reading), 'AZURE_MODELS'),
+  foundry: (reading) => readMicrosoft(reading, foundryPlace(reading), 'FOUNDRY_MODELS'),
   bedrock: readBedrock,
   'claude-aws': readClaudeAws,
   vertex: readVertex,
@@ -91,11 +91,10 @@ function withPath({ root, place }: Place, completed: (endpoint: URL) => URL): Pl
   return { root: isBare ? completed(root) : root, place };
 }
 
-function readAzure(reading: Reading): Cloud | undefined {
-  const { environment, hasKey } = reading;
-  const place = azurePlace(reading);
-  const models = optional(environment, 'AZURE_MODELS', MODEL_NAMES);
-  const credentials = hasKey ? undefined : entraPlan(reading, place?.root.hostname ?? '');
+/** Either of Microsoft's two. */
+function readMicrosoft(reading: Reading, place: Place | undefined, modelsVariable: string): Cloud | undefined {
+  const models = optional(reading.environment, modelsVariable, MODEL_NAMES);
+  const credentials = reading.hasKey ? undefined : entraPlan(reading, place?.root.hostname ?? '');
   return place && { ...place, credentials, headers: undefined, settings: { models } };
 }
 
@@ -106,14 +105,6 @@ function azurePlace(reading: Reading): Place | undefined {
   if (eitherOf(reading, row.baseUrlVariable, endpoint, BASE_URL) !== endpoint) return placeOf(reading);
   const given = environment.read(endpoint, BASE_URL);
   return given && { root: withV1(given), place: endpoint };
-}
-
-function readFoundry(reading: Reading): Cloud | undefined {
-  const { environment, hasKey } = reading;
-  const place = foundryPlace(reading);
-  const models = optional(environment, 'FOUNDRY_MODELS', MODEL_NAMES);
-  const credentials = hasKey ? undefined : entraPlan(reading, place?.root.hostname ?? '');
-  return place && { ...place, credentials, headers: undefined, settings: { models } };
 }
 
 function foundryPlace(reading: Reading): Place | undefined {

@@ -3,12 +3,13 @@
  * the next. Knows no field by name. No sentence repeats what looks like a key.
  */
 
-import { FieldProblem, Fields, unknownField } from '../base/fields.ts';
+import { FieldProblem, Fields, renderPath, unknownField } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
 import { JsonObject } from '../base/json/value.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { hintOf, nearest } from '../base/nearest.ts';
 import { maskKeys, quoted } from './masking.ts';
+import type { Complaints, Keys } from './routing-rules.ts';
 import type { SettingType } from './setting-types.ts';
 import type { Source } from './source.ts';
 
@@ -21,7 +22,7 @@ const HINTS_MAX = 100;
 /** Where the object stands, which every sentence begins with: `GATEWAY_ROUTING_FILE: `, or the path of an option. */
 export type Origin = { readonly prefix: string; readonly root: Path | undefined };
 
-export class Findings {
+export class Findings implements Complaints {
   readonly #source: Pick<Source, 'problems' | 'warnings'>;
   readonly #origin: Origin;
   /** Of the values that are no good ones, as far as that was said. */
@@ -33,8 +34,12 @@ export class Findings {
     this.#origin = origin;
   }
 
-  /** The path of these keys, below where the object stands. */
-  path(...keys: readonly (string | number)[]): Path | undefined {
+  /** Where these keys lead to, for sentences. */
+  placeOf(...keys: Keys): string {
+    return this.#origin.prefix + renderPath(this.#path(keys));
+  }
+
+  #path(keys: Keys): Path | undefined {
     return keys.reduce<Path | undefined>((parent, key) => ({ parent, key }), this.#origin.root);
   }
 
@@ -42,14 +47,14 @@ export class Findings {
     this.#note(new FieldProblem(path, complaint));
   }
 
-  /** The same once all was decoded: left out where the value itself was a problem before. */
-  laterProblem(path: Path | undefined, complaint: string): void {
-    const problem = new FieldProblem(path, complaint);
+  /** Once all was decoded: left out where the value itself was a problem before. */
+  problemAt(keys: Keys, complaint: string): void {
+    const problem = new FieldProblem(this.#path(keys), complaint);
     if (!this.#places.has(problem.place)) this.#note(problem);
   }
 
-  warning(path: Path | undefined, complaint: string): void {
-    this.#source.warnings.push(this.#sentence(new FieldProblem(path, complaint)));
+  warningAt(keys: Keys, complaint: string): void {
+    this.#source.warnings.push(this.#sentence(new FieldProblem(this.#path(keys), complaint)));
   }
 
   /** What `read` returns; undefined where it throws a FieldProblem, which is then noted. */
@@ -101,12 +106,10 @@ export class Findings {
     });
   }
 
-  /** `; did you mean x?`, or nothing. */
   hint(word: string, known: readonly string[]): string {
     return hintOf(this.isFull ? undefined : nearest(word, known.slice(0, HINTS_MAX)));
   }
 
-  /** Whether further problems are left out. */
   get isFull(): boolean {
     return this.#problems > PROBLEMS_MAX;
   }

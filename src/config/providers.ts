@@ -124,7 +124,7 @@ function readProvider(
   origins: Map<string, ProviderOrigin>,
 ): Provider | undefined {
   const entry = file?.providers.get(row.name);
-  const placeOf = (field: string): string => file?.placeOf('providers', row.name, field) ?? '';
+  const placeOf = (field: string): string => file?.complaints.placeOf('providers', row.name, field) ?? '';
   const given = readKeys(environment, row, entry?.keys && { place: placeOf('keys'), variables: entry.keys });
   const isVariableSet = environment.isSet(row.baseUrlVariable, BASE_URL);
   const isBaseUrlSet = entry?.baseUrl !== undefined || isVariableSet;

@@ -5,7 +5,7 @@
  * configuration is for routing-rules.ts; an embedder's option of the same shape is read here too.
  */
 
-import { FieldProblem, renderPath, textItem } from '../base/fields.ts';
+import { FieldProblem, textItem } from '../base/fields.ts';
 import type { Fields, Path } from '../base/fields.ts';
 import { parseJson } from '../base/json/parse.ts';
 import { plainJson, TOO_LONG } from '../base/json/plain.ts';
@@ -21,7 +21,6 @@ import { Findings } from './findings.ts';
 import type { Origin } from './findings.ts';
 import { quoted } from './masking.ts';
 import { CONCURRENT_MAX, LIMIT_MAX, ROUTE_NAME, TARGET_MODEL, TARGETS_MAX } from './routing-rules.ts';
-import type { Complaints, Keys } from './routing-rules.ts';
 import { BASE_URL, DURATION, KEYS_MAX, PROVIDER_NAME } from './setting-types.ts';
 import type { Source } from './source.ts';
 
@@ -64,9 +63,7 @@ export type RoutingFile = {
   readonly providers: ReadonlyMap<string, ProviderEntry>;
   readonly routes: ReadonlyMap<string, Route>;
   readonly callers: ReadonlyMap<string, CallerRules>;
-  readonly complaints: Complaints;
-  /** A place in the file, for sentences. */
-  readonly placeOf: (...keys: Keys) => string;
+  readonly complaints: Findings;
 };
 
 /** The file that the setting `name` names; undefined when it cannot be read, or is no JSON object: then that is a problem. */
@@ -103,28 +100,19 @@ function decodeText(source: Source, text: string, origin: Origin, providerFields
     return undefined;
   }
   const fields = findings.open(value, origin.root, FILE_FIELDS);
-  return fields && { text, ...decodeFile(findings, fields, origin, providerFields) };
+  return fields && {
+    text,
+    takesModelPrefixes: findings.try(() => fields.boolean('model_prefixes')),
+    providers: decodeProviders(findings, fields, providerFields),
+    routes: decodeRoutes(findings, fields),
+    callers: decodeCallers(findings, fields),
+    complaints: findings,
+  };
 }
 
 function positionOf(text: string, offset: number): string {
   const before = text.slice(0, offset);
   return `line ${before.split('\n').length}, column ${offset - before.lastIndexOf('\n')}`;
-}
-
-function decodeFile(findings: Findings, fields: Fields, origin: Origin, providerFields: readonly string[]): Omit<RoutingFile, 'text'> {
-  return {
-    takesModelPrefixes: findings.try(() => fields.boolean('model_prefixes')),
-    providers: decodeProviders(findings, fields, providerFields),
-    routes: decodeRoutes(findings, fields),
-    callers: decodeCallers(findings, fields),
-    complaints: {
-      problemAt: (keys, complaint) => findings.laterProblem(findings.path(...keys), complaint),
-      warningAt: (keys, complaint) => findings.warning(findings.path(...keys), complaint),
-      hint: (word, known) => findings.hint(word, known),
-      isFull: () => findings.isFull,
-    },
-    placeOf: (...keys) => origin.prefix + renderPath(findings.path(...keys)),
-  };
 }
 
 /** The objects of a field by their names, each decoded; those with a name that is none are looked at and left out. */

@@ -56,13 +56,13 @@ export interface Complaints {
   /** `; did you mean x?`, or nothing. */
   hint(word: string, known: readonly string[]): string;
   /** Whether further problems are left out. */
-  isFull(): boolean;
+  readonly isFull: boolean;
 }
 
 /** Notes everything that is wrong with routes and callers' rules. What was wrong by itself is empty here, and passed over. */
 export function checkRouting({ routes, callers }: Pick<Routing, 'routes' | 'callers'>, around: Surroundings, complaints: Complaints): void {
   for (const route of routes.values()) {
-    if (complaints.isFull()) return;
+    if (complaints.isFull) return;
     checkTargets(route, around, complaints);
     checkTimes(route, around, complaints);
   }
@@ -73,7 +73,7 @@ export function checkRouting({ routes, callers }: Pick<Routing, 'routes' | 'call
       complaints.problemAt(['callers', label], `no caller has this label (${known.join(', ')})${complaints.hint(label, known)}`);
     }
     for (const [index, entry] of (allow ?? []).entries()) {
-      if (complaints.isFull()) return;
+      if (complaints.isFull) return;
       checkAllow(['callers', label, 'allow', index], entry, names, around, complaints);
     }
   }

@@ -92,6 +92,6 @@ export function complaintsOf(source: Source, routesName: string, limitsName: str
     problemAt: (keys, complaint) => void source.problems.push(sentence(keys, complaint)),
     warningAt: (keys, complaint) => void source.warnings.push(sentence(keys, complaint)),
     hint: (word, known) => hintOf(nearest(word, known)),
-    isFull: () => false,
+    isFull: false,
   };
 }

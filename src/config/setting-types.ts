@@ -133,10 +133,7 @@ export const SECRET: SettingType<Secret> = {
 export const SECRET_LIST: SettingType<readonly string[]> = {
   name: 'secret',
   expects: 'label:token, more of them separated by commas',
-  parse: (text) => {
-    const entries = text.split(/[,\n]/).map((entry) => entry.trim()).filter((entry) => entry !== '');
-    return entries.length > 0 ? entries : undefined;
-  },
+  parse: (text) => entriesIn(text, /[,\n]/),
   shown: 'never',
 };
 
@@ -156,11 +153,12 @@ export const KEY_LIST: SettingType<readonly Secret[]> = {
 
 /** Entries between semicolons, at least one; what they say is not looked at. */
 export function entriesOf(expects: string): SettingType<readonly string[]> {
-  const parse = (text: string): readonly string[] | undefined => {
-    const entries = text.split(';').map((entry) => entry.trim()).filter((entry) => entry !== '');
-    return entries.length > 0 ? entries : undefined;
-  };
-  return { name: 'list', expects, parse, shown: 'always' };
+  return { name: 'list', expects, parse: (text) => entriesIn(text, /;/), shown: 'always' };
+}
+
+function entriesIn(text: string, separator: RegExp): readonly string[] | undefined {
+  const entries = text.split(separator).map((entry) => entry.trim()).filter((entry) => entry !== '');
+  return entries.length > 0 ? entries : undefined;
 }
 
 /** Names and addresses of hosts, and domains, in lower case. */

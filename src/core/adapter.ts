@@ -90,10 +90,10 @@ export type ProviderRow = {
   /** False for hosts that work without a key: then a set base URL alone registers the provider. */
   readonly isKeyRequired: boolean;
   readonly baseUrlVariable: string;
-  /** Undefined when there is no usual one: then the variable is needed. */
-  readonly defaultBaseUrl: string | undefined;
-  /** Added to the base URL's path unless that already ends in a version, e.g. `v1beta`. Undefined = used as it is. */
-  readonly versionSegment: string | undefined;
+  /** Absent when there is no usual one: then the variable is needed. */
+  readonly defaultBaseUrl?: string | undefined;
+  /** Added to the base URL's path unless that already ends in a version, e.g. `v1beta`. Absent = used as it is. */
+  readonly versionSegment?: string | undefined;
   readonly keyHeader: { readonly name: string; readonly prefix: string };
   /** The variable in which an operator says what its answers are held to; absent = there is no question. */
   readonly structuredOutputVariable?: string;

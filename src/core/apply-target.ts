@@ -28,9 +28,12 @@ export function isUnchanging({ defaults, omit }: Rules): boolean {
 export function applyTarget(request: ChatRequest, target: Rules): AppliedTarget {
   if (isUnchanging(target)) return { request, omitted: NOTHING };
   const { defaults, omit } = target;
-  const omitted = omit.filter((field) => isSet(request, field));
+  const omitted: OmittableField[] = [];
   let applied = defaults === undefined ? request : withDefaults(request, defaults);
-  for (const field of omit) applied = without(applied, field);
+  for (const field of omit) {
+    if (without(request, field) !== request) omitted.push(field);
+    applied = without(applied, field);
+  }
   return { request: applied, omitted };
 }
 
@@ -44,10 +47,6 @@ function withDefaults(request: ChatRequest, defaults: TargetDefaults): ChatReque
     thinking: request.thinking ?? defaults.thinking,
     providerOptions: request.providerOptions ?? defaults.providerOptions,
   };
-}
-
-function isSet(request: ChatRequest, field: OmittableField): boolean {
-  return without(request, field) !== request;
 }
 
 /** The same request where it does not set the field. */

@@ -14,6 +14,13 @@ export function makeCallId(): string {
   return MADE_PREFIX + uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(24);
 }
 
+/** The id of one more call of an answer, which is added to `taken`: a fresh one where the provider gave none, or one that another call has. */
+export function ownCallId(given: string | undefined, taken: Set<string>): string {
+  const id = given === undefined || taken.has(given) ? makeCallId() : given;
+  taken.add(id);
+  return id;
+}
+
 /** True for an id that `makeCallId` made, which the provider has never seen. */
 export function isMadeCallId(id: string): boolean {
   return /^gwcall_[0-9a-f]{24}$/.test(id);

@@ -176,6 +176,11 @@ export type ModelInfo = {
   readonly deprecatedAt: string | undefined;
 };
 
+/** Whether a part is a text without a word. */
+export function isSilent(part: Part): boolean {
+  return part.type === 'text' && part.text === '';
+}
+
 /** Every text part of the turn, concatenated. */
 export function replyText(reply: ChatReply): string {
   let text = '';

@@ -7,7 +7,7 @@
 
 import { limitPassed } from '../base/json/lenient.ts';
 import type { JsonProblem } from '../base/json/value.ts';
-import { REPLY_CALLS_MAX } from './chat.ts';
+import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from './chat.ts';
 import type { ChatReply } from './chat.ts';
 
 export type FailureKind =
@@ -44,7 +44,7 @@ export type FailureFields = {
   /** Another status than the kind's, for failures of the gateway's own making (401, 405, 413, 415, 500 …). */
   readonly status?: number;
   /** Overrides the kind's own rule, e.g. for an exhausted quota. */
-  readonly isRetried?: boolean;
+  readonly isRetried?: boolean | undefined;
   /** Most further attempts, where another is worth less than elsewhere; undefined = as many as the operator allows. */
   readonly retriesMax?: number | undefined;
   /** How long the provider asked to wait. */
@@ -144,7 +144,7 @@ export function kindFromStatus(status: number): FailureKind {
 }
 
 /** What a provider said of its failure, once a codec has read it. */
-export type UpstreamReport = {
+export type UpstreamReport = Pick<FailureFields, 'retryAfterMs' | 'isRetried' | 'retriesMax' | 'isTooLong' | 'isQuota' | 'isOverloaded' | 'isUnmet' | 'reply'> & {
   readonly provider: string;
   /** HTTP status, 200 for an error inside a good reply. */
   readonly status: number;
@@ -155,21 +155,12 @@ export type UpstreamReport = {
   readonly param?: string | undefined;
   /** The provider's prose. */
   readonly detail?: string | undefined;
-  readonly retryAfterMs?: number | undefined;
-  readonly isRetried?: boolean;
-  readonly retriesMax?: number | undefined;
-  readonly isTooLong?: boolean;
-  readonly isQuota?: boolean;
-  readonly isOverloaded?: boolean;
   /** The code by which its own SDK tells this failure from others; goes on only when it looks like one. */
   readonly errorCode?: string | undefined;
   /** A not_found is known to be about what the request refers to; unless it is true, parameter and prose decide. */
   readonly isReference?: boolean;
-  readonly isUnmet?: boolean;
-  /** Of a refusal that has no word of an answer. */
-  readonly reply?: ChatReply;
   /** Replaces the sentence's ending where the gateway has better advice. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 };
 
 /** What requests name of what was stored at a provider: items of OpenAI's Responses, files, prompts, containers. */
@@ -199,31 +190,19 @@ const REFERENCE_PHRASE = 'does not have what the request refers to';
 
 /** The failure for a provider's report, e.g. `groq refused the request as malformed (HTTP 400, code context_length_exceeded, parameter messages)`. */
 export function upstreamFailure(report: UpstreamReport): Failure {
-  const facts = [`HTTP ${report.status}`];
-  const { code = '', param = '', errorCode = '' } = report;
+  const { provider, status, kind, code = '', param = '', errorCode = '', hint = isPromptTooLong(report) ? TOO_LONG_HINT : undefined, ...fields } = report;
+  const facts = [`HTTP ${status}`];
   if (MACHINE_WORD.test(code)) facts.push(`code ${code}`);
   if (MACHINE_WORD.test(param)) facts.push(`parameter ${param}`);
-  const hint = report.hint ?? (isPromptTooLong(report) ? TOO_LONG_HINT : undefined);
   const isReference = refersInVain(report);
-  return new Failure(
-    report.kind,
-    `${report.provider} ${isReference ? REFERENCE_PHRASE : KIND_PHRASE[report.kind]} (${facts.join(', ')})${hint === undefined ? '' : `: ${hint}`}`,
-    {
-      upstreamStatus: report.status,
-      detail: report.detail,
-      retriesMax: report.retriesMax,
-      retryAfterMs: report.retryAfterMs,
-      quotes: [code, param].filter((word) => MACHINE_WORD.test(word)),
-      ...(report.isRetried === undefined ? {} : { isRetried: report.isRetried }),
-      isTooLong: report.isTooLong ?? false,
-      isQuota: report.isQuota ?? false,
-      isOverloaded: report.isOverloaded ?? false,
-      errorCode: MACHINE_WORD.test(errorCode) ? errorCode : undefined,
-      isReference,
-      isUnmet: report.isUnmet ?? false,
-      reply: report.reply,
-    },
-  );
+  const phrase = isReference ? REFERENCE_PHRASE : KIND_PHRASE[kind];
+  return new Failure(kind, `${provider} ${phrase} (${facts.join(', ')})${hint === undefined ? '' : `: ${hint}`}`, {
+    ...fields,
+    upstreamStatus: status,
+    quotes: [code, param].filter((word) => MACHINE_WORD.test(word)),
+    errorCode: MACHINE_WORD.test(errorCode) ? errorCode : undefined,
+    isReference,
+  });
 }
 
 /** Whether it is the conversation that is more than the model takes, rather than more than a rate. */
@@ -252,6 +231,11 @@ export function malformedReply(provider: string, status: number, what: string): 
 export function beyondLimit(provider: string, status: number, what: string): Failure {
   const message = `${provider} answered ${status}, but ${what}, which is the gateway's limit`;
   return new Failure('server', message, { upstreamStatus: status, isOwn: true });
+}
+
+/** A reply with more text, reasoning and arguments than are kept. */
+export function replyTooLong(provider: string): Failure {
+  return beyondLimit(provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
 }
 
 /** A reply with more calls than are taken. */

@@ -31,16 +31,17 @@ export function stateProvider(state: string): string | undefined {
 export const DAMAGED_STATE = Symbol('damaged provider_state');
 
 /**
- * The content of a state: undefined when another provider or dialect made it (it is then to be
+ * The content of a part's state: undefined when it has none, or another provider or dialect made it (it is then to be
  * ignored), DAMAGED_STATE when no gateway can have written it. The states of a request share one
  * budget: a body of 16 MiB could otherwise hold four million values in states and take a second.
  */
 export function decodeState(
   dialect: string,
   provider: string,
-  state: string,
+  state: string | undefined,
   budget: JsonBudget,
 ): JsonObject | undefined | typeof DAMAGED_STATE {
+  if (state === undefined) return undefined;
   const match = STATE.exec(state);
   if (match === null) return DAMAGED_STATE;
   const [, madeByDialect, madeByProvider, encoded = ''] = match;

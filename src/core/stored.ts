@@ -4,7 +4,7 @@
 
 import { renderPath } from '../base/fields.ts';
 import type { Path } from '../base/fields.ts';
-import { memberOf } from '../base/json/member.ts';
+import { itemsOf, memberOf } from '../base/json/member.ts';
 import { JsonArray, JsonObject } from '../base/json/value.ts';
 import type { JsonValue } from '../base/json/value.ts';
 import { Failure } from './failure.ts';
@@ -71,7 +71,7 @@ export function storedProblem(value: JsonValue, path: Path | undefined, fields: 
 
 /** The failure for the first item of a conversation that says nothing but which stored one it is. */
 export function storedItem(input: JsonValue | undefined, path: Path): Failure | undefined {
-  const items = input instanceof JsonArray ? input.items : [];
+  const items = itemsOf(input);
   const at = items.findIndex(isStoredItem);
   if (at === -1) return undefined;
   const isReasoning = memberOf(items[at], 'type') === 'reasoning';

@@ -56,8 +56,6 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
     try {
       for (let event = await exchange.nextEvent(); event !== undefined; event = await exchange.nextEvent()) yield event;
     } finally {
-      // Also who throws into it.
-      exchange.leave();
       await served;
       exchanges.report();
       stopListening();

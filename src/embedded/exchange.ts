@@ -65,7 +65,6 @@ export class EmbeddedExchange extends Exchange {
   leave(): void {
     this.#isLeft = true;
     if (!this.#isComplete && !this.#isClosed) this.scope.end('caller-gone');
-    this.#onWritten();
   }
 
   header(): undefined {}

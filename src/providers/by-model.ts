@@ -21,15 +21,20 @@ export type Format = {
 
 /** Calls below a path of their own. */
 export function below(prefix: string, adapter: Adapter): Adapter {
+  return movedBy((path) => prefix + path, adapter);
+}
+
+/** Calls at other paths. */
+export function movedBy(pathOf: (path: string) => string, adapter: Adapter): Adapter {
   return {
     ...adapter,
     encodeChat(request, isStream) {
       const call = adapter.encodeChat(request, isStream);
-      return 'path' in call ? { ...call, path: prefix + call.path } : call;
+      return 'path' in call ? { ...call, path: pathOf(call.path) } : call;
     },
     encodeModels(cursor) {
       const call = adapter.encodeModels(cursor);
-      return { ...call, path: prefix + call.path };
+      return { ...call, path: pathOf(call.path) };
     },
     counting: undefined,
   };

@@ -21,7 +21,6 @@ function hostedRow(name: string, keyVariable: string, baseUrl: string, quirks: P
     isKeyRequired: true,
     baseUrlVariable: `${prefix}_BASE_URL`,
     defaultBaseUrl: baseUrl,
-    versionSegment: undefined,
     keyHeader: { name: 'authorization', prefix: 'Bearer ' },
     structuredOutputVariable: `${prefix}_STRUCTURED_OUTPUT`,
     createAdapter: (registeredName, settings) => {

@@ -7,38 +7,26 @@ import { Failure } from '../core/failure.ts';
 export type Objection = { readonly field: '' | '.url'; readonly why: string };
 
 /** Text that the caller does not hold has no form in either of OpenAI's APIs. */
-export const TEXT_BY_URL: Objection = { field: '.url', why: 'a text document goes inline only' };
+export function textByUrl(part: ContentPart): Objection | undefined {
+  const isTextByUrl = part.type === 'document' && part.mediaType === 'text/plain' && part.source.type === 'url';
+  return isTextByUrl ? { field: '.url', why: 'a text document goes inline only' } : undefined;
+}
 
 /** The failure for the first part to which there is an objection, naming its place. `isResult` = it is part of a tool's result. */
-export function refuseContent(
-  turns: readonly Turn[],
-  objectionTo: (part: ContentPart, isResult: boolean) => Objection | undefined,
-): Failure | undefined {
+export function refuseContent(turns: readonly Turn[], objectionTo: (part: ContentPart, isResult: boolean) => Objection | undefined): Failure | undefined {
   for (const [index, turn] of turns.entries()) {
     if (turn.role === 'assistant') continue;
     for (const [at, part] of turn.parts.entries()) {
-      const place = `messages[${index}].content[${at}]`;
-      const failure =
-        part.type === 'tool_result' ? refuseResult(part.content, place, objectionTo) : refusal(objectionTo(part, false), place);
-      if (failure !== undefined) return failure;
+      const isResult = part.type === 'tool_result';
+      const said = isResult ? part.content : [part];
+      if (typeof said === 'string') continue;
+      for (const [inner, content] of said.entries()) {
+        const objection = objectionTo(content, isResult);
+        if (objection === undefined) continue;
+        const place = `messages[${index}].content[${at}]${isResult ? `.content[${inner}]` : ''}`;
+        return new Failure('unsupported', `${place}${objection.field}: ${objection.why}`);
+      }
     }
   }
   return undefined;
-}
-
-function refuseResult(
-  content: string | readonly ContentPart[],
-  place: string,
-  objectionTo: (part: ContentPart, isResult: boolean) => Objection | undefined,
-): Failure | undefined {
-  if (typeof content === 'string') return undefined;
-  for (const [at, part] of content.entries()) {
-    const failure = refusal(objectionTo(part, true), `${place}.content[${at}]`);
-    if (failure !== undefined) return failure;
-  }
-  return undefined;
-}
-
-function refusal(objection: Objection | undefined, place: string): Failure | undefined {
-  return objection === undefined ? undefined : new Failure('unsupported', `${place}${objection.field}: ${objection.why}`);
 }

@@ -5,7 +5,8 @@
  */
 
 import { Health } from '../base/health.ts';
-import type { AskedAs, Chance, HealthRules, HealthState } from '../base/health.ts';
+import type { AskedAs, Chance, HealthRules } from '../base/health.ts';
+import { keep } from '../base/keep.ts';
 import { targetName } from '../core/route.ts';
 import type { Target } from '../core/route.ts';
 import type { Transition, TransitionListener } from './transition.ts';
@@ -20,68 +21,46 @@ const TARGETS_MAX = 4096;
 type Name = Pick<Target, 'provider' | 'model'>;
 
 /** One target's health. Whoever asks a target says `ask`, then what came of it, then `done`, on every path. */
-export class TargetHealth {
+export class TargetHealth extends Health {
   readonly provider: string;
   readonly model: string;
-  readonly #health: Health;
   readonly #onTransition: TransitionListener;
 
   constructor({ provider, model }: Name, chance: Chance, onTransition: TransitionListener) {
+    super(TARGET_RULES, chance);
     this.provider = provider;
     this.model = model;
-    this.#health = new Health(TARGET_RULES, chance);
     this.#onTransition = onTransition;
   }
 
-  get state(): HealthState {
-    return this.#health.state;
+  override succeeded(asked: AskedAs): boolean {
+    const isBack = super.succeeded(asked);
+    if (isBack) this.#onTransition({ of: 'target', provider: this.provider, model: this.model, to: 'in' });
+    return isBack;
   }
 
-  get isOut(): boolean {
-    return this.#health.isOut;
-  }
-
-  /** Until it may be probed; 0 when it is in. */
-  get leftMs(): number {
-    return this.#health.leftMs;
-  }
-
-  get askedAtMs(): number {
-    return this.#health.askedAtMs;
-  }
-
-  ask(): AskedAs {
-    return this.#health.ask();
-  }
-
-  done(asked: AskedAs): void {
-    this.#health.done(asked);
-  }
-
-  succeeded(asked: AskedAs): void {
-    if (this.#health.succeeded(asked)) this.#onTransition({ of: 'target', provider: this.provider, model: this.model, to: 'in' });
-  }
-
-  failed(asked: AskedAs): void {
-    if (this.#health.failed(asked)) this.#wentOut(asked === 'probe' ? 'probe' : 'failures');
+  override failed(asked: AskedAs): boolean {
+    const wentOut = super.failed(asked);
+    if (wentOut) this.#wentOut(asked === 'probe' ? 'probe' : 'failures');
+    return wentOut;
   }
 
   /** The provider has no such model. */
   gone(): void {
-    const wasGone = this.#health.state === 'out';
-    this.#health.goOutAbout(GONE_MS);
+    const wasGone = this.state === 'out';
+    this.goOutAbout(GONE_MS);
     if (!wasGone) this.#wentOut('not_found');
   }
 
   /** Takes over what another process has seen. */
   apply(transition: Extract<Transition, { of: 'target' }>): void {
-    if (transition.to === 'out' && transition.cause === 'not_found') this.#health.goOut(transition.forMs);
-    else if (transition.to === 'out') this.#health.failedElsewhere(transition.forMs);
-    else if (this.#health.isOut) this.#health.comeIn();
+    if (transition.to === 'out' && transition.cause === 'not_found') this.goOut(transition.forMs);
+    else if (transition.to === 'out') this.failedElsewhere(transition.forMs);
+    else if (this.isOut) this.comeIn();
   }
 
   #wentOut(cause: 'failures' | 'probe' | 'not_found'): void {
-    this.#onTransition({ of: 'target', provider: this.provider, model: this.model, to: 'out', cause, forMs: this.#health.leftMs });
+    this.#onTransition({ of: 'target', provider: this.provider, model: this.model, to: 'out', cause, forMs: this.leftMs });
   }
 }
 
@@ -107,9 +86,7 @@ export class Targets {
     let health = this.#byName.get(name);
     if (health === undefined) {
       health = new TargetHealth(target, this.#chance, this.#onTransition);
-      const [oldest] = this.#byName.size < TARGETS_MAX ? [] : this.#byName.keys();
-      if (oldest !== undefined) this.#byName.delete(oldest);
-      this.#byName.set(name, health);
+      keep(this.#byName, name, health, TARGETS_MAX);
     }
     return health;
   }

@@ -7,6 +7,7 @@
 
 import { spread } from '../base/health.ts';
 import type { Chance } from '../base/health.ts';
+import { keep } from '../base/keep.ts';
 import { claim, hashText } from '../base/rendezvous.ts';
 import type { Provider, ProviderKey } from '../core/adapter.ts';
 import type { Transition, TransitionListener } from './transition.ts';
@@ -130,23 +131,22 @@ export class Keys {
 
   /** The quota of this key for this model is used up. */
   exhausted(provider: string, key: KeyName, model: string): void {
-    this.#giveUp(this.#restOf(provider, key, model), provider, key, model, 'quota');
+    this.#giveUp(provider, key, model, 'quota');
   }
 
   /** This key may not be used for this model. */
   forbidden(provider: string, key: KeyName, model: string): void {
-    this.#giveUp(this.#restOf(provider, key, model), provider, key, model, 'rejected');
+    this.#giveUp(provider, key, model, 'rejected');
   }
 
   /** The provider rejected this key. */
   rejected(provider: string, key: KeyName): void {
-    this.#giveUp(this.#stateOf(provider, key).rejected, provider, key, undefined, 'rejected');
+    this.#giveUp(provider, key, undefined, 'rejected');
   }
 
   /** Takes over what another process has seen. */
   apply({ provider, key, number, model, cause, forMs }: Extract<Transition, { of: 'key' }>): void {
-    const name = { id: key, number };
-    const rest = model === undefined ? this.#stateOf(provider, name).rejected : this.#restOf(provider, name, model);
+    const rest = this.#restOf(provider, { id: key, number }, model);
     this.#rest(rest, forMs);
     if (cause !== 'rate_limit') rest.givenUpUntilMs = rest.untilMs;
   }
@@ -160,7 +160,8 @@ export class Keys {
     }
   }
 
-  #giveUp(rest: Rest, provider: string, key: KeyName, model: string | undefined, cause: 'quota' | 'rejected'): void {
+  #giveUp(provider: string, key: KeyName, model: string | undefined, cause: 'quota' | 'rejected'): void {
+    const rest = this.#restOf(provider, key, model);
     // One that rests for its rate alone is worth a word.
     const wasGivenUp = rest.givenUpUntilMs > this.#chance.now();
     const forMs = spread(REJECTED_MS, this.#chance);
@@ -184,13 +185,14 @@ export class Keys {
     return Math.max(0, Math.max(state.rejected.untilMs, state.byModel.get(model)?.untilMs ?? 0) - this.#chance.now());
   }
 
-  #restOf(provider: string, key: KeyName, model: string): Rest {
-    const { byModel } = this.#stateOf(provider, key);
+  /** Without a model: the rest for all of them. */
+  #restOf(provider: string, key: KeyName, model: string | undefined): Rest {
+    const { rejected, byModel } = this.#stateOf(provider, key);
+    if (model === undefined) return rejected;
     let rest = byModel.get(model);
     if (rest === undefined) {
       rest = awake();
-      forgetOldest(byModel, MODELS_MAX);
-      byModel.set(model, rest);
+      keep(byModel, model, rest, MODELS_MAX);
     }
     return rest;
   }
@@ -200,8 +202,7 @@ export class Keys {
     let state = this.#states.get(name);
     if (state === undefined) {
       state = { provider, id: key.id, number: key.number, rejected: awake(), byModel: new Map(), hash: hashText(key.id) };
-      forgetOldest(this.#states, KEYS_MAX);
-      this.#states.set(name, state);
+      keep(this.#states, name, state, KEYS_MAX);
     }
     return state;
   }
@@ -219,10 +220,4 @@ function endsAtMs({ rejected, byModel }: KeyState, model: string): number {
 
 function nameOf(provider: string, { id }: KeyName): string {
   return `${provider}/${id}`;
-}
-
-/** Makes room for one more. */
-function forgetOldest(map: Map<string, unknown>, sizeMax: number): void {
-  const [oldest] = map.size < sizeMax ? [] : map.keys();
-  if (oldest !== undefined) map.delete(oldest);
 }

@@ -46,15 +46,15 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'fake-quota': { meaning: 'the account has nothing left to spend', act: (x) => fail(x, x.protocol.quotaExhausted) },
   'fake-overloaded': { meaning: 'overloaded: its status, or in a stream a 200 whose first event is the error', act: overload },
   'fake-error-mid': { meaning: 'an error event after some text; 500 when not streamed', act: failMid },
-  'fake-echo-key': { meaning: '401 whose message repeats the key', act: echoKey },
-  'fake-flaky-N': { meaning: 'the first N calls with the same last user text fail with 503, later ones succeed', act: failAtFirst },
+  'fake-echo-key': { meaning: '401 whose message repeats the key', act: (x) => fail(x, new Complaint(401, `Incorrect API key provided: ${x.key}.`)) },
+  'fake-flaky-N': { meaning: 'the first N calls with the same last user text fail with 503, later ones succeed', act: (x, n) => (x.askedCount() > n ? send(x, x.good) : fail(x, new Complaint(503, 'Not yet.'))) },
 
   // Time.
   'fake-late-N': { meaning: 'waits N ms before the headers', act: (x, n) => x.wire.pause(n).then(() => send(x, x.good)) },
   'fake-slow-N': { meaning: 'waits N ms before each piece of text', act: ({ wire, good }, n) => sendReply(wire, good, n) },
   'fake-drip': { meaning: 'a byte every 100 ms', act: drip },
   'fake-stall': { meaning: 'accepts the request and never answers', act: ({ wire }) => wire.closed() },
-  'fake-stall-headers': { meaning: 'sends the headers and falls silent', act: after(nothing, (wire) => wire.closed()) },
+  'fake-stall-headers': { meaning: 'sends the headers and falls silent', act: after(() => '', (wire) => wire.closed()) },
   'fake-stall-mid': { meaning: 'falls silent after some text', act: after(half, (wire) => wire.closed()) },
 
   // Replies that end too early.
@@ -65,7 +65,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'fake-reset-mid': { meaning: 'resets the connection after some text', act: after(half, (wire) => wire.reset()) },
   'fake-reset-at-N': { meaning: 'resets the connection after N bytes of the body', act: after(bytesOf, (wire) => wire.reset()) },
   'fake-short-length': { meaning: 'announces a longer body than it sends', act: announceTooMuch },
-  'fake-no-done': { meaning: 'leaves out the `[DONE]` line, which only OpenAI has', act: instead(withoutDone) },
+  'fake-no-done': { meaning: 'leaves out the `[DONE]` line, which only OpenAI has', act: instead((good) => ({ ...good, pieces: good.pieces.filter(({ bytes }) => bytes !== DONE) })) },
 
   // Replies that are none.
   'fake-bad-chunk': { meaning: 'breaks the chunked encoding after some text', act: after(half, breakChunks) },
@@ -73,7 +73,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'fake-empty-body': { meaning: '200 without a body', act: instead((good) => ({ ...good, pieces: [] })) },
   'fake-204': { meaning: '204', act: instead(() => ({ status: 204, headers: {}, pieces: [] })) },
   'fake-101': { meaning: 'switches protocols though nobody asked', act: switchProtocols },
-  'fake-redirect': { meaning: '307 to another origin', act: instead(redirection) },
+  'fake-redirect': { meaning: '307 to another origin', act: instead((_good, { otherOrigin }) => ({ status: 307, headers: { location: `${otherOrigin}/elsewhere` }, pieces: [] })) },
   'fake-gzip': { meaning: 'a compressed body though nobody asked', act: compress },
   'fake-malformed': { meaning: 'broken JSON; in a stream, one broken event', act: instead(malformed) },
   'fake-wrong-shape': { meaning: 'JSON of another shape', act: instead(misshapen) },
@@ -123,10 +123,6 @@ function textOf(pieces: readonly Piece[]): string {
   return pieces.map(({ bytes }) => bytes).join('');
 }
 
-function nothing(): string {
-  return '';
-}
-
 function bytesOf({ pieces }: Reply, length: number, wire: Wire): Uint8Array {
   return wire.encode(textOf(pieces)).subarray(0, length);
 }
@@ -169,14 +165,6 @@ async function failMid(exchange: Exchange): Promise<void> {
   await wire.end();
 }
 
-function echoKey(exchange: Exchange): Promise<void> {
-  return fail(exchange, new Complaint(401, `Incorrect API key provided: ${exchange.key}.`));
-}
-
-function failAtFirst(exchange: Exchange, n: number): Promise<void> {
-  return exchange.askedCount() > n ? send(exchange, exchange.good) : fail(exchange, new Complaint(503, 'Not yet.'));
-}
-
 async function drip(exchange: Exchange): Promise<void> {
   const { wire, good } = exchange;
   wire.head(good.status, good.headers);
@@ -208,14 +196,6 @@ async function compress({ wire, good }: Exchange): Promise<void> {
   wire.head(good.status, { ...good.headers, 'content-encoding': 'gzip' });
   await wire.write(gzipSync(wire.encode(textOf(good.pieces))));
   await wire.end();
-}
-
-function withoutDone(good: Reply): Reply {
-  return { ...good, pieces: good.pieces.filter(({ bytes }) => bytes !== DONE) };
-}
-
-function redirection(_good: Reply, { otherOrigin }: Exchange): Reply {
-  return { status: 307, headers: { location: `${otherOrigin}/elsewhere` }, pieces: [] };
 }
 
 function malformed(good: Reply, { ask }: Exchange): Reply {

@@ -7,9 +7,9 @@
 import { isObject } from '../base/loose.ts';
 import { nearest } from '../base/nearest.ts';
 import { FAULTS } from './faults.ts';
-import { Complaint, piecesOf } from './protocol.ts';
+import { Complaint } from './protocol.ts';
 import type { Block } from './protocol.ts';
-import { matchName } from './script.ts';
+import { call, matchName, text, thinking } from './script.ts';
 import type { ReplyFunction, ScriptedReply } from './scripted-reply.ts';
 
 /** What is to be done with a request. */
@@ -117,18 +117,12 @@ function faultName(name: string): string {
 }
 
 function orderFrom(reply: ScriptedReply): Order {
-  if (typeof reply === 'string') return { blocks: [textBlock(reply)], status: undefined, fault: undefined };
-  const { text, thinking, tool_calls: calls, status, fault } = reply;
+  if (typeof reply === 'string') return { blocks: [text(reply)], status: undefined, fault: undefined };
+  const { status, fault } = reply;
   const blocks: Block[] = [];
-  if (thinking !== undefined) blocks.push({ type: 'thinking', pieces: piecesOf(thinking), isOmitted: false });
-  if (text !== undefined) blocks.push(textBlock(text));
-  for (const call of calls ?? []) {
-    blocks.push({ type: 'call', name: call.name, argumentsText: JSON.stringify(call.arguments ?? {}), isCut: false });
-  }
+  if (reply.thinking !== undefined) blocks.push(thinking(reply.thinking));
+  if (reply.text !== undefined) blocks.push(text(reply.text));
+  for (const { name, arguments: args = {} } of reply.tool_calls ?? []) blocks.push(call(name, JSON.stringify(args)));
   const isOwn = blocks.length === 0 && (status !== undefined || fault !== undefined);
   return { blocks: isOwn ? undefined : blocks, status, fault: fault === undefined ? undefined : faultName(fault) };
-}
-
-function textBlock(text: string): Block {
-  return { type: 'text', pieces: piecesOf(text) };
 }

@@ -12,6 +12,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { keep } from '../base/keep.ts';
 import { ANTHROPIC } from './anthropic/protocol.ts';
 import { PromptCache } from './cache.ts';
 import { recordCall } from './calls.ts';
@@ -289,8 +290,6 @@ function withCacheFigures(cache: PromptCache, ask: Ask): Ask {
 
 function countUp(counts: Map<string, number>, key: string): number {
   const count = (counts.get(key) ?? 0) + 1;
-  counts.set(key, count);
-  const [oldest] = counts.keys();
-  if (counts.size > FLAKY_MAX && oldest !== undefined) counts.delete(oldest);
+  keep(counts, key, count, FLAKY_MAX);
   return count;
 }

@@ -121,15 +121,15 @@ function playToolLoop(ask: Ask, tools: readonly Tool[]): readonly Block[] {
   return [thinking('That is all I need.'), text(resultsAnswer(ask.facts))];
 }
 
-function text(content: string): Block {
+export function text(content: string): Block {
   return { type: 'text', pieces: piecesOf(content) };
 }
 
-function thinking(content: string, isOmitted = false): Block {
+export function thinking(content: string, isOmitted = false): Block {
   return { type: 'thinking', pieces: piecesOf(content), isOmitted };
 }
 
-function call(name: string, argumentsText: string): Block {
+export function call(name: string, argumentsText: string): Block {
   return { type: 'call', name, argumentsText, isCut: false };
 }
 

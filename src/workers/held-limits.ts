@@ -13,7 +13,9 @@ export class HeldLimits<Owner extends object> {
 
   take(owner: Owner, charge: Charge): Decision {
     const decision = this.#store.take(charge);
-    if (decision.refusedBy === undefined) this.#heldBy(owner).set(charge.lease, charge);
+    if (decision.refusedBy !== undefined) return decision;
+    const held = this.#held.get(owner) ?? new Map<string, Charge>();
+    this.#held.set(owner, held.set(charge.lease, charge));
     return decision;
   }
 
@@ -26,11 +28,5 @@ export class HeldLimits<Owner extends object> {
   release(owner: Owner): void {
     for (const charge of this.#held.get(owner)?.values() ?? []) this.#store.settle(charge, 0);
     this.#held.delete(owner);
-  }
-
-  #heldBy(owner: Owner): Map<string, Charge> {
-    let held = this.#held.get(owner);
-    if (held === undefined) this.#held.set(owner, (held = new Map()));
-    return held;
   }
 }

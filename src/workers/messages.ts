@@ -78,24 +78,20 @@ export function decodeToWorker(value: unknown): ToWorker | undefined {
 
 /** Undefined where it is none. */
 export function decodeToPrimary(value: unknown): ToPrimary | undefined {
-  const { type, id, isClean, tokensMore, ...others } = recordOf(value);
+  const { type, id, isClean, snapshot, tokensMore, ...others } = recordOf(value);
   switch (type) {
     case 'ready':
     case 'taken':
     case 'leaving':
       return { type };
-    case 'left': {
-      const snapshot = decodeSnapshot(others['snapshot']);
-      return typeof isClean === 'boolean' && snapshot !== undefined ? { type, isClean, snapshot } : undefined;
-    }
+    case 'left':
+      return typeof isClean === 'boolean' && isSnapshot(snapshot) ? { type, isClean, snapshot } : undefined;
     case 'reloaded': {
       const { swapped, needsRestart } = recordOf(others['changes']);
       return isCount(id) && isStrings(swapped) && isStrings(needsRestart) ? { type, id, changes: { swapped, needsRestart } } : undefined;
     }
-    case 'snapshot': {
-      const snapshot = decodeSnapshot(others['snapshot']);
-      return isCount(id) && snapshot !== undefined ? { type, id, snapshot } : undefined;
-    }
+    case 'snapshot':
+      return isCount(id) && isSnapshot(snapshot) ? { type, id, snapshot } : undefined;
     case 'page':
       return isCount(id) ? { type, id } : undefined;
     case 'take': {
@@ -129,15 +125,13 @@ function decodeTransition(value: unknown): { type: 'transition'; transition: Tra
   return isKey && cooling !== undefined ? transition({ of, provider, key, number, model, to, cause: cooling, forMs }) : undefined;
 }
 
-function decodeSnapshot(value: unknown): Snapshot | undefined {
-  return Array.isArray(value) && value.every(isFamily) ? (value as Snapshot) : undefined;
-}
-
-function isFamily(value: unknown): boolean {
-  const { name, series } = recordOf(value);
-  return typeof name === 'string' && Array.isArray(series) && series.every((each) => {
-    const { labels, values } = recordOf(each);
-    return isStrings(labels) && Array.isArray(values) && values.every(isNumber);
+function isSnapshot(value: unknown): value is Snapshot {
+  return Array.isArray(value) && value.every((family) => {
+    const { name, series } = recordOf(family);
+    return typeof name === 'string' && Array.isArray(series) && series.every((each) => {
+      const { labels, values } = recordOf(each);
+      return isStrings(labels) && Array.isArray(values) && values.every(isNumber);
+    });
   });
 }
 

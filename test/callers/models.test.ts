@@ -73,6 +73,7 @@ for (const [query, expected] of [
   ['limit=1000', 'abcde'],
   ['before_id=c', 'ab'],
   ['limit=2&before_id=e', 'cd+'],
+  ['limit=2&before_id=d', 'bc+'],
   ['limit=2&before_id=c', 'ab'],
   ['limit=2&before_id=a', ''],
   ['limit=0', 'bad_request: limit: must be a whole number from 1 to 1000'],

@@ -140,9 +140,9 @@ test('a request that continues a thread is answered 404 as its SDK expects, wher
   const alone = await startGateway(t, NO_RETRIES);
   const bodyOf = (provider: string, thread: object): object => ({ model: `${provider}/fake-chat`, max_tokens: 10, messages: [{ role: 'user', content: 'hi' }], thread });
   const lost = { type: 'continue', previous_message_id: 'msg_1' };
-  for (const [gateway, provider] of [[several, 'anthropic'], [several, 'openai'], [alone, 'gemini']] as const) {
+  for (const [gateway, provider, thread] of [[several, 'anthropic', lost], [several, 'openai', { type: 'continue' }], [alone, 'gemini', { previous_message_id: 'msg_1' }]] as const) {
     const calls = gateway.sandbox.calls.length;
-    const response = await gateway.post(PATH, bodyOf(provider, lost));
+    const response = await gateway.post(PATH, bodyOf(provider, thread));
     assert.equal(response.status, 404);
     const { error } = (await response.json()) as { error: { type: string; details: { error_code: string } } };
     assert.deepEqual([error.type, error.details.error_code], ['not_found_error', 'thread_not_found']);

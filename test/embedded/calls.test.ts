@@ -6,6 +6,8 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { NATIVE } from '../../src/callers/native/dialect.ts';
+import { EmbeddedExchange } from '../../src/embedded/exchange.ts';
 import { createGateway, GatewayError } from '../../src/index.ts';
 import type { ChatEvent, ChatRequest, Gateway, Message } from '../../src/index.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -59,6 +61,16 @@ test('chat, stream and models give the objects that HTTP gives', async (t) => {
   assert.deepEqual(await gateway.models('openai'), list);
   assert.deepEqual(gateway.providers, ['anthropic', 'gemini', 'openai']);
   assert.equal((await gateway.models()).provider, 'anthropic');
+});
+
+test('a call is logged with its status and the bytes that its answer has over HTTP, also a large one', async (t) => {
+  const { gateway, lines } = await answered(t, JSON.stringify({ choices: [{ message: { content: 'x'.repeat(2 * 1024 * 1024) }, finish_reason: 'stop' }] }));
+  const reply = await gateway.chat(HELLO);
+  const upstream = await startUpstream(t, (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(chunkFrame({ content: 'Good' }) + GOOD_END));
+  const streaming = library(t, upstream.origin);
+  const events = await eventsOf(streaming.gateway.stream(HELLO));
+  const sent = [JSON.stringify(reply), events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')];
+  assert.deepEqual([...lines, ...streaming.lines].filter(({ route }) => route !== undefined).map((line) => [line['status'], line['sent_bytes']]), sent.map((text) => [200, Buffer.byteLength(text)]));
 });
 
 test('a loop of tools goes on from the message of a reply', async (t) => {
@@ -204,6 +216,13 @@ test("an abort rejects at once with the signal's reason and ends the provider's 
   assert.equal(await rejectionOf(next), inStream.reason);
   await streaming.gone;
 
+  const several = await startUpstream(t, (response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunkFrame({ content: 'a' }) + chunkFrame({ content: 'b' })));
+  const inEvents = abortable();
+  const events = library(t, several.origin).gateway.stream(HELLO, inEvents);
+  assert.equal((await events.next()).done, false);
+  inEvents.abort();
+  assert.equal(await rejectionOf(events.next()), inEvents.reason);
+
   const asked = abortable();
   const upstream = await startUpstream(t, () => asked.abort());
   const silent = library(t, upstream.origin);
@@ -273,6 +292,21 @@ test('a consumer that takes nothing holds the provider back, and is cut off afte
   assert.ok(written < 1000, `${written} of 1000 frames were taken`);
   const rest = await rejectionOf(eventsOf(stream));
   assert.deepEqual([(rest as GatewayError).kind, (rest as GatewayError).message], ['unknown', 'the caller stopped reading for longer than GATEWAY_WRITE_STALL_TIMEOUT allows']);
+});
+
+test('a consumer that takes what it was waited for in time is not cut off afterwards', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const exchange = new EmbeddedExchange(HELLO, '/v1/chat/stream', NATIVE);
+  exchange.openStream();
+  assert.equal(exchange.write('data: {"type":"text_delta","text":"a"}\n\n'), false);
+  assert.equal(exchange.isBehind, true);
+  const drained = exchange.drained(100);
+  t.mock.timers.tick(90);
+  assert.equal((await exchange.nextEvent())?.type, 'text_delta');
+  await drained;
+  assert.equal(exchange.isBehind, false);
+  t.mock.timers.tick(1000);
+  assert.equal(exchange.scope.ended, undefined);
 });
 
 test('users and cache keys leave as digests, which no two callers share', async (t) => {

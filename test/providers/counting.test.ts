@@ -70,7 +70,12 @@ test('Vertex counts for Gemini and Claude, each at a path and in a form of its o
   assert.equal(asked(adapter, { ...REQUEST, model: 'a/../b' })[0], 'bad_request');
   const { decode } = countingOf(adapter);
   assert.deepEqual([decode('{"totalTokens":7,"totalBillableCharacters":9}'), decode('{"input_tokens":8}')], [7, 8]);
-  for (const body of ['{}', '', '{"error":{"code":500,"status":"INTERNAL"}}']) assert.ok(decode(body) instanceof Failure, body);
+  for (const [body, kind] of [['{}', 'server'], ['', 'server'], ['{"error":{"code":429}}', 'rate_limit']] as const) {
+    const failure = decode(body);
+    assert.equal(failure instanceof Failure && failure.kind, kind, body);
+  }
+  const [, changed] = asked(adapter, { ...REQUEST, model: 'gemini-3.5-flash', tools: [], toolChoice: undefined, providerOptions: parseJson('{"systemInstruction":null,"generationConfig":null,"labels":{}}') as JsonObject });
+  assert.deepEqual(changed, { contents });
   assert.equal(VERTEX_ROW.createAdapter('vertex').counting, undefined);
 });
 

@@ -7,7 +7,8 @@
  */
 
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
-import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
+import { isSilent } from '../../core/chat.ts';
+import type { ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import type { AnswerFacts } from '../../core/dialect.ts';
 import { carryStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
@@ -90,19 +91,14 @@ function contentFrom(reply: ChatReply): readonly JsonOutObject[] {
     states = [];
   };
   for (const part of reply.parts) {
-    const isSilent = isSilentText(part);
-    if (part.state !== undefined) states.push({ owner: isSilent ? 'empty' : part.type === 'text' ? 'own' : 'call', state: part.state });
-    if (isSilent) continue;
+    if (part.state !== undefined) states.push({ owner: isSilent(part) ? 'empty' : part.type === 'text' ? 'own' : 'call', state: part.state });
+    // This format does not take it back.
+    if (isSilent(part)) continue;
     addReasoning();
     content.push(part.type === 'text' ? { type: 'text', text: part.text } : callBlock(part, part.arguments));
   }
   addReasoning();
   return content;
-}
-
-/** A text without a word, which this format does not take back. */
-export function isSilentText(part: AssistantPart): boolean {
-  return part.type === 'text' && part.text === '';
 }
 
 export function callBlock(call: ToolCallPart, input: JsonOut): JsonOutObject {

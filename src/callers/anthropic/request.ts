@@ -6,38 +6,27 @@
  */
 
 import { Fields, textItem } from '../../base/fields.ts';
+import type { JsonObject } from '../../base/json/value.ts';
 import type { ChatRequest, Effort, OutputFormat, Thinking, Tool, ToolChoice } from '../../core/chat.ts';
 import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { headOf, loopOwnerOf } from '../affinity.ts';
-import { caught, decodeBody, unsupported } from '../body.ts';
+import { unsupported } from '../body.ts';
 import { cacheHint } from '../cache.ts';
 import { applyTable, Ignored } from '../field-table.ts';
-import { readModel } from '../model.ts';
 import { Places } from '../places.ts';
 import { ownName } from '../tool-name.ts';
+import { decodeVendorRequest } from '../vendor-request.ts';
 import { MESSAGES_FIELDS } from './fields.ts';
 import { readConversation } from './messages.ts';
 import { continuesThread, lostThread } from './thread.ts';
 import { shownToolName } from './tool-name.ts';
 
-/** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
-// hot: per request
 export function decodeMessages(body: RequestBody): DecodedRequest | Failure {
-  return decodeBody(body, (fields, source) => ({
-    provider: undefined,
-    model: readModel(fields),
-    isStream: fields.boolean('stream') ?? false,
-    wantsUsage: true,
-    source,
-    providerOptions: undefined,
-    translate: (model) => (continuesThread(source) ? lostThread() : caught(() => translate(fields, model))),
-    head: () => headOf(source),
-    loopOwner: () => loopOwnerOf(source),
-  }));
+  return decodeVendorRequest(body, translate);
 }
 
-function translate(fields: Fields, model: string): Translation {
+function translate(fields: Fields, source: JsonObject, model: string): Translation | Failure {
+  if (continuesThread(source)) return lostThread();
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns, cache } = readConversation(fields, ignored, places);
@@ -138,14 +127,6 @@ function readToolChoice(fields: Fields, { taken, leftOut }: Tools, ignored: Igno
 
 const EFFORTS: Readonly<Record<string, Effort>> = { low: 'low', medium: 'medium', high: 'high', xhigh: 'max', max: 'max' };
 
-/** The effort for a budget: the ends of the ranges lie in the middle of the budgets that such efforts stand for. */
-const EFFORT_BY_BUDGET: readonly (readonly [budgetTokensMax: number, effort: Effort])[] = [
-  [5120, 'low'],
-  [12_288, 'medium'],
-  [20_480, 'high'],
-  [Infinity, 'max'],
-];
-
 /** An effort alone is for models that think unasked, as the newest do. Beside thinking that is off it means nothing here. */
 function readThinking(fields: Fields, effort: Effort | undefined, ignored: Ignored): Thinking | undefined {
   const thinking = fields.object('thinking');
@@ -182,6 +163,9 @@ function readFormat(owner: Fields, name: string, ignored: Ignored): OutputFormat
   return { schema, name: 'output', strict: true };
 }
 
-function effortFrom(budgetTokens: number): Effort | undefined {
-  return EFFORT_BY_BUDGET.find(([budgetTokensMax]) => budgetTokens <= budgetTokensMax)?.[1];
+/** The effort for a budget: the ends of the ranges lie in the middle of the budgets that such efforts stand for. */
+function effortFrom(budgetTokens: number): Effort {
+  if (budgetTokens <= 5120) return 'low';
+  if (budgetTokens <= 12_288) return 'medium';
+  return budgetTokens <= 20_480 ? 'high' : 'max';
 }

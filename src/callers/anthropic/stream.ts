@@ -9,16 +9,16 @@
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import type { JsonOutObject } from '../../base/json/value.ts';
-import { unreachable } from '../../core/chat.ts';
+import { isSilent, unreachable } from '../../core/chat.ts';
 import type { ChatReply, ToolCallPart } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
-import { carryStates } from '../carried-state.ts';
+import { carryStates, textStates } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { nameOf, renderEvent } from '../relay.ts';
 import { echoedStart } from './echo.ts';
 import { failureBody } from './failure.ts';
-import { callBlock, isSilentText, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, stopReasonOf, usageFrom } from './reply.ts';
+import { callBlock, messageFrom, NO_STOP_SEQUENCE, reasoningBlock, stopReasonOf, usageFrom } from './reply.ts';
 import { withOwnToolNames } from './tool-name.ts';
 
 /** Its clients know it, and some of them know no comments. */
@@ -29,8 +29,8 @@ type SpokenType = 'thinking' | 'text';
 export class MessageEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
   #isBegun = false;
-  /** Whether a relayed event has said how the message ends, and only its last one is missing. */
-  #isEnding = false;
+  /** Whether events are relayed, the one among them that says how the message ends: only the last one may be missing. */
+  #isRelayed = false;
   /** The block that deltas go to, the last one that was started; undefined when it is closed. */
   #open: SpokenType | undefined;
   /** Of the block that is open, else of the next one. */
@@ -46,7 +46,7 @@ export class MessageEvents implements StreamFrames {
   relay(event: string, data: string, parsed?: ParsedText): string {
     // The vendor's clients skip events without a name.
     const name = nameOf(event, data, parsed);
-    if (name === 'message_delta') this.#isEnding = true;
+    this.#isRelayed = true;
     if (name !== 'message_start') return renderEvent(name, data);
     this.#isBegun = true;
     return renderEvent(name, echoedStart(data, this.#facts, parsed?.exact));
@@ -103,10 +103,10 @@ export class MessageEvents implements StreamFrames {
 
   #end(reply: ChatReply): string {
     let events = '';
-    let states: CarriedState[] = textStates(reply);
+    let states = textStates(reply.parts);
     for (const part of withOwnToolNames(reply, this.#facts).parts) {
       if (part.type === 'text') {
-        if (part.state !== undefined && isSilentText(part)) states.push({ owner: 'empty', state: part.state });
+        if (part.state !== undefined && isSilent(part)) states.push({ owner: 'empty', state: part.state });
         continue;
       }
       if (part.state !== undefined) states.push({ owner: 'call', state: part.state });
@@ -116,7 +116,7 @@ export class MessageEvents implements StreamFrames {
     // Claude Code takes the last block for its result, and prints nothing where that is reasoning. A turn without calls after its
     // text gets on without what belongs to it.
     events += this.#close(this.#open === 'text' ? [] : states);
-    if (!this.#isEnding) {
+    if (!this.#isRelayed) {
       const delta = { stop_reason: stopReasonOf(reply), stop_sequence: NO_STOP_SEQUENCE };
       events += frame({ type: 'message_delta', delta, usage: usageFrom(reply.usage) });
     }
@@ -141,15 +141,6 @@ export class MessageEvents implements StreamFrames {
     this.#index += 1;
     return stop;
   }
-}
-
-/** What belongs to texts that were sent before it was known. */
-function textStates(reply: ChatReply): CarriedState[] {
-  const states: CarriedState[] = [];
-  for (const part of reply.parts) {
-    if (part.type === 'text' && part.state !== undefined && !isSilentText(part)) states.push({ owner: 'text', state: part.state });
-  }
-  return states;
 }
 
 /** One event: its line has to equal the type of its data. */

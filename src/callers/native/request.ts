@@ -57,13 +57,11 @@ export function decodeChatRequest(body: RequestBody): ChatRequest | Failure {
   return failureFrom((request.isMissing ? problemOr(() => openAll(value)) : undefined) ?? request);
 }
 
+const OBJECTS = { tool_choice: TOOL_CHOICE_FIELDS, thinking: THINKING_FIELDS, tools: TOOL_FIELDS, output: OUTPUT_FIELDS, cache: CACHE_FIELDS };
+
 /** Opens every object of the vocabulary in the body, which throws for the first unknown field. What has another shape is passed over. */
 function openAll(body: JsonObject): void {
-  for (const [choice, path] of objectsAt(body, undefined, 'tool_choice')) new Fields(choice, path, TOOL_CHOICE_FIELDS);
-  for (const [thinking, path] of objectsAt(body, undefined, 'thinking')) new Fields(thinking, path, THINKING_FIELDS);
-  for (const [tool, path] of objectsAt(body, undefined, 'tools')) new Fields(tool, path, TOOL_FIELDS);
-  for (const [output, path] of objectsAt(body, undefined, 'output')) new Fields(output, path, OUTPUT_FIELDS);
-  for (const [cache, path] of objectsAt(body, undefined, 'cache')) new Fields(cache, path, CACHE_FIELDS);
+  for (const [name, known] of Object.entries(OBJECTS)) for (const [object, path] of objectsAt(body, undefined, name)) new Fields(object, path, known);
   openTurns(body);
 }
 

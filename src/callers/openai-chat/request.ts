@@ -9,24 +9,23 @@ import { Fields, textItem } from '../../base/fields.ts';
 import type { Path } from '../../base/fields.ts';
 import { createJsonBudget } from '../../base/json/limits.ts';
 import type { JsonBudget } from '../../base/json/limits.ts';
-import { itemsOf, memberOf } from '../../base/json/member.ts';
+import { memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
-import type { JsonValue } from '../../base/json/value.ts';
+import type { JsonObject, JsonValue } from '../../base/json/value.ts';
+import { isSilent } from '../../core/chat.ts';
 import type {
   AssistantPart, CacheHint, ChatRequest, ContentPart, DocumentPart, ImagePart, OutputFormat, TextPart, Tool, ToolChoice, ToolResultPart, Turn,
 } from '../../core/chat.ts';
 import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { headOf, loopOwnerOf } from '../affinity.ts';
-import { caught, decodeBody, unsupported } from '../body.ts';
+import { unsupported } from '../body.ts';
 import { cacheHint } from '../cache.ts';
 import { carriedStates, DAMAGED } from '../carried-state.ts';
 import type { CarriedState } from '../carried-state.ts';
 import { documentFromData } from '../document.ts';
 import { applyTable, Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { readModel } from '../model.ts';
-import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
+import { joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import { readMaxTokens } from '../openai-common/max-tokens.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
@@ -34,21 +33,11 @@ import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { ownName } from '../tool-name.ts';
+import { decodeVendorRequest } from '../vendor-request.ts';
 import { CHAT_FIELDS } from './fields.ts';
 
-/** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 export function decodeChatCompletions(body: RequestBody): DecodedRequest | Failure {
-  return decodeBody(body, (fields, source) => ({
-    provider: undefined,
-    model: readModel(fields),
-    isStream: fields.boolean('stream') ?? false,
-    wantsUsage: readStreamOptions(fields, new Ignored()),
-    source,
-    providerOptions: undefined,
-    translate: (model) => caught(() => translate(fields, model)),
-    head: () => headOf(source),
-    loopOwner: () => loopOwnerOf(source),
-  }));
+  return decodeVendorRequest(body, translate, (fields) => readStreamOptions(fields, new Ignored()));
 }
 
 /** Whether a stream is to say its usage. */
@@ -59,7 +48,7 @@ function readStreamOptions(fields: Fields, ignored: Ignored): boolean {
   return wantsUsage;
 }
 
-function translate(fields: Fields, model: string): Translation {
+function translate(fields: Fields, _source: JsonObject, model: string): Translation {
   const ignored = new Ignored();
   const places = new Places();
   const { system, turns, cache } = readMessages(fields, ignored, places);
@@ -108,43 +97,39 @@ const SPOKEN_TEXTS: ReadonlyMap<string, string> = new Map([...TEXTS, ['refusal',
 
 type Conversation = { readonly system: string | undefined; readonly turns: readonly Turn[]; readonly cache: CacheHint | undefined };
 
-/** Takes what may be marked for a cache. */
-type Mark = (marked: Fields) => void;
-
 /**
  * System and developer messages before the first turn are the system text; a later one stays in its place. Where nothing but
  * system text came, which this format allows and most providers refuse, it is what the user says.
  */
 function readMessages(fields: Fields, ignored: Ignored, places: Places): Conversation {
+  const messages = fields.list('messages', Fields.from);
+  if (messages === undefined) throw fields.problem('messages', fields.has('input') ? 'required; a body with `input` is for /v1/responses' : 'required');
   const system: string[] = [];
   const turns: Turn[] = [];
   /** The results of the last turn, while it is one of results: those in a row are one turn. */
   let results: ToolResultPart[] | undefined;
   const budget = createJsonBudget();
   let cache: CacheHint | undefined;
-  const lastOfUser = itemsOf(fields.any('messages')).findLastIndex((message) => memberOf(message, 'role') === 'user');
-  const messages = fields.list('messages', (item, path) => {
-    const mark: Mark = (marked) => {
-      if (Number(path.key) >= lastOfUser) cache = cacheHint(marked) ?? cache;
-    };
-    const message = Fields.from(item, path);
+  const lastOfUser = messages.findLastIndex((message) => message.any('role') === 'user');
+  for (const [index, message] of messages.entries()) {
     const role = message.requiredOneOf('role', ['system', 'developer', 'user', 'assistant', 'tool']);
+    const parts = role === 'user' ? partsOf(message) : [];
+    // Before they are read, by which what is left unread is named.
+    if (index >= lastOfUser) for (const marked of [...parts.slice(-1), message]) cache = cacheHint(marked) ?? cache;
     if (role === 'tool') {
       if (results === undefined) turns.push({ role, parts: (results = []) });
-      results.push(places.put(readResult(message, ignored), path));
+      results.push(places.put(readResult(message, ignored), message.path));
     } else if (role === 'user' || role === 'assistant') {
       results = undefined;
-      turns.push(role === 'user' ? { role, parts: readUserParts(message, ignored, places, mark) } : { role, parts: readAssistantParts(message, ignored, places, budget) });
+      turns.push(role === 'user' ? { role, parts: readUserParts(message, parts, ignored, places) } : { role, parts: readAssistantParts(message, ignored, places, budget) });
     } else {
       const text = readText(message, 'content', PARAGRAPH, TEXTS, ignored);
       if (turns.length === 0) system.push(text);
-      else if (text !== '') turns.push(laterInstructions(text, places, path));
+      else if (text !== '') turns.push(laterInstructions(text, places, message.path));
       if (text !== '') results = undefined;
     }
-    mark(message);
     ignored.addUnreadOfItem(message);
-  });
-  if (messages === undefined) throw fields.problem('messages', fields.has('input') ? 'required; a body with `input` is for /v1/responses' : 'required');
+  }
   const instructions = joinTexts(system, PARAGRAPH);
   if (turns.length > 0) return { system: instructions || undefined, turns, cache };
   if (instructions === '') throw fields.problem('messages', 'must have at least one user message');
@@ -169,18 +154,22 @@ function isMedia(part: JsonValue): boolean {
   return type === 'image_url' || type === 'file';
 }
 
-function readUserParts(message: Fields, ignored: Ignored, places: Places, mark: Mark): readonly ContentPart[] {
+/** The parts of a user's message; none for a text. */
+function partsOf(message: Fields): readonly Fields[] {
   const value = message.any('content');
-  if (typeof value === 'string') return [places.put(plainText(message.requiredText('content')), message.at('content'))];
+  if (typeof value === 'string') return [];
   if (!(value instanceof JsonArray)) throw message.problem('content', 'expected a string or an array of parts');
+  return value.items.map((item, index) => Fields.from(item, { parent: message.at('content'), key: index }));
+}
+
+function readUserParts(message: Fields, given: readonly Fields[], ignored: Ignored, places: Places): readonly ContentPart[] {
+  if (typeof message.any('content') === 'string') return [places.put(plainText(message.requiredText('content')), message.at('content'))];
   const parts: ContentPart[] = [];
-  for (const [index, item] of value.items.entries()) {
-    const path = { parent: message.at('content'), key: index };
-    const fields = Fields.from(item, path);
-    if (index === value.items.length - 1) mark(fields);
+  for (const fields of given) {
     const part = readUserPart(fields, ignored);
-    if (isSilent(part)) ignored.add(path);
-    else parts.push(places.put(part, path));
+    // Apps send one beside a picture that nobody said anything about. Providers refuse it.
+    if (isSilent(part)) ignored.add(fields.path);
+    else parts.push(places.put(part, fields.path));
   }
   if (parts.length === 0) throw message.problem('content', 'must not be empty');
   return parts;

@@ -5,14 +5,8 @@ import type { JsonBudget } from '../../base/json/limits.ts';
 import { parseJson } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { JsonArray, JsonObject, RawJson } from '../../base/json/value.ts';
-import type { ContentPart } from '../../core/chat.ts';
 import { unsupported } from '../body.ts';
 import type { Ignored } from '../field-table.ts';
-
-/** A text without a word, which apps send beside a picture that nobody said anything about. Providers refuse it. */
-export function isSilent(part: ContentPart): boolean {
-  return part.type === 'text' && part.text === '';
-}
 
 /** The texts that say something, as one. */
 export function joinTexts(texts: readonly string[], separator: string): string {

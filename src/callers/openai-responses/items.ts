@@ -12,6 +12,7 @@ import { createJsonBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
 import { JsonArray } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
+import { isSilent } from '../../core/chat.ts';
 import type { AssistantPart, ContentPart, DocumentPart, ImagePart, ToolResultPart, Turn, UserTurn } from '../../core/chat.ts';
 import { textArguments } from '../../core/text-arguments.ts';
 import { unsupported } from '../body.ts';
@@ -20,7 +21,7 @@ import type { CarriedState } from '../carried-state.ts';
 import { documentFromData, pdfAt } from '../document.ts';
 import type { Ignored } from '../field-table.ts';
 import { imageFromUrl } from '../image.ts';
-import { isSilent, joinTexts, readArguments, readText } from '../openai-common/content.ts';
+import { joinTexts, readArguments, readText } from '../openai-common/content.ts';
 import type { Places } from '../places.ts';
 import { laterInstructions, LINE, PARAGRAPH, plainText } from '../texts.ts';
 import { ADDITIONAL_TOOLS } from './tool-names.ts';
@@ -58,7 +59,7 @@ const VENDOR_ITEMS: ReadonlySet<string> = new Set([
 
 function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): void {
   const type = item.string('type') ?? (item.has('role') ? 'message' : isNamedAlone(item) ? 'item_reference' : item.requiredString('type'));
-  if (VENDOR_ITEMS.has(type)) return leaveOut(item, ignored);
+  if (VENDOR_ITEMS.has(type)) return ignored.add(item.path);
   if (type === 'message') readMessage(item, draft, ignored);
   else if (type === ADDITIONAL_TOOLS) draft.takeTools(item);
   else if (type === 'function_call' || type === 'custom_tool_call') draft.takePart(readCall(item, type, draft, ignored), item.path);
@@ -69,10 +70,6 @@ function readItem(item: Fields, draft: ConversationDraft, ignored: Ignored): voi
     throw new FieldProblem(item.path, 'refers to an item that is not stored here: set `store: false`, so that items are sent themselves');
   } else throw unsupported(item.at('type'), 'items of this type are not supported');
   ignored.addUnreadOfItem(item);
-}
-
-function leaveOut(item: Fields, ignored: Ignored): void {
-  if (item.path !== undefined) ignored.add(item.path);
 }
 
 /** A reference may leave its type out. */
@@ -96,13 +93,13 @@ function readUserParts(item: Fields, places: Places, ignored: Ignored): UserTurn
   return said;
 }
 
-/** What a user or a tool says; nothing for a text without a word. */
+/** What a user or a tool says; nothing for a text without a word, which providers refuse. */
 function readContent(part: Fields, ignored: Ignored): readonly ContentPart[] {
   const type = part.requiredString('type');
   const decoded = type === 'input_text' ? plainText(part.requiredString('text')) : readMedia(part, type);
   ignored.addUnreadOfItem(part);
   if (!isSilent(decoded)) return [decoded];
-  if (part.path !== undefined) ignored.add(part.path);
+  ignored.add(part.path);
   return [];
 }
 
@@ -157,7 +154,7 @@ function readReasoning(item: Fields, draft: ConversationDraft, ignored: Ignored)
   const states = carriedStates(item.string('encrypted_content') ?? '', draft.budget);
   if (states === DAMAGED) throw item.problem('encrypted_content', 'damaged, or not made by this gateway');
   if (states !== undefined) draft.takeStates(states, item.path);
-  else leaveOut(item, ignored);
+  else ignored.add(item.path);
 }
 
 /** A conversation while it is put together from items, in their order. */

@@ -19,10 +19,9 @@ import type { DeclaredTool } from './tool-names.ts';
 
 /** The body of a good answer. */
 export function encodeResponse(reply: ChatReply, facts: AnswerFacts): JsonOutObject {
-  const ids = new ResponseIds(facts.answerId);
-  const output = outputItems(reply, reply.parts, reply.thinking, facts).map((item, index) => itemFrom(item, ids.ofItem(item, index)));
+  const output = outputItems(reply, reply.parts, reply.thinking, facts).map((item, index) => itemFrom(item, itemId(facts, item.type, index)));
   const { status, incompleteReason, model, usage } = endingOf(reply);
-  return responseFrom(facts, ids, { status, output, model, incompleteReason, usage });
+  return responseFrom(facts, { status, output, model, incompleteReason, usage });
 }
 
 /** One item of an answer's output. */
@@ -105,9 +104,9 @@ export type ResponseStand = {
   readonly usage?: Usage | undefined;
 };
 
-export function responseFrom(facts: AnswerFacts, ids: ResponseIds, stand: ResponseStand): JsonOutObject {
+export function responseFrom(facts: AnswerFacts, stand: ResponseStand): JsonOutObject {
   return {
-    id: ids.ofResponse,
+    id: `resp_${facts.answerId}`,
     object: 'response',
     created_at: facts.createdAtS,
     status: stand.status,
@@ -167,19 +166,7 @@ const ID_PREFIXES: Readonly<Record<OutputItem['type'], string>> = {
   custom_tool_call: 'ctc',
 };
 
-/** The ids of one response and its items: below the 64 characters that the API takes. */
-export class ResponseIds {
-  readonly #answerId: string;
-
-  constructor(answerId: string) {
-    this.#answerId = answerId;
-  }
-
-  get ofResponse(): string {
-    return `resp_${this.#answerId}`;
-  }
-
-  ofItem(item: Pick<OutputItem, 'type'>, index: number): string {
-    return `${ID_PREFIXES[item.type]}_${this.#answerId}_${index}`;
-  }
+/** The id of an item: below the 64 characters that the API takes, as that of the response is. */
+export function itemId({ answerId }: AnswerFacts, type: OutputItem['type'], index: number): string {
+  return `${ID_PREFIXES[type]}_${answerId}_${index}`;
 }

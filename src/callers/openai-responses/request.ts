@@ -11,33 +11,21 @@ import type { JsonObject } from '../../base/json/value.ts';
 import type { ChatRequest, OutputFormat, Thinking } from '../../core/chat.ts';
 import type { DecodedRequest, RequestBody, Translation } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { headOf, loopOwnerOf } from '../affinity.ts';
-import { caught, decodeBody, unsupported } from '../body.ts';
+import { unsupported } from '../body.ts';
 import { applyTable, Ignored } from '../field-table.ts';
-import { readModel } from '../model.ts';
 import { readMaxTokens } from '../openai-common/max-tokens.ts';
 import { readFormat } from '../openai-common/output.ts';
 import { withParallel } from '../openai-common/parallel.ts';
 import { readEffort } from '../openai-common/thinking.ts';
 import { Places } from '../places.ts';
+import { decodeVendorRequest } from '../vendor-request.ts';
 import { RESPONSES_FIELDS } from './fields.ts';
 import { readConversation } from './items.ts';
 import { ToolNames } from './tool-names.ts';
 import { readTools } from './tools.ts';
 
-/** Decodes one body. Failures: bad_request, and unsupported once it is translated. Never throws, whatever the bytes. */
 export function decodeResponses(body: RequestBody): DecodedRequest | Failure {
-  return decodeBody(body, (fields, source) => ({
-    provider: undefined,
-    model: readModel(fields),
-    isStream: fields.boolean('stream') ?? false,
-    wantsUsage: true,
-    source,
-    providerOptions: undefined,
-    translate: (model) => caught(() => translate(fields, source, model)),
-    head: () => headOf(source),
-    loopOwner: () => loopOwnerOf(source),
-  }));
+  return decodeVendorRequest(body, translate);
 }
 
 function translate(fields: Fields, source: JsonObject, model: string): Translation {

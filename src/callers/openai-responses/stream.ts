@@ -16,10 +16,10 @@ import { unreachable } from '../../core/chat.ts';
 import type { Delta } from '../../core/delta.ts';
 import type { AnswerFacts, StreamFrames } from '../../core/dialect.ts';
 import type { Failure } from '../../core/failure.ts';
-import { carryStates, NOTHING_CARRIED } from '../carried-state.ts';
+import { carryStates, NOTHING_CARRIED, textStates } from '../carried-state.ts';
 import { errorObject } from '../openai-common/failure.ts';
 import { jsonOf, renderEvent } from '../relay.ts';
-import { callFrom, contentFrom, endingOf, itemFrom, outputItems, responseFrom, ResponseIds, writtenIn } from './reply.ts';
+import { callFrom, contentFrom, endingOf, itemFrom, itemId, outputItems, responseFrom, writtenIn } from './reply.ts';
 import type { OutputItem, ResponseStand } from './reply.ts';
 
 /** The item whose pieces are being passed on. */
@@ -39,7 +39,6 @@ const NO_LOGPROBS = '"logprobs":[],';
 
 export class ResponseEvents implements StreamFrames {
   readonly #facts: AnswerFacts;
-  readonly #ids: ResponseIds;
   /** The items that are done, as JSON. */
   readonly #output: string[] = [];
   #open: OpenItem | undefined;
@@ -50,7 +49,6 @@ export class ResponseEvents implements StreamFrames {
 
   constructor(facts: AnswerFacts) {
     this.#facts = facts;
-    this.#ids = new ResponseIds(facts.answerId);
   }
 
   // hot: per token
@@ -110,7 +108,7 @@ export class ResponseEvents implements StreamFrames {
   }
 
   #responseEvent(type: string, stand: ResponseStand): string {
-    return this.#event(type, `"response":${renderJson({ ...responseFrom(this.#facts, this.#ids, stand), ...this.#begunAs })}`);
+    return this.#event(type, `"response":${renderJson({ ...responseFrom(this.#facts, stand), ...this.#begunAs })}`);
   }
 
   #itemEvent(type: 'added' | 'done', item: string): string {
@@ -122,7 +120,7 @@ export class ResponseEvents implements StreamFrames {
   }
 
   #openItem(type: OpenItem['type']): string {
-    const id = this.#ids.ofItem({ type }, this.#output.length);
+    const id = itemId(this.#facts, type, this.#output.length);
     const isMessage = type === 'message';
     const place = `${this.#placeOf(id)},${isMessage ? '"content_index":0' : '"summary_index":0'}`;
     const name = isMessage ? 'response.output_text.delta' : 'response.reasoning_summary_text.delta';
@@ -184,7 +182,7 @@ export class ResponseEvents implements StreamFrames {
   }
 
   #idOf(item: OutputItem): string {
-    return this.#ids.ofItem(item, this.#output.length);
+    return itemId(this.#facts, item.type, this.#output.length);
   }
 
   #end(reply: ChatReply): string {
@@ -242,7 +240,7 @@ export class ResponseEvents implements StreamFrames {
 /** What of a reply no pieces told: the states of its texts, texts that say nothing but have one, calls, a refusal. */
 function itemsBehindPieces(reply: ChatReply, facts: AnswerFacts): readonly OutputItem[] {
   const isTold = (part: AssistantPart): boolean => part.type === 'text' && part.text !== '';
-  const states = reply.parts.filter(isTold).flatMap(({ state }) => (state === undefined ? [] : [{ owner: 'text', state } as const]));
+  const states = textStates(reply.parts);
   const ofTexts: readonly OutputItem[] = states.length === 0 ? [] : [{ type: 'reasoning', summary: '', sealed: carryStates(states) }];
   return [...ofTexts, ...outputItems(reply, reply.parts.filter((part) => !isTold(part)), '', facts)];
 }

@@ -5,12 +5,11 @@
  * Source: Anthropic API reference, version 2023-06-01.
  */
 
-import { parseLenient } from '../../base/json/lenient.ts';
 import type { JsonOut } from '../../base/json/value.ts';
-import { countField } from '../../base/loose.ts';
 import type { Adapter, ProviderRow, Support, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, Effort } from '../../core/chat.ts';
-import { Failure, unreadableReply } from '../../core/failure.ts';
+import { Failure } from '../../core/failure.ts';
+import { decodeCount } from '../token-count.ts';
 import { decodeAnthropicFailure, failureInside } from './failure.ts';
 import { BUDGET_TOKENS } from './model-rules.ts';
 import { VENDOR_HOST } from './host.ts';
@@ -47,7 +46,7 @@ export function createAnthropicAdapter(provider: string, host = VENDOR_HOST): Ad
     decodeModels: (body, json) => decodeModels(provider, body, json),
     counting: countPath === undefined
       ? undefined
-      : { encode: (request) => encodeCount(provider, host, countPath, request), decode: (body) => decodeCount(provider, body) },
+      : { encode: (request) => post(host, countPath, encodeCountPayload(provider, host, request)), decode: (body) => decodeCount(provider, body, failureInside, 'input_tokens') },
     decodeFailure: (status, body) => decodeAnthropicFailure(provider, status, body),
   };
 }
@@ -114,20 +113,9 @@ function effortSupport(): Pick<SupportTable, `thinking.effort ${Effort}`> {
 function encodeChat(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   const path = host.path(request.model, isStream);
   if (path === undefined) return new Failure('bad_request', 'model: not a model name that can be part of a URL');
-  const payload = encodePayload(provider, host, request, isStream);
-  return payload instanceof Failure ? payload : post(host, path, payload);
+  return post(host, path, encodePayload(provider, host, request, isStream));
 }
 
-function encodeCount(provider: string, host: MessagesHost, path: string, request: ChatRequest): UpstreamCall | Failure {
-  const payload = encodeCountPayload(provider, host, request);
-  return payload instanceof Failure ? payload : post(host, path, payload);
-}
-
-function post(host: MessagesHost, path: string, body: JsonOut): UpstreamCall {
-  return { method: 'POST', path, headers: { 'content-type': 'application/json', ...host.headers }, body };
-}
-
-function decodeCount(provider: string, body: string): number | Failure {
-  const json = parseLenient(body);
-  return failureInside(provider, json) ?? countField(json, 'input_tokens') ?? unreadableReply(provider, body, 'it sent no token count');
+function post(host: MessagesHost, path: string, body: JsonOut | Failure): UpstreamCall | Failure {
+  return body instanceof Failure ? body : { method: 'POST', path, headers: { 'content-type': 'application/json', ...host.headers }, body };
 }

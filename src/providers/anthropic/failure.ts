@@ -13,31 +13,20 @@ import type { Failure, FailureKind } from '../../core/failure.ts';
 import { BASE_URL_HINT, isNoPath } from '../no-path.ts';
 
 /** The failure for a reply whose status is not 2xx, whatever its body. */
-export function decodeAnthropicFailure(
-  provider: string,
-  status: number,
-  body: string,
-): Failure {
+export function decodeAnthropicFailure(provider: string, status: number, body: string): Failure {
   const json = parseLenient(body);
-  return failureFrom(provider, { status, error: field(json, 'error') ?? json, prose: body });
+  return failureFrom(provider, status, field(json, 'error') ?? json, body);
 }
 
 /** The failure that a 200 carries inside, in a body or an event of a stream; undefined when it carries none. `isError`: it is one whatever its shape. */
 export function failureInside(provider: string, json: unknown, isError = field(json, 'type') === 'error'): Failure | undefined {
   const error = field(json, 'error');
   const hasError = isObject(error) || (typeof error === 'string' && error !== '');
-  return hasError || isError ? failureFrom(provider, { status: 200, error: hasError ? error : json, prose: undefined }) : undefined;
+  return hasError || isError ? failureFrom(provider, 200, hasError ? error : json) : undefined;
 }
 
-type ErrorReport = {
-  readonly status: number;
-  readonly error: unknown;
-  /** The detail when the error has no message. */
-  readonly prose: string | undefined;
-};
-
-function failureFrom(provider: string, report: ErrorReport): Failure {
-  const { error, status } = report;
+/** `prose`: the detail where the error has no message. */
+function failureFrom(provider: string, status: number, error: unknown, prose?: string): Failure {
   const type = stringField(error, 'type') ?? '';
   const errorCode = textField(field(error, 'details'), 'error_code');
   const message = typeof error === 'string' ? error : (textField(error, 'message') ?? '');
@@ -50,18 +39,19 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     code: errorCode ?? type,
     errorCode,
     param: /^([a-z_]+(?:\.[\w-]+)*): /.exec(message)?.[1],
-    detail: message || report.prose,
-    ...(isSpent ? { isRetried: false, isQuota: true } : {}),
+    detail: message || prose,
+    isRetried: isSpent ? false : undefined,
+    isQuota: isSpent,
     isOverloaded: type === 'overloaded_error',
     isTooLong: kind === 'bad_request' && (type === 'request_too_large' || status === 413 || TOO_LONG.test(message)),
-    ...hintFor(status, type, report.prose ?? '', message),
+    hint: hintFor(status, type, message, prose ?? ''),
   });
 }
 
-function hintFor(status: number, type: string, prose: string, message: string): { readonly hint?: string } {
-  if (FOREIGN_THINKING.test(message)) return { hint: 'a provider_state belongs to another conversation or account' };
+function hintFor(status: number, type: string, message: string, prose: string): string | undefined {
+  if (FOREIGN_THINKING.test(message)) return 'a provider_state belongs to another conversation or account';
   // A model is said to be none by a type.
-  return type === '' && isNoPath(status, message || prose) ? { hint: BASE_URL_HINT } : {};
+  return type === '' && isNoPath(status, message || prose) ? BASE_URL_HINT : undefined;
 }
 
 /** Limits on spending, which no waiting lifts, unlike a rate. */

@@ -15,15 +15,15 @@ import { plainModelName } from '../../core/model-name.ts';
 const MAX_TOKENS_DEFAULT = 4096;
 
 type ThinkingRule = {
-  /** `adaptive`: the model decides how long, led by an effort. `budget`: a number of tokens. `never`: it cannot. */
-  readonly on: 'adaptive' | 'budget' | 'never';
+  /** `adaptive`: the model decides how long, led by an effort. `budget`: a number of tokens. `nothing`: it cannot. */
+  readonly on: 'adaptive' | 'budget' | 'nothing';
   /** `low effort`: the model cannot be told not to think, so the least is asked for. `nothing`: it never thinks. */
   readonly off: 'disabled' | 'between_tools' | 'low effort' | 'nothing';
   /** False for models that take sampling parameters of the caller's own, but not while they think. */
   readonly mixesWithSampling: boolean;
 };
 
-const WITHOUT: ThinkingRule = { on: 'never', off: 'nothing', mixesWithSampling: true };
+const WITHOUT: ThinkingRule = { on: 'nothing', off: 'nothing', mixesWithSampling: true };
 const BUDGETED: ThinkingRule = { on: 'budget', off: 'disabled', mixesWithSampling: false };
 const FIRST_ADAPTIVE: ThinkingRule = { on: 'adaptive', off: 'disabled', mixesWithSampling: false };
 /** From Opus 4.7 on, sampling parameters of the caller's own are refused with thinking or without. */
@@ -110,7 +110,6 @@ export function modelFields(request: ChatRequest, canBudget: () => boolean): Mod
       return { ...fields, thinking: { type: 'between_tools' } };
     case 'low effort':
       return { ...fields, output_config: { effort: 'low' } };
-    case 'never':
     case 'nothing':
       return fields;
     default:

@@ -7,13 +7,13 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
-import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
+import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink } from '../../core/adapter.ts';
-import { makeCallId } from '../../core/call-id.ts';
+import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
 import { Failure, malformedReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
@@ -75,9 +75,7 @@ const NO_FIELDS: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** The content blocks of a message, numbers digit for digit. */
 export function exactContent(message: JsonValue): readonly BlockFields[] {
-  const content = memberOf(message, 'content');
-  if (!(content instanceof JsonArray)) return [];
-  return content.items.map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
+  return itemsOf(memberOf(message, 'content')).map((block) => (block instanceof JsonObject ? block.entries : NO_FIELDS));
 }
 
 /**
@@ -104,9 +102,9 @@ export class TurnAssembly {
     this.#provider = provider;
   }
 
-  /** Adds a text block that is nothing but text. An empty one says nothing. */
-  addText(text: string): void {
-    this.#addText(text, NO_FIELDS);
+  /** Adds a text block, of which nothing but text has to travel unless it is said. An empty one says nothing. */
+  addText(text: string, own: ReadonlyMap<string, JsonOut> = NO_FIELDS): void {
+    if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
   }
 
   /** Adds any block; `sink` gets the call if it is one. Failure: server, for a call that makes no sense. */
@@ -114,7 +112,7 @@ export class TurnAssembly {
     const type = block.get('type');
     if (type === 'tool_use') return this.#addCall(block, sink);
     if (type === 'text') {
-      this.#addText(textEntry(block, 'text') ?? '', ownFields('text', block));
+      this.addText(textEntry(block, 'text') ?? '', ownFields('text', block));
       return undefined;
     }
     if (type === 'thinking') this.#thinking += textEntry(block, 'thinking') ?? '';
@@ -128,10 +126,6 @@ export class TurnAssembly {
     if (block.get('type') === 'thinking') this.#thinking += textEntry(block, 'thinking') ?? '';
   }
 
-  #addText(text: string, own: ReadonlyMap<string, JsonOut>): void {
-    if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
-  }
-
   #addCall(block: BlockFields, sink: DeltaSink): Failure | undefined {
     const name = textEntry(block, 'name');
     if (name === undefined) return malformedReply(this.#provider, 200, 'a tool call has no name');
@@ -142,7 +136,7 @@ export class TurnAssembly {
     }
     const call: ToolCallPart = {
       type: 'tool_call',
-      id: this.#callId(textEntry(block, 'id')),
+      id: ownCallId(textEntry(block, 'id'), this.#callIds),
       name,
       arguments: input === null ? new RawJson('{}') : input.raw,
       state: this.#takeState(ownFields('tool_call', block)),
@@ -150,13 +144,6 @@ export class TurnAssembly {
     this.#parts.push(call);
     sink({ type: 'tool_call', call });
     return undefined;
-  }
-
-  /** Hosts that imitate the API leave ids out or repeat them. */
-  #callId(given: string | undefined): string {
-    const id = given === undefined || this.#callIds.has(given) ? makeCallId() : given;
-    this.#callIds.add(id);
-    return id;
   }
 
   #takeState(own: ReadonlyMap<string, JsonOut>): string | undefined {

@@ -14,13 +14,14 @@ import { RawJson } from '../../base/json/value.ts';
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import { CallIds } from '../../core/call-id.ts';
 import { unreachable } from '../../core/chat.ts';
-import type { AssistantTurn, CacheHint, ChatRequest, ContentPart, OutputFormat, Tool, ToolChoice, ToolTurn, Turn } from '../../core/chat.ts';
+import type { AssistantTurn, ChatRequest, ContentPart, OutputFormat, Tool, ToolChoice, Turn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
 import { refuseContent } from '../refused-content.ts';
 import type { Objection } from '../refused-content.ts';
-import { encodeContent, encodeResult } from './content.ts';
+import { countedMembers } from '../token-count.ts';
+import { encodePart, encodeResult } from './content.ts';
 import type { MessagesHost } from './host.ts';
 import { modelFields } from './model-rules.ts';
 import { decodePartState } from './state.ts';
@@ -33,7 +34,7 @@ export function encodePayload(provider: string, host: MessagesHost, request: Cha
   return request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
 }
 
-/** What the count of tokens takes (Anthropic, count tokens in a message): anything else is refused there. */
+/** What the count of tokens takes (Anthropic, count tokens in a message). */
 const COUNTED = ['model', 'anthropic_version', 'cache_control', 'thinking', 'output_config', 'system', 'messages', 'tools', 'tool_choice', 'context_management', 'mcp_servers'];
 
 /** The payload that has its tokens counted. */
@@ -42,14 +43,11 @@ export function encodeCountPayload(provider: string, host: MessagesHost, request
   if (payload instanceof Failure) return payload;
   // Also where the model of an answer is in its path.
   const named = { ...payload, model: request.model };
-  const whole = request.providerOptions === undefined ? new Map(Object.entries(named)) : mergePatch(named, request.providerOptions);
-  const counted: Record<string, JsonOut | undefined> = {};
-  for (const name of COUNTED) counted[name] = whole.get(name);
-  return counted;
+  return countedMembers(request.providerOptions === undefined ? named : mergePatch(named, request.providerOptions), COUNTED);
 }
 
 function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, isStream: boolean): JsonOutObject | Failure {
-  const refused = host.fetchesUrls ? undefined : refuseContent(request.turns, (part) => urlObjection(provider, part));
+  const refused = refuseContent(request.turns, (part) => urlObjection(provider, host, part));
   if (refused !== undefined) return refused;
   const format = encodeFormat(request.output);
   if (format instanceof Failure) return format;
@@ -58,7 +56,8 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
   if (messages instanceof Failure) return messages;
   const meant = { ...request, model: host.modelOf(request.model) };
   const fields = modelFields(meant, () => !isForced(request.toolChoice) && !lacksReasoning(messages));
-  const cached = encodeCache(request.cache);
+  // The prefix up to the last block that can be cached; kept for five minutes unless told otherwise.
+  const cached = request.cache && { type: 'ephemeral', ttl: request.cache.ttl === 'long' ? '1h' : undefined };
   const isMarkedWhole = host.cacheMark === 'whole';
   const mark = isMarkedWhole ? undefined : cached;
   if (mark !== undefined) markLastBlock(messages, mark);
@@ -81,9 +80,12 @@ function payloadOf(provider: string, host: MessagesHost, request: ChatRequest, i
   };
 }
 
-function urlObjection(provider: string, part: ContentPart): Objection | undefined {
-  const isUrl = part.type !== 'text' && part.source.type === 'url';
-  return isUrl ? { field: '.url', why: `${provider} fetches no URLs; send base64` } : undefined;
+/** What a URL leads to is taken for a PDF where it is fetched. */
+function urlObjection(provider: string, { fetchesUrls }: MessagesHost, part: ContentPart): Objection | undefined {
+  if (part.type === 'text' || part.source.type !== 'url') return undefined;
+  if (!fetchesUrls) return { field: '.url', why: `${provider} fetches no URLs; send base64` };
+  const isText = part.type === 'document' && part.mediaType === 'text/plain';
+  return isText ? { field: '.url', why: 'Anthropic fetches no text/plain documents; send base64' } : undefined;
 }
 
 /** So that other conversations with the same system text and tools find these in the cache. A blank text would be refused as a block. */
@@ -135,11 +137,11 @@ function append(messages: Message[], role: Message['role'], blocks: readonly Jso
 function encodeTurn(past: Past, turn: Turn, index: number): JsonOut[] | Failure {
   switch (turn.role) {
     case 'user':
-      return encodeContent(turn.parts, `messages[${index}].content`);
+      return turn.parts.map(encodePart);
     case 'assistant':
       return encodeAssistantTurn(past, turn, index);
     case 'tool':
-      return encodeToolTurn(past, turn, index);
+      return turn.parts.map((part) => ({ type: 'tool_result', tool_use_id: past.ids.ofResult(part.toolCallId), ...encodeResult(part) }));
     default:
       return unreachable(turn);
   }
@@ -163,16 +165,6 @@ function encodeAssistantTurn(past: Past, turn: AssistantTurn, index: number): Js
 
 function blockOf(block: JsonOutObject, own: ReadonlyMap<string, JsonOut>): JsonOutObject {
   return own.size === 0 ? block : { ...block, ...Object.fromEntries(own) };
-}
-
-function encodeToolTurn(past: Past, turn: ToolTurn, index: number): JsonOut[] | Failure {
-  const blocks: JsonOut[] = [];
-  for (const [partIndex, part] of turn.parts.entries()) {
-    const result = encodeResult(part, `messages[${index}].content[${partIndex}]`);
-    if (result instanceof Failure) return result;
-    blocks.push({ type: 'tool_result', tool_use_id: past.ids.ofResult(part.toolCallId), ...result });
-  }
-  return blocks;
 }
 
 /**
@@ -203,12 +195,6 @@ function encodeFormat(output: OutputFormat | undefined): JsonOutObject | undefin
   if (output === undefined) return undefined;
   if (output.schema === undefined) return new Failure('unsupported', 'output.schema: Anthropic has no JSON mode; give a schema');
   return { type: 'json_schema', schema: output.schema };
-}
-
-/** The prefix up to the last block that can be cached; kept for five minutes unless told otherwise. */
-function encodeCache(cache: CacheHint | undefined): JsonOutObject | undefined {
-  if (cache === undefined) return undefined;
-  return { type: 'ephemeral', ttl: cache.ttl === 'long' ? '1h' : undefined };
 }
 
 function encodeTool({ name, description, parameters, strict }: Tool): JsonOut {

@@ -47,7 +47,6 @@ export function encodePartState(
 
 /** What `encodePartState` put in; empty when there is none or another provider made it. Admits nothing else. */
 export function decodePartState(provider: string, part: AssistantPart, budget: JsonBudget): PartState | typeof DAMAGED_STATE {
-  if (part.state === undefined) return NO_STATE;
   const content = decodeState(ANTHROPIC_DIALECT, provider, part.state, budget);
   if (content === undefined) return NO_STATE;
   if (content === DAMAGED_STATE) return DAMAGED_STATE;

@@ -9,7 +9,7 @@
 
 import { parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget } from '../../base/json/limits.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied, repliedOf } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
@@ -18,7 +18,7 @@ import type { JsonValue } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textEntry } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink, StreamDecoder } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, problemReply, truncatedStream, unreadableReply } from '../../core/failure.ts';
+import { Failure, malformedReply, problemReply, replyTooLong, truncatedStream, unreadableReply } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { failureInside } from './failure.ts';
 import { ReplyHead, TurnAssembly, exactContent, isWhole } from './reply.ts';
@@ -148,7 +148,6 @@ export class AnthropicStream implements StreamDecoder {
 
   #openBlock(index: number | undefined, start: BlockFields, sink: DeltaSink): void {
     const type = textEntry(start, 'type') ?? '';
-    const citations = start.get('citations');
     const open: OpenBlock = {
       index,
       type,
@@ -157,7 +156,7 @@ export class AnthropicStream implements StreamDecoder {
       signature: undefined,
       hasUnknownPieces: false,
       inputText: '',
-      citations: citations instanceof JsonArray ? citations.items.filter((item) => item instanceof JsonObject) : [],
+      citations: itemsOf(start.get('citations')).filter((item) => item instanceof JsonObject),
     };
     this.#open = open;
     // Hosts that do not stream themselves send a block whole.
@@ -265,7 +264,7 @@ export class AnthropicStream implements StreamDecoder {
   /** Keeps what one stream may hold within its bound. */
   #count(chars: number): Failure | undefined {
     this.#chars += chars + PIECE_CHARS;
-    return this.#chars <= REPLY_CHARS_MAX ? undefined : beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return this.#chars <= REPLY_CHARS_MAX ? undefined : replyTooLong(this.#provider);
   }
 
   #misplaced(): Failure {

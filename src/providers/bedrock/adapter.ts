@@ -34,8 +34,6 @@ export const BEDROCK_ROW: ProviderRow = {
   keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
   isKeyRequired: true,
   baseUrlVariable: 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME',
-  defaultBaseUrl: undefined,
-  versionSegment: undefined,
   keyHeader: { name: 'authorization', prefix: 'Bearer ' },
   createAdapter: createBedrockAdapter,
 };
@@ -46,7 +44,6 @@ export const CLAUDE_AWS_ROW: ProviderRow = {
   keyVariables: ['ANTHROPIC_AWS_API_KEY'],
   isKeyRequired: true,
   baseUrlVariable: 'ANTHROPIC_AWS_BASE_URL',
-  defaultBaseUrl: undefined,
   versionSegment: 'v1',
   keyHeader: { name: 'x-api-key', prefix: '' },
   speaks: ['anthropic'],
@@ -106,7 +103,7 @@ function isInvoked(model: string, models: ModelNames | undefined): boolean {
 
 /** Checks bodies by a schema of its own, and fetches nothing. */
 function messagesHost(models: ModelNames | undefined): MessagesHost {
-  return { ...VENDOR_HOST, countPath: undefined, modelOf: (model) => claudeOf(model, models), fetchesUrls: false, cacheMark: 'block' };
+  return { ...VENDOR_HOST, modelOf: (model) => claudeOf(model, models), fetchesUrls: false, cacheMark: 'block' };
 }
 
 function createInvokeAdapter(name: string, models: ModelNames | undefined): Adapter {

@@ -77,18 +77,18 @@ function failureOf(provider: string, status: number, name: string, message: stri
     isOverloaded: key === 'ServiceUnavailable',
     isTooLong: kind === 'bad_request' && (status === 413 || TOO_LONG.test(message ?? '')),
     isQuota,
-    ...(isQuota ? { isRetried: false } : {}),
-    ...hintFor(key, kind, message ?? ''),
+    isRetried: isQuota ? false : undefined,
+    hint: hintFor(key, kind, message ?? ''),
   });
 }
 
-function hintFor(key: string, kind: FailureKind, message: string): { readonly hint?: string } {
-  if (key === 'UnknownOperation') return { hint: 'or this region has no such route; an id with a version behind a colon, or an ARN, is asked by InvokeModel instead' };
-  if (kind === 'bad_request' && NEEDS_PROFILE.test(message)) return { hint: 'the model is served by an inference profile only, such as us.… or global.…' };
-  return {};
+function hintFor(key: string, kind: FailureKind, message: string): string | undefined {
+  if (key === 'UnknownOperation') return 'or this region has no such route; an id with a version behind a colon, or an ARN, is asked by InvokeModel instead';
+  const needsProfile = kind === 'bad_request' && NEEDS_PROFILE.test(message);
+  return needsProfile ? 'the model is served by an inference profile only, such as us.… or global.…' : undefined;
 }
 
 function kindOf(status: number): FailureKind {
   // A model that failed.
-  return status === 200 || status === 424 ? 'server' : kindFromStatus(status);
+  return status === 424 ? 'server' : kindFromStatus(status);
 }

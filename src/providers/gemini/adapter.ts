@@ -6,10 +6,12 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
+import type { JsonOut } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, ModelsPage, ProviderRow, SupportTable, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
+import { decodeCount } from '../token-count.ts';
 import { decodeGeminiFailure, failureInside } from './failure.ts';
 import { GeminiStream, decodeGeminiReply } from './reply.ts';
 import { encodeCountPayload, encodePayload } from './request.ts';
@@ -36,7 +38,7 @@ export function createGeminiAdapter(provider: string): Adapter {
     createStreamDecoder: () => new GeminiStream(provider),
     encodeModels,
     decodeModels: (body, json) => decodeModels(provider, body, json),
-    counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body) },
+    counting: { encode: (request) => encodeCount(provider, request), decode: (body) => decodeCount(provider, body, failureInside, 'totalTokens') },
     decodeFailure: (status, body) => decodeGeminiFailure(provider, status, body),
   };
 }
@@ -96,14 +98,11 @@ const SUPPORT: SupportTable = {
 function encodeChat(provider: string, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   const modelPath = modelPathFrom(request.model);
   if (modelPath instanceof Failure) return modelPath;
-  const payload = encodePayload(provider, request);
-  if (payload instanceof Failure) return payload;
-  return {
-    method: 'POST',
-    path: modelPath + (isStream ? ':streamGenerateContent?alt=sse' : ':generateContent'),
-    headers: { 'content-type': 'application/json' },
-    body: payload,
-  };
+  return post(modelPath + (isStream ? ':streamGenerateContent?alt=sse' : ':generateContent'), encodePayload(provider, request));
+}
+
+function post(path: string, body: JsonOut | Failure): UpstreamCall | Failure {
+  return body instanceof Failure ? body : { method: 'POST', path, headers: { 'content-type': 'application/json' }, body };
 }
 
 /** The path of a model: every segment encoded, none of which may be one that URLs resolve away. */
@@ -159,12 +158,5 @@ function encodeCount(provider: string, request: ChatRequest): UpstreamCall | Fai
   const { model } = request;
   const modelPath = modelPathFrom(model);
   if (modelPath instanceof Failure) return modelPath;
-  const payload = encodeCountPayload(provider, request, hasCollection(model) ? model : `models/${model}`);
-  if (payload instanceof Failure) return payload;
-  return { method: 'POST', path: `${modelPath}:countTokens`, headers: { 'content-type': 'application/json' }, body: payload };
-}
-
-function decodeCount(provider: string, body: string): number | Failure {
-  const json = parseLenient(body);
-  return failureInside(provider, json) ?? countField(json, 'totalTokens') ?? unreadableReply(provider, body, 'it sent no token count');
+  return post(`${modelPath}:countTokens`, encodeCountPayload(provider, request, hasCollection(model) ? model : `models/${model}`));
 }

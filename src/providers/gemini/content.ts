@@ -8,23 +8,28 @@
 
 import type { JsonOut, JsonOutObject } from '../../base/json/value.ts';
 import type { ContentPart, DocumentPart, ImagePart, ToolResultPart } from '../../core/chat.ts';
-import { Failure } from '../../core/failure.ts';
-import { fetchesFiles, takesFilesInResponses } from './model-rules.ts';
+import type { Objection } from '../refused-content.ts';
+import { ruleFor } from './model-rules.ts';
 
-/** The parts of a user's turn; `place` is the list's path. Failure: unsupported. */
-export function encodeContent(model: string, content: readonly ContentPart[], place: string): JsonOut[] | Failure {
-  const parts: JsonOut[] = [];
-  for (const [index, part] of content.entries()) {
-    if (part.type === 'text') {
-      parts.push({ text: part.text });
-      continue;
-    }
-    const file = encodeFile(model, part, `${place}[${index}]`);
-    if (file instanceof Failure) return file;
-    if (part.type === 'document' && part.name !== undefined) parts.push({ text: part.name });
-    parts.push(file);
-  }
-  return parts;
+/** Why a file that the request does not hold cannot be told. */
+export function urlObjection(model: string, part: ContentPart, isResult: boolean): Objection | undefined {
+  if (part.type === 'text' || part.source.type !== 'url') return undefined;
+  const inlineOnly = (what: string): Objection => ({ field: '.url', why: `Gemini takes ${what} inline only; send base64` });
+  const { takesFilesInResponses, fetchesFiles } = ruleFor(model);
+  if (isResult && takesFilesInResponses) return inlineOnly('files in the results of tools');
+  if (part.type === 'image') return inlineOnly('images');
+  if (part.mediaType === 'text/plain') return inlineOnly('text/plain documents');
+  if (!fetchesFiles) return inlineOnly('documents for models before 2.5');
+  return /^https:/i.test(part.source.url) ? undefined : { field: '.url', why: 'Gemini fetches documents over https only' };
+}
+
+/** The parts of a user's turn. */
+export function encodeContent(content: readonly ContentPart[]): JsonOut[] {
+  return content.flatMap((part) => {
+    if (part.type === 'text') return { text: part.text };
+    const file = encodeFile(part);
+    return part.type === 'document' && part.name !== undefined ? [{ text: part.name }, file] : file;
+  });
 }
 
 export type FunctionResult = {
@@ -35,26 +40,19 @@ export type FunctionResult = {
   readonly behind: readonly JsonOut[];
 };
 
-/** What a tool said; `place` is the result's path. Failure: unsupported. */
-export function encodeResult(model: string, { content, isError }: ToolResultPart, place: string): FunctionResult | Failure {
+/** What a tool said. */
+export function encodeResult(model: string, { content, isError }: ToolResultPart): FunctionResult {
   if (typeof content === 'string') return { response: responseOf(content, isError), parts: undefined, behind: [] };
-  const holdsFiles = takesFilesInResponses(model);
+  const holdsFiles = ruleFor(model).takesFilesInResponses;
   const words: string[] = [];
   const files: JsonOut[] = [];
-  for (const [index, part] of content.entries()) {
-    if (part.type === 'text') {
-      words.push(part.text);
-      continue;
+  for (const part of content) {
+    if (part.type === 'text') words.push(part.text);
+    else if (!holdsFiles) files.push(...encodeContent([part]));
+    else {
+      if (part.type === 'document' && part.name !== undefined) words.push(part.name);
+      files.push(encodeFile(part));
     }
-    const partPlace = `${place}.content[${index}]`;
-    if (holdsFiles && part.source.type === 'url') return notInline(partPlace, 'files in the results of tools');
-    const file = encodeFile(model, part, partPlace);
-    if (file instanceof Failure) return file;
-    if (part.type === 'document' && part.name !== undefined) {
-      if (holdsFiles) words.push(part.name);
-      else files.push({ text: part.name });
-    }
-    files.push(file);
   }
   const response = responseOf(words.join('\n'), isError);
   return holdsFiles && files.length > 0 ? { response, parts: files, behind: [] } : { response, parts: undefined, behind: files };
@@ -64,19 +62,8 @@ function responseOf(words: string, isError: boolean): JsonOutObject {
   return isError ? { error: words || 'Error' } : { output: words };
 }
 
-function encodeFile(model: string, part: ImagePart | DocumentPart, place: string): JsonOut | Failure {
-  if (part.type === 'image') {
-    const { source } = part;
-    return source.type === 'url' ? notInline(place, 'images') : { inlineData: { mimeType: source.mediaType, data: source.base64 } };
-  }
-  const { mediaType, source } = part;
-  if (source.type === 'inline') return { inlineData: { mimeType: mediaType, data: source.base64 } };
-  if (mediaType === 'text/plain') return notInline(place, 'text/plain documents');
-  if (!fetchesFiles(model)) return notInline(place, 'documents for models before 2.5');
-  if (!/^https:/i.test(source.url)) return new Failure('unsupported', `${place}.url: Gemini fetches documents over https only`);
-  return { fileData: { mimeType: mediaType, fileUri: source.url } };
-}
-
-function notInline(place: string, what: string): Failure {
-  return new Failure('unsupported', `${place}.url: Gemini takes ${what} inline only; send base64`);
+function encodeFile(part: ImagePart | DocumentPart): JsonOut {
+  const { source } = part;
+  const mimeType = part.type === 'document' ? part.mediaType : part.source.type === 'inline' ? part.source.mediaType : undefined;
+  return source.type === 'url' ? { fileData: { mimeType, fileUri: source.url } } : { inlineData: { mimeType, data: source.base64 } };
 }

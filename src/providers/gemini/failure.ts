@@ -74,12 +74,12 @@ function failureFrom(provider: string, report: ErrorReport): Failure {
     param: violatedField(details),
     detail: message ?? report.prose,
     retryAfterMs: retryDelayMs(details),
-    ...(kind === 'unknown' || isQuota ? { isRetried: false } : {}),
+    isRetried: kind === 'unknown' || isQuota ? false : undefined,
     isQuota,
     isOverloaded: report.errorStatus === 503,
     isReference,
     isTooLong: kind === 'bad_request' && (report.errorStatus === 413 || TOO_LONG.test(message ?? '')),
-    ...(isPath ? { hint: BASE_URL_HINT } : {}),
+    hint: isPath ? BASE_URL_HINT : undefined,
   });
 }
 

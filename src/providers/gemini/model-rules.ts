@@ -32,14 +32,15 @@ const BUDGET_FROM_128: ThinkingControl = { by: 'budget', lowest: 128, highest: 3
 
 type ModelRule = {
   readonly thinking: ThinkingControl;
-  /** Whether it refuses function calls of the current turn that lack a thought signature. */
+  /** Whether it refuses function calls of the current turn that lack a thought signature: Gemini 3 and later. */
   readonly demandsSignatures: boolean;
+  /** Gemma has no `systemInstruction`. */
   readonly hasSystemInstruction: boolean;
-  /** Whether it can be kept to JSON while it has tools. */
+  /** Whether it can be kept to JSON while it has tools: not before Gemini 3. */
   readonly mixesToolsWithJson: boolean;
-  /** Whether a function's response may hold files. */
+  /** Whether a function's response may hold files: only text before Gemini 3. */
   readonly takesFilesInResponses: boolean;
-  /** Whether it takes a file by its URL. */
+  /** Whether it takes a file by its URL: not before Gemini 2.5. */
   readonly fetchesFiles: boolean;
 };
 
@@ -80,7 +81,8 @@ const RULES: readonly (readonly [words: string, rule: ModelRule])[] = [
   ['gemma', GEMMA],
 ];
 
-function ruleFor(model: string): ModelRule {
+/** The rule for a model, known or not. */
+export function ruleFor(model: string): ModelRule {
   const name = `${plainModelName(model)}-`;
   return RULES.find(([words]) => name.startsWith(`${words}-`))?.[1] ?? NEWEST;
 }
@@ -110,29 +112,4 @@ export function thinkingConfig(model: string, { enabled, effort }: Thinking): Js
     default:
       return unreachable(control);
   }
-}
-
-/** False for Gemma, which has no `systemInstruction`. */
-export function hasSystemInstruction(model: string): boolean {
-  return ruleFor(model).hasSystemInstruction;
-}
-
-/** True when the model refuses function calls of the current turn that lack a thought signature: Gemini 3 and later. */
-export function demandsSignatures(model: string): boolean {
-  return ruleFor(model).demandsSignatures;
-}
-
-/** False where JSON as the answer's form is refused beside tools: before Gemini 3. */
-export function mixesToolsWithJson(model: string): boolean {
-  return ruleFor(model).mixesToolsWithJson;
-}
-
-/** False where only text may be a function's response: before Gemini 3. */
-export function takesFilesInResponses(model: string): boolean {
-  return ruleFor(model).takesFilesInResponses;
-}
-
-/** False where files by URL are refused: before Gemini 2.5. */
-export function fetchesFiles(model: string): boolean {
-  return ruleFor(model).fetchesFiles;
 }

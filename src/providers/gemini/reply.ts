@@ -7,17 +7,17 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textEntry, textField } from '../../base/loose.ts';
 import type { DeltaSink, StreamDecoder } from '../../core/adapter.ts';
-import { makeCallId } from '../../core/call-id.ts';
-import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, withoutCalls } from '../../core/chat.ts';
+import { ownCallId } from '../../core/call-id.ts';
+import { isSilent, REPLY_CALLS_MAX, REPLY_CHARS_MAX, withoutCalls } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { beyondLimit, Failure, malformedReply, replyTooLong, tooManyCalls, truncatedStream, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { isFiller } from '../../core/filler-frame.ts';
 import { StreamedArgs } from './arguments.ts';
 import { failureInside } from './failure.ts';
@@ -174,7 +174,7 @@ class ReplyAssembly {
 
   #addThinking(text: string, sink: DeltaSink): Failure | undefined {
     if (text === '') return undefined;
-    if (!this.#hasRoomFor(text.length)) return this.#tooLong();
+    if (!this.#hasRoomFor(text.length)) return replyTooLong(this.#provider);
     this.#thinking += text;
     sink({ type: 'thinking', text });
     return undefined;
@@ -182,7 +182,7 @@ class ReplyAssembly {
 
   #addText(text: string, signature: string | undefined, sink: DeltaSink): Failure | undefined {
     if (text === '' && signature === undefined) return undefined;
-    if (!this.#hasRoomFor(text.length + (signature?.length ?? 0))) return this.#tooLong();
+    if (!this.#hasRoomFor(text.length + (signature?.length ?? 0))) return replyTooLong(this.#provider);
     if (signature !== undefined) {
       // A signature belongs to exactly this part, which must not be merged with another, even when empty.
       this.#closeText();
@@ -201,7 +201,7 @@ class ReplyAssembly {
   /** A part that is needed as it was written: a function call, or one to be carried back. */
   #addExact(part: JsonValue | undefined, source: string, sink: DeltaSink): Failure | undefined {
     if (!(part instanceof JsonObject)) return unreadableReply(this.#provider, source, 'a part of the reply is not a JSON object');
-    if (!this.#hasRoomFor(this.#sourceChars)) return this.#tooLong();
+    if (!this.#hasRoomFor(this.#sourceChars)) return replyTooLong(this.#provider);
     this.#sourceChars = 0;
     const call = part.entries.get('functionCall');
     if (call instanceof JsonObject) return this.#addCall(call, textEntry(part.entries, 'thoughtSignature'), sink);
@@ -213,8 +213,7 @@ class ReplyAssembly {
     const name = textEntry(call.entries, 'name');
     const id = textEntry(call.entries, 'id');
     const isWhole = call.entries.get('willContinue') !== true;
-    const partial = call.entries.get('partialArgs');
-    const pieces = partial instanceof JsonArray ? partial.items : [];
+    const pieces = itemsOf(call.entries.get('partialArgs'));
     if (name !== undefined) {
       if (this.#callIds.size === REPLY_CALLS_MAX) return tooManyCalls(this.#provider);
       if (this.#openCall !== undefined) return this.#malformed('a function call began before the last one ended');
@@ -245,8 +244,7 @@ class ReplyAssembly {
 
   #endCall(givenId: string | undefined, name: string, args: RawJson, signature: string | undefined, sink: DeltaSink): void {
     this.#closeText();
-    const id = givenId === undefined || this.#callIds.has(givenId) ? makeCallId() : givenId;
-    this.#callIds.add(id);
+    const id = ownCallId(givenId, this.#callIds);
     const call: ToolCallPart = { type: 'tool_call', id, name, arguments: args, state: this.#stateOf(signature) };
     this.#parts.push(call);
     sink({ type: 'tool_call', call });
@@ -275,10 +273,6 @@ class ReplyAssembly {
     return this.#chars <= REPLY_CHARS_MAX;
   }
 
-  #tooLong(): Failure {
-    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
-  }
-
   /** Without the text itself: it may hold what the model wrote, which belongs in no log. */
   #malformed(what: string): Failure {
     return malformedReply(this.#provider, 200, what);
@@ -296,7 +290,7 @@ class ReplyAssembly {
     }
     const isDeclined = ending === 'refusal';
     const parts = isDeclined ? withoutCalls(this.#parts) : this.#parts;
-    const isEmpty = parts.every((part) => part.type === 'text' && part.text === '');
+    const isEmpty = parts.every(isSilent);
     // With nothing to show, an ending such as MALFORMED_FUNCTION_CALL is a failed attempt that another may mend.
     if (isEmpty && ending === 'unknown') return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason, detail: this.#remark });
     const reply: ChatReply = {
@@ -323,10 +317,8 @@ function isPlain(part: unknown): boolean {
 /** The parts of a candidate as they were written: numbers digit for digit. Undefined when the text could not be read. */
 function exactPartsOf(reply: JsonValue | JsonProblem, candidateAt: number): readonly JsonValue[] | undefined {
   if (reply instanceof JsonProblem) return undefined;
-  const candidates = memberOf(reply, 'candidates');
-  const candidate = candidates instanceof JsonArray ? candidates.items[candidateAt] : undefined;
-  const parts = memberOf(memberOf(candidate, 'content'), 'parts');
-  return parts instanceof JsonArray ? parts.items : [];
+  const candidate = itemsOf(memberOf(reply, 'candidates'))[candidateAt];
+  return itemsOf(memberOf(memberOf(candidate, 'content'), 'parts'));
 }
 
 /** Prompt tokens include cached ones but not the results of server-side tools; candidates' tokens do not include thoughts. */

@@ -17,8 +17,9 @@ import type { AssistantTurn, ChatRequest, Tool, ToolChoice, Turn } from '../../c
 import { Failure } from '../../core/failure.ts';
 import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { schemaWith } from '../../core/tool-schema.ts';
-import { encodeContent, encodeResult } from './content.ts';
-import { demandsSignatures, hasSystemInstruction, mixesToolsWithJson, thinkingConfig } from './model-rules.ts';
+import { refuseContent } from '../refused-content.ts';
+import { encodeContent, encodeResult, urlObjection } from './content.ts';
+import { ruleFor, thinkingConfig } from './model-rules.ts';
 import { NO_STATE, decodePartState } from './state.ts';
 import type { PartState } from './state.ts';
 
@@ -41,14 +42,14 @@ export function encodeCountPayload(provider: string, request: ChatRequest, model
 }
 
 function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Failure {
-  const refused = refuseCombination(request);
+  const refused = refuseCombination(request) ?? refuseContent(request.turns, (part, isResult) => urlObjection(request.model, part, isResult));
   if (refused !== undefined) return refused;
   const contents = encodeContents(provider, request);
   if (contents instanceof Failure) return contents;
   return {
     contents,
     systemInstruction:
-      hasSystem(request) && hasSystemInstruction(request.model) ? { parts: [{ text: request.system }] } : undefined,
+      hasSystem(request) && ruleFor(request.model).hasSystemInstruction ? { parts: [{ text: request.system }] } : undefined,
     tools: request.tools.length === 0 ? undefined : [{ functionDeclarations: request.tools.map(encodeTool) }],
     toolConfig: encodeToolConfig(request),
     generationConfig: encodeGenerationConfig(request),
@@ -58,7 +59,7 @@ function payloadOf(provider: string, request: ChatRequest): JsonOutObject | Fail
 /** What would be dropped or refused is said here by its path. */
 function refuseCombination(request: ChatRequest): Failure | undefined {
   const { model, output, tools } = request;
-  if (output !== undefined && tools.length > 0 && !mixesToolsWithJson(model)) {
+  if (output !== undefined && tools.length > 0 && !ruleFor(model).mixesToolsWithJson) {
     return new Failure('unsupported', 'output: Gemini before 3 cannot combine JSON output with tools');
   }
   if (isKeptToOneCall(request)) return new Failure('unsupported', 'tool_choice.parallel: Gemini cannot be limited to one call at a time');
@@ -76,7 +77,7 @@ type Content = { readonly role: 'user' | 'model'; readonly parts: JsonOut[] };
 
 function encodeContents(provider: string, request: ChatRequest): Content[] | Failure {
   const contents: Content[] = [];
-  if (hasSystem(request) && !hasSystemInstruction(request.model)) {
+  if (hasSystem(request) && !ruleFor(request.model).hasSystemInstruction) {
     append(contents, 'user', [{ text: `${request.system}\n\n` }]);
   }
   const past = { provider, budget: createJsonBudget() };
@@ -115,7 +116,7 @@ function encodeTurn(past: Past, request: ChatRequest, i: number, calls: CallsByI
   const turn = request.turns[i] as Turn;
   switch (turn.role) {
     case 'user':
-      return encodeContent(request.model, turn.parts, `messages[${i}].content`);
+      return encodeContent(turn.parts);
     case 'assistant':
       return encodeAssistantTurn(past, request.model, turn, i);
     case 'tool':
@@ -143,7 +144,7 @@ function encodeAssistantTurn(past: Past, model: string, turn: AssistantTurn, i: 
   // The dummy also goes into turns before the last user turn, which are not validated: leaving it out there would
   // change the encoding of the past with every new user turn.
   const isAsWritten = turn.parts.some((part, j) => (part.type === 'tool_call' || part.text === '') && states[j] !== NO_STATE);
-  let dummy = demandsSignatures(model) && !isAsWritten ? DUMMY_SIGNATURE : undefined;
+  let dummy = ruleFor(model).demandsSignatures && !isAsWritten ? DUMMY_SIGNATURE : undefined;
   const parts: JsonOut[] = [];
   for (const [j, part] of turn.parts.entries()) {
     const { signature, before } = states[j] as PartState;
@@ -170,12 +171,9 @@ function encodeAnswers({ model, turns }: ChatRequest, from: number, calls: Calls
     const turn = turns[i] as Turn;
     if (turn.role !== 'tool') break;
     for (const [j, part] of turn.parts.entries()) {
-      const place = `messages[${i}].content[${j}]`;
       const call = calls.get(part.toolCallId);
-      if (call === undefined) return new Failure('bad_request', `${place}.tool_call_id: answers no call of the assistant turn before it`);
-      const result = encodeResult(model, part, place);
-      if (result instanceof Failure) return result;
-      const { response, parts, behind } = result;
+      if (call === undefined) return new Failure('bad_request', `messages[${i}].content[${j}].tool_call_id: answers no call of the assistant turn before it`);
+      const { response, parts, behind } = encodeResult(model, part);
       answers.push({ order: call.order, part: { functionResponse: { id: echoedId(part.toolCallId), name: call.name, response, parts } }, behind });
     }
   }
@@ -201,7 +199,7 @@ function encodeToolConfig({ tools, toolChoice }: ChatRequest): JsonOutObject | u
 
 /** A forced call matches its parameters by itself; else the mode says so, of all tools. */
 function areStrict(tools: readonly Tool[]): boolean {
-  return tools.length > 0 && tools.every((tool) => tool.strict === true);
+  return tools.every((tool) => tool.strict === true);
 }
 
 function encodeGenerationConfig(request: ChatRequest): JsonOutObject | undefined {

@@ -37,7 +37,6 @@ export function decodePartState(
   state: string | undefined,
   budget: JsonBudget,
 ): PartState | typeof DAMAGED_STATE {
-  if (state === undefined) return NO_STATE;
   const content = decodeState(DIALECT, provider, state, budget);
   if (content === DAMAGED_STATE) return DAMAGED_STATE;
   if (content === undefined) return NO_STATE;

@@ -13,7 +13,7 @@ import { parseReplied } from '../../base/json/parse.ts';
 import { JsonObject, JsonProblem, NO_OBJECT, RawJson } from '../../base/json/value.ts';
 import { field, isObject, textField } from '../../base/loose.ts';
 import type { AnswerUse } from '../../core/adapter.ts';
-import { makeCallId } from '../../core/call-id.ts';
+import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX } from '../../core/chat.ts';
 import { Failure, malformedReply, problemReply } from '../../core/failure.ts';
 import { textArguments } from '../../core/text-arguments.ts';
@@ -97,14 +97,14 @@ export class CallDrafts {
   #callFor(entry: unknown, body: unknown, argument: string, isWhole: boolean, touched: ReadonlySet<CallDraft>): CallDraft {
     const name = textField(body, 'name') ?? '';
     const id = textField(entry, 'id') ?? '';
-    const index = field(entry, 'index');
+    const given = field(entry, 'index');
+    const index = typeof given === 'number' ? given : undefined;
     let call: CallDraft | undefined;
-    if (!isWhole) call = typeof index === 'number' ? this.#byIndex.get(index) : this.#calls.at(-1);
+    if (!isWhole) call = index === undefined ? this.#calls.at(-1) : this.#byIndex.get(index);
     // Under one index, or none, there may be several calls, each by its id, or one whose id changes.
     if (call !== undefined && id !== call.id) call = this.#byId.get(id) ?? call;
-    const isIndexed = typeof index === 'number';
-    if (call === undefined || isAnother(call, id, name, isIndexed, field(body, argument), touched.has(call))) call = this.#start();
-    if (typeof index === 'number') this.#byIndex.set(index, call);
+    if (call === undefined || isAnother(call, id, name, index !== undefined, field(body, argument), touched.has(call))) call = this.#start();
+    if (index !== undefined) this.#byIndex.set(index, call);
     if (id !== '' && call.id === '') {
       call.id = id;
       this.#keptChars += id.length;
@@ -150,9 +150,7 @@ export class CallDrafts {
       const args = this.#argumentsOf(call, isCut, budget);
       if (args instanceof JsonProblem && !isCut) return problemReply(this.#provider, args, 'the arguments of a tool call are not a JSON object');
       if (args instanceof JsonProblem || call.name === '') continue;
-      const id = call.id === '' || ids.has(call.id) ? makeCallId() : call.id;
-      ids.add(id);
-      whole.push({ id, name: call.name, arguments: args, thoughtSignature: call.thoughtSignature });
+      whole.push({ id: ownCallId(call.id || undefined, ids), name: call.name, arguments: args, thoughtSignature: call.thoughtSignature });
     }
     return whole;
   }
@@ -166,10 +164,9 @@ export class CallDrafts {
 
 /** True when a piece that points at a call, by a reused index or by none, begins another one. */
 function isAnother(call: CallDraft, id: string, name: string, isIndexed: boolean, piece: unknown, isTouched: boolean): boolean {
-  const isByIds = id !== '' && call.id !== '';
-  if (isByIds && id !== call.id) return name !== '' || !isIndexed;
-  if (name === '' || call.name === '') return name !== '' && isTouched && !isByIds;
-  return name !== call.name || (!isByIds && (isTouched || isBegunAnew(call, piece)));
+  if (name !== '' && call.name !== '' && name !== call.name) return true;
+  if (id !== '' && call.id !== '') return id !== call.id && (name !== '' || !isIndexed);
+  return name !== '' && (isTouched || (call.name !== '' && isBegunAnew(call, piece)));
 }
 
 /**

@@ -13,7 +13,7 @@ import { CallIds } from '../../core/call-id.ts';
 import type { AssistantTurn, ChatRequest, ContentPart, DocumentPart, ToolCallPart, ToolResultPart, ToolTurn, UserTurn } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.ts';
-import { isReasoningModel } from '../openai-common/thinking.ts';
+import { openAiRule } from '../openai-common/model-rules.ts';
 import type { HostProfile } from './profile.ts';
 import { carriedState } from './state.ts';
 
@@ -36,7 +36,7 @@ export function encodeMessages(provider: string, profile: HostProfile, request: 
   const past: Past = { provider, profile, ids, budget: createJsonBudget(), media: [] };
   const messages: JsonOut[] = [];
   if (request.system !== undefined) {
-    const isDeveloper = profile.systemRole === 'by model' && isReasoningModel(request.model);
+    const isDeveloper = profile.systemRole === 'by model' && openAiRule(request.model).isReasoning;
     messages.push({ role: isDeveloper ? 'developer' : 'system', content: request.system });
   }
   let isBehindResults = false;

@@ -14,9 +14,8 @@ export class MessageSource {
   readonly #text: string;
   readonly #exact: JsonValue | JsonProblem | undefined;
   readonly #choiceAt: number;
-  #message: JsonValue | undefined;
-  #isRead = false;
-  #isUnreadable = false;
+  /** The whole, once a value was asked for. */
+  #root: JsonValue | JsonProblem | undefined;
 
   /** The `message` (whole) or `delta` of the choice at this place in the list; `exact` is the text parsed, where somebody did that. */
   constructor(text: string, choiceAt: number, isWhole: boolean, exact?: JsonValue | JsonProblem) {
@@ -31,32 +30,24 @@ export class MessageSource {
    * strictly. The first call parses the text, the others only look up: a frame may hold thousands of such values.
    */
   rawAt(...path: Path): RawJson | undefined {
-    if (!this.#isRead) {
-      const root = this.#exact ?? parseReplied(this.#text);
-      const part = this.isWhole ? 'message' : 'delta';
-      this.#isUnreadable = root instanceof JsonProblem;
-      this.#message = root instanceof JsonProblem ? undefined : valueAt(root, ['choices', this.#choiceAt, part]);
-      this.#isRead = true;
-    }
-    const value = valueAt(this.#message, path);
-    return value === undefined ? undefined : this.#rawOf(value);
-  }
-
-  /** Whether a value was asked for, and the whole cannot be read strictly: something is missing then. */
-  get isUnreadable(): boolean {
-    return this.#isUnreadable;
-  }
-
-  #rawOf(value: JsonValue): RawJson {
+    this.#root ??= this.#exact ?? parseReplied(this.#text);
+    if (this.#root instanceof JsonProblem) return undefined;
+    const value = valueAt(this.#root, ['choices', this.#choiceAt, this.isWhole ? 'message' : 'delta', ...path]);
+    if (value === undefined) return undefined;
     if (value instanceof JsonNumber) return new RawJson(value.text);
     if (!(value instanceof JsonObject || value instanceof JsonArray)) return new RawJson(renderJson(value));
     // A slice of a frame would keep the whole frame in memory for as long as the stream lasts.
     return this.isWhole ? value.raw : new RawJson(Buffer.from(value.raw.text, 'utf16le').toString('utf16le'));
   }
+
+  /** Whether a value was asked for, and the whole cannot be read strictly: something is missing then. */
+  get isUnreadable(): boolean {
+    return this.#root instanceof JsonProblem;
+  }
 }
 
-function valueAt(root: JsonValue | undefined, path: Path): JsonValue | undefined {
-  let value = root;
+function valueAt(root: JsonValue, path: Path): JsonValue | undefined {
+  let value: JsonValue | undefined = root;
   for (const key of path) {
     if (value instanceof JsonArray && typeof key === 'number') value = value.items[key];
     else if (value instanceof JsonObject && typeof key === 'string') value = value.entries.get(key);

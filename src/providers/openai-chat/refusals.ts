@@ -4,7 +4,7 @@ import { isKeptToOneCall } from '../../core/chat.ts';
 import type { ChatRequest, ContentPart, OutputFormat, Tool } from '../../core/chat.ts';
 import { Failure } from '../../core/failure.ts';
 import { plainModelName } from '../../core/model-name.ts';
-import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
+import { refuseContent, textByUrl } from '../refused-content.ts';
 import type { Objection } from '../refused-content.ts';
 import type { HostProfile } from './profile.ts';
 
@@ -51,10 +51,9 @@ function isGptOss(model: string): boolean {
 function objectionTo(provider: string, { pdf, resultMedia }: HostProfile, part: ContentPart, isResult: boolean): Objection | undefined {
   if (part.type === 'text') return undefined;
   if (part.type === 'document') {
-    const isUrl = part.source.type === 'url';
-    if (part.mediaType === 'text/plain') return isUrl ? TEXT_BY_URL : undefined;
+    if (part.mediaType === 'text/plain') return textByUrl(part);
     if (pdf === 'refused') return { field: '', why: `${provider} takes no PDF` };
-    if (isUrl && pdf === 'file') return { field: '.url', why: `${provider} takes a PDF inline only; send base64` };
+    if (part.source.type === 'url' && pdf === 'file') return { field: '.url', why: `${provider} takes a PDF inline only; send base64` };
   }
   return isResult && resultMedia === 'refused' ? { field: '', why: `${provider} takes only text in a tool result` } : undefined;
 }

@@ -12,7 +12,7 @@ import { countField, field, isObject, listField, stringField, textField } from '
 import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
 import { REPLY_CHARS_MAX } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { Failure, malformedReply, replyTooLong, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { CallDrafts } from './calls.ts';
 import type { HostProfile } from './profile.ts';
@@ -96,8 +96,7 @@ export class ReplyDraft {
     if (this.#unreadable !== undefined) return this.#unreadable;
     if (this.#calls.isTooMany) return tooManyCalls(this.#provider);
     const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
-    if (chars <= REPLY_CHARS_MAX) return undefined;
-    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return chars <= REPLY_CHARS_MAX ? undefined : replyTooLong(this.#provider);
   }
 
   /** Takes a body or a frame; text and thinking go to the sink at once. Of several choices only index 0 counts. */

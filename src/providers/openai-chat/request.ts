@@ -24,7 +24,7 @@ export function encodeChatCall(
   profile: HostProfile,
   request: ChatRequest,
   isStream: boolean,
-  sentModel = request.model,
+  sentModel: string,
 ): UpstreamCall | Failure {
   const refused = refusalOf(provider, profile, request);
   if (refused !== undefined) return refused;

@@ -54,7 +54,6 @@ export function carriedState(
   let reasoningDetails: RawJson | undefined;
   const signatures = new Map<number, string>();
   for (const [partIndex, part] of turn.parts.entries()) {
-    if (part.state === undefined) continue;
     const content = decodeState(OPENAI_DIALECT, provider, part.state, budget);
     if (content === undefined) continue;
     if (content === DAMAGED_STATE) return damagedState(turnIndex, partIndex);

@@ -11,6 +11,7 @@ const NO_PDF: Support = { is: 'refused', as: 'PDFs are not taken' };
 
 /** The matrix of a host. */
 export function supportOf(profile: HostProfile): SupportTable {
+  const pdf: Support = profile.pdf === 'refused' ? NO_PDF : { is: 'sent', as: `\`${pdfPart(profile.pdf)}\`` };
   return {
     ...COMMON_SUPPORT,
     system: {
@@ -23,11 +24,11 @@ export function supportOf(profile: HostProfile): SupportTable {
     'user text': { is: 'sent', as: profile.userTurns === 'merged' ? '`content`; turns in a row go out as one' : '`content`' },
     'user image (inline)': { is: 'sent', as: '`image_url` with a data URL' },
     'user image (url)': { is: 'sent', as: '`image_url`' },
-    'user document (pdf inline)': pdfSupport(profile, profile.pdf),
-    'user document (pdf url)': pdfSupport(profile, profile.pdf === 'file' ? 'refused' : profile.pdf, 'a PDF goes inline only'),
+    'user document (pdf inline)': pdf,
+    'user document (pdf url)': profile.pdf === 'file' ? { is: 'refused', as: 'a PDF goes inline only' } : pdf,
     'user document (text)': { is: 'sent', as: '`text`, behind its name; by URL refused' },
     'assistant text': { is: 'sent', as: profile.emptyTurns === 'dropped' ? '`content`; an empty turn is left out' : '`content`' },
-    'assistant tool_call': callSupport(profile),
+    'assistant tool_call': { is: 'sent', as: profile.callIds === undefined ? '`tool_calls`' : '`tool_calls`; an id that would be refused gets another form' },
     'assistant provider_state': stateSupport(profile),
     tool_result: {
       is: 'sent',
@@ -58,22 +59,12 @@ export function supportOf(profile: HostProfile): SupportTable {
   };
 }
 
-function callSupport(profile: HostProfile): SupportTable['assistant tool_call'] {
-  if (profile.callIds === undefined) return { is: 'sent', as: '`tool_calls`' };
-  return { is: 'sent', as: '`tool_calls`; an id that would be refused gets another form' };
-}
-
 function stateSupport(profile: HostProfile): SupportTable['assistant provider_state'] {
   const fields: string[] = [];
   if (profile.reasoningContent !== 'dropped') fields.push('`reasoning_content` of turns with calls');
   if (profile.returnsReasoningDetails) fields.push('`reasoning_details`');
   if (profile.returnsThoughtSignature) fields.push("a call's `thought_signature`");
   return { is: 'sent', as: fields.length === 0 ? 'nothing has to travel' : fields.join(', ') };
-}
-
-function pdfSupport(profile: HostProfile, pdf: HostProfile['pdf'], why = NO_PDF.as): Support {
-  if (pdf === 'refused') return { is: 'refused', as: profile.pdf === 'refused' ? NO_PDF.as : why };
-  return { is: 'sent', as: `\`${pdfPart(pdf)}\`` };
 }
 
 function pdfPart(pdf: HostProfile['pdf']): string {

@@ -202,7 +202,6 @@ function failureFrom(provider: string, status: number, complaint: Complaint, pro
   const kind = isQuota ? 'rate_limit' : kindOf(status, complaint);
   // A request larger than the whole rate never fits, however long one waits.
   const isBeyondRate = kind === 'rate_limit' && !isQuota && /request too large/i.test(message);
-  const hint = hintFor(status, kind, complaint);
   return upstreamFailure({
     provider,
     status,
@@ -210,13 +209,13 @@ function failureFrom(provider: string, status: number, complaint: Complaint, pro
     code: code ?? type,
     param: complaint.param,
     detail: complaint.message ?? prose,
-    ...(isQuota || isBeyondRate ? { isRetried: false } : {}),
+    isRetried: isQuota || isBeyondRate ? false : undefined,
     isQuota,
     isOverloaded: OVERLOADED_CODES.has(code ?? ''),
     isTooLong: isBeyondRate || (kind === 'bad_request' && isTooLong(status, complaint)),
     isUnmet: UNMET_CODES.has(code ?? ''),
     retriesMax: code === UNMATCHED_SCHEMA ? 1 : undefined,
-    ...(hint === undefined ? {} : { hint }),
+    hint: hintFor(status, kind, complaint),
   });
 }
 

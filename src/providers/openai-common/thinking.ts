@@ -31,11 +31,6 @@ export type ThinkingStyle =
   /** `chat_template_kwargs` (vLLM, llama.cpp, NIM). */
   | 'chat template';
 
-/** Whether an OpenAI model takes instructions in the role `developer`, and seals its reasoning. */
-export function isReasoningModel(model: string): boolean {
-  return openAiRule(model).isReasoning;
-}
-
 /** The payload fields for the request's wish to think or not; none when it has no wish. */
 export function encodeThinking(style: ThinkingStyle, request: ChatRequest): JsonOutObject {
   const { model, thinking } = request;
@@ -115,16 +110,12 @@ const STYLES: Readonly<Record<ThinkingStyle, StyleRow>> = {
     },
   },
   openrouter: {
-    encode: (_model, { enabled, effort }) => ({
-      reasoning: enabled && effort === undefined ? { enabled } : { effort: NONE_TO_XHIGH[enabled ? (effort ?? 'medium') : 'off'] },
+    encode: (_model, thinking) => ({
+      reasoning: thinking.enabled && thinking.effort === undefined ? { enabled: true } : { effort: effortName(NONE_TO_XHIGH, thinking) },
     }),
     support: {
+      ...effortSupport(NONE_TO_XHIGH, '', '', 'reasoning.effort'),
       'thinking on': { is: 'sent', as: '`reasoning.enabled: true`' },
-      'thinking off': { is: 'sent', as: '`reasoning.effort: none`' },
-      'thinking.effort low': { is: 'sent', as: '`reasoning.effort: low`' },
-      'thinking.effort medium': { is: 'sent', as: '`reasoning.effort: medium`' },
-      'thinking.effort high': { is: 'sent', as: '`reasoning.effort: high`' },
-      'thinking.effort max': { is: 'translated', as: '`reasoning.effort: xhigh`' },
     },
   },
   together: {
@@ -170,15 +161,15 @@ function encodeMoonshot(model: string, thinking: Thinking): JsonOutObject {
   return model.startsWith('kimi-k2.7') ? {} : { thinking: { type: 'disabled' } };
 }
 
-/** The rows of a style that sends `reasoning_effort`. Notes are on models that differ. */
-function effortSupport(names: EffortNames, note = '', offNote = ''): ThinkingSupport {
+/** The rows of a style that sends an effort. Notes are on models that differ. */
+function effortSupport(names: EffortNames, note = '', offNote = '', field = 'reasoning_effort'): ThinkingSupport {
   const row = (effort: Effort): Support => ({
     is: names[effort] === effort ? 'sent' : 'translated',
-    as: `\`reasoning_effort: ${names[effort]}\`${note}`,
+    as: `\`${field}: ${names[effort]}\`${note}`,
   });
   return {
-    'thinking on': { is: 'translated', as: `\`reasoning_effort: ${names.medium}\`${note}` },
-    'thinking off': { is: names.off === 'none' ? 'sent' : 'translated', as: `\`reasoning_effort: ${names.off}\`${offNote}` },
+    'thinking on': { is: 'translated', as: `\`${field}: ${names.medium}\`${note}` },
+    'thinking off': { is: names.off === 'none' ? 'sent' : 'translated', as: `\`${field}: ${names.off}\`${offNote}` },
     'thinking.effort low': row('low'),
     'thinking.effort medium': row('medium'),
     'thinking.effort high': row('high'),

@@ -4,14 +4,11 @@
  * Puts the pieces together: request, reply, stream; failures and the list of models are those of Chat Completions.
  */
 
-import { parseLenient } from '../../base/json/lenient.ts';
-import { countField } from '../../base/loose.ts';
 import type { Adapter, Support, SupportTable } from '../../core/adapter.ts';
-import { unreadableReply } from '../../core/failure.ts';
-import type { Failure } from '../../core/failure.ts';
 import { decodeFailureBody, failureInside } from '../openai-common/failure.ts';
 import { decodeModelsBody, encodeModelsCall } from '../openai-common/model-list.ts';
 import { COMMON_SUPPORT } from '../openai-common/support.ts';
+import { decodeCount } from '../token-count.ts';
 import { decodeResponse } from './reply.ts';
 import { encodeCountCall, encodeResponsesCall } from './request.ts';
 import type { ResponsesHost } from './request.ts';
@@ -29,7 +26,7 @@ export function createResponsesAdapter(provider: string, differences: Partial<Re
     createStreamDecoder: (use) => new ResponsesStream(provider, use),
     encodeModels: encodeModelsCall,
     decodeModels: (body, json) => decodeModelsBody(provider, body, json),
-    counting: { encode: (request) => encodeCountCall(host, request), decode: (body) => decodeCount(provider, body) },
+    counting: { encode: (request) => encodeCountCall(host, request), decode: (body) => decodeCount(provider, body, failureInside, 'input_tokens') },
     decodeFailure: (status, body) => decodeFailureBody(provider, status, body),
   };
 }
@@ -74,9 +71,4 @@ const RESPONSES_SUPPORT: Omit<SupportTable, 'user'> = {
 function supportOf({ userField, hasCacheLife }: ResponsesHost): SupportTable {
   const user: Support = { is: 'sent', as: `\`${userField}\`` };
   return { ...RESPONSES_SUPPORT, user, ...(hasCacheLife ? {} : { 'cache.ttl long': { is: 'ignored', as: 'there is no field for it' } }) };
-}
-
-function decodeCount(provider: string, body: string): number | Failure {
-  const json = parseLenient(body);
-  return failureInside(provider, json) ?? countField(json, 'input_tokens') ?? unreadableReply(provider, body, 'it sent no token count');
 }

@@ -4,10 +4,10 @@
  */
 
 import { createReplyBudget } from '../../base/json/limits.ts';
-import { memberOf } from '../../base/json/member.ts';
+import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied, repliedOf } from '../../base/json/parse.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
-import { JsonArray, JsonProblem } from '../../base/json/value.ts';
+import { JsonProblem } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { Failure, problemReply } from '../../core/failure.ts';
 
@@ -17,18 +17,13 @@ export type ExactItem = () => JsonValue | undefined | Failure;
 /** The items of a whole body. Failure: server, for JSON that is nested too deep. */
 export function exactOutput(provider: string, body: string, response = parseReplied(body)): readonly JsonValue[] | Failure {
   if (response instanceof JsonProblem) return problemReply(provider, response, 'the body is not strict JSON');
-  return outputOf(response);
+  return itemsOf(memberOf(response, 'output'));
 }
 
 /** The items of the response that a stream's last event holds. Failure: server, for JSON that is nested too deep. */
 export function exactLateOutput(provider: string, data: string, event = parseReplied(data)): readonly JsonValue[] | Failure {
   if (event instanceof JsonProblem) return problemReply(provider, event, 'an event of the stream is not strict JSON');
-  return outputOf(memberOf(event, 'response'));
-}
-
-function outputOf(response: JsonValue | undefined): readonly JsonValue[] {
-  const output = memberOf(response, 'output');
-  return output instanceof JsonArray ? output.items : [];
+  return itemsOf(memberOf(memberOf(event, 'response'), 'output'));
 }
 
 /** The item of one event. Failure: server, for JSON that is nested too deep, or events with too many values for their budget. */

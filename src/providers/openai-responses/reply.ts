@@ -16,10 +16,10 @@ import { JsonObject, JsonProblem, RawJson } from '../../base/json/value.ts';
 import type { JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { AnswerUse, DeltaSink } from '../../core/adapter.ts';
-import { makeCallId } from '../../core/call-id.ts';
+import { ownCallId } from '../../core/call-id.ts';
 import { REPLY_CALLS_MAX, REPLY_CHARS_MAX, replyText } from '../../core/chat.ts';
 import type { AssistantPart, ChatReply, StopReason, ToolCallPart, Usage } from '../../core/chat.ts';
-import { beyondLimit, Failure, malformedReply, problemReply, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
+import { Failure, malformedReply, problemReply, replyTooLong, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { textArguments } from '../../core/text-arguments.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { exactOutput } from './exact.ts';
@@ -109,8 +109,7 @@ export class ResponseDraft {
 
   /** The failure once more has come than is kept. A whole body is bounded by itself. */
   get overflow(): Failure | undefined {
-    if (this.#chars <= REPLY_CHARS_MAX) return undefined;
-    return beyondLimit(this.#provider, 200, `the reply is longer than ${REPLY_CHARS_MAX} characters`);
+    return this.#chars <= REPLY_CHARS_MAX ? undefined : replyTooLong(this.#provider);
   }
 
   /** Whether nothing that is shown or carried has come. */
@@ -255,7 +254,7 @@ export class ResponseDraft {
       return undefined;
     }
     const state = this.#takeState(ownFields('tool_call', item));
-    const call: ToolCallPart = { type: 'tool_call', id: this.#callId(item), name, arguments: args, state };
+    const call: ToolCallPart = { type: 'tool_call', id: ownCallId(textField(item, 'call_id'), this.#callIds), name, arguments: args, state };
     this.#chars += args.text.length;
     this.#parts.push(call);
     sink({ type: 'tool_call', call });
@@ -276,13 +275,6 @@ export class ResponseDraft {
     if (parsed === null) return new RawJson('{}');
     if (parsed instanceof JsonProblem && parsed.isLimit) return problemReply(this.#provider, parsed, 'a call has no arguments');
     return this.#isRelayed ? textArguments(given) : undefined;
-  }
-
-  #callId(item: unknown): string {
-    const given = textField(item, 'call_id');
-    const id = given === undefined || this.#callIds.has(given) ? makeCallId() : given;
-    this.#callIds.add(id);
-    return id;
   }
 
   #takeState(own: OwnFields): string | undefined {

@@ -20,9 +20,11 @@ import { DAMAGED_STATE, damagedState } from '../../core/provider-state.ts';
 import { argumentsText } from '../../core/text-arguments.ts';
 import { encodeCacheLife } from '../openai-common/cache.ts';
 import { dataUrl, imageUrl, resultText, textOf } from '../openai-common/content.ts';
-import { encodeReasoning, isReasoningModel } from '../openai-common/thinking.ts';
+import { openAiRule } from '../openai-common/model-rules.ts';
+import { encodeReasoning } from '../openai-common/thinking.ts';
 import { parametersOf } from '../openai-common/tools.ts';
-import { TEXT_BY_URL, refuseContent } from '../refused-content.ts';
+import { refuseContent, textByUrl } from '../refused-content.ts';
+import { countedMembers } from '../token-count.ts';
 import { CUSTOM_CALL, decodePartState } from './state.ts';
 import type { OwnFields } from './state.ts';
 
@@ -40,44 +42,34 @@ export type ResponsesHost = {
 /** The call for a request. Failures: unsupported; bad_request, for a damaged provider_state. */
 export function encodeResponsesCall(host: ResponsesHost, request: ChatRequest, isStream: boolean): UpstreamCall | Failure {
   if (request.stop.length > 0) return new Failure('unsupported', `stop: the Responses API of ${host.name} has no stop sequences`);
-  const payload = payloadOf(host, asMeant(request, host.models), request.model, isStream);
-  if (payload instanceof Failure) return payload;
-  return {
-    method: 'POST',
-    path: '/responses',
-    headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' },
-    body: request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions),
-  };
+  const payload = payloadOf(host, request, isStream);
+  return payload instanceof Failure ? payload : post('/responses', payload, isStream);
 }
 
-/** What the count of tokens takes (OpenAI, get input token counts): anything else is refused there. */
+/** What the count of tokens takes (OpenAI, get input token counts). */
 const COUNTED = [
   'model', 'instructions', 'input', 'tools', 'tool_choice', 'parallel_tool_calls', 'text', 'reasoning', 'truncation', 'conversation', 'previous_response_id',
 ];
 
 /** The call that has a request's tokens counted. */
 export function encodeCountCall(host: ResponsesHost, request: ChatRequest): UpstreamCall | Failure {
-  const payload = payloadOf(host, asMeant(request, host.models), request.model, false);
-  if (payload instanceof Failure) return payload;
-  const whole = request.providerOptions === undefined ? new Map(Object.entries(payload)) : mergePatch(payload, request.providerOptions);
-  const counted: Record<string, JsonOut | undefined> = {};
-  for (const name of COUNTED) counted[name] = whole.get(name);
-  return {
-    method: 'POST',
-    path: '/responses/input_tokens',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
-    body: counted,
-  };
+  const payload = payloadOf(host, request, false);
+  return payload instanceof Failure ? payload : post('/responses/input_tokens', countedMembers(payload, COUNTED), false);
 }
 
-function payloadOf(host: ResponsesHost, request: ChatRequest, sentModel: string, isStream: boolean): JsonOutObject | Failure {
-  const refused = refuseContent(request.turns, (part) => (isTextByUrl(part) ? TEXT_BY_URL : undefined));
+function post(path: string, body: JsonOut, isStream: boolean): UpstreamCall {
+  return { method: 'POST', path, headers: { 'content-type': 'application/json', accept: isStream ? 'text/event-stream' : 'application/json' }, body };
+}
+
+function payloadOf(host: ResponsesHost, asked: ChatRequest, isStream: boolean): JsonOut | Failure {
+  const request = asMeant(asked, host.models);
+  const refused = refuseContent(request.turns, textByUrl);
   if (refused !== undefined) return refused;
-  const isReasoning = isReasoningModel(request.model);
+  const { isReasoning } = openAiRule(request.model);
   const input = encodeInput(host.name, isReasoning, request.turns);
   if (input instanceof Failure) return input;
-  return {
-    model: sentModel,
+  const payload: JsonOutObject = {
+    model: asked.model,
     instructions: request.system,
     input,
     max_output_tokens: request.maxTokens,
@@ -94,10 +86,7 @@ function payloadOf(host: ResponsesHost, request: ChatRequest, sentModel: string,
     store: false,
     stream: isStream ? true : undefined,
   };
-}
-
-function isTextByUrl(part: ContentPart): boolean {
-  return part.type === 'document' && part.mediaType === 'text/plain' && part.source.type === 'url';
+  return request.providerOptions === undefined ? payload : mergePatch(payload, request.providerOptions);
 }
 
 /** What the turns of one conversation share while they are encoded, in order. */

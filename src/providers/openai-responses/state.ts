@@ -56,7 +56,6 @@ export function encodePartState(provider: string, before: readonly RawJson[], ow
 
 /** What `encodePartState` put in; empty when there is none or another provider made it. Admits nothing else. */
 export function decodePartState(provider: string, part: AssistantPart, budget: JsonBudget): PartState | typeof DAMAGED_STATE {
-  if (part.state === undefined) return NO_STATE;
   const content = decodeState(RESPONSES_DIALECT, provider, part.state, budget);
   if (content === undefined) return NO_STATE;
   if (content === DAMAGED_STATE || content.entries.size === 0) return DAMAGED_STATE;
@@ -114,7 +113,7 @@ export function carriedAside(item: unknown): RawJson | undefined {
 
 /** The texts of an item: paragraphs of reasoning, in its own words (`content`) or summarised; what a message says. */
 export function textsIn(item: unknown, form: 'content' | 'summary'): string[] {
-  return listField(item, form).map((part) => textField(part, 'text') ?? '').filter((text) => text !== '');
+  return listField(item, form).flatMap((part) => textField(part, 'text') ?? []);
 }
 
 /** Items that wait for an answer which a chat has no form for. */

@@ -14,7 +14,6 @@ export const OPENAI_ROW: ProviderRow = {
   isKeyRequired: true,
   baseUrlVariable: 'OPENAI_BASE_URL',
   defaultBaseUrl: 'https://api.openai.com/v1',
-  versionSegment: undefined,
   keyHeader: { name: 'authorization', prefix: 'Bearer ' },
   speaks: ['openai-chat', 'openai-responses'],
   createAdapter: createVendorAdapter,

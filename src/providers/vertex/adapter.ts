@@ -6,7 +6,7 @@
  */
 
 import { parseLenient } from '../../base/json/lenient.ts';
-import { countField, isObject, listField, stringField, textField } from '../../base/loose.ts';
+import { isObject, listField, stringField, textField } from '../../base/loose.ts';
 import type { Adapter, AdapterSettings, ModelsPage, ProviderRow, TokenCounting, UpstreamCall } from '../../core/adapter.ts';
 import type { ChatRequest, ModelInfo } from '../../core/chat.ts';
 import { Failure, unreadableReply } from '../../core/failure.ts';
@@ -14,12 +14,13 @@ import { createAnthropicAdapter } from '../anthropic/adapter.ts';
 import { VENDOR_HOST, modelSegment } from '../anthropic/host.ts';
 import type { MessagesHost } from '../anthropic/host.ts';
 import { isMessages } from '../anthropic/reply.ts';
-import { below, createAdapterByModel } from '../by-model.ts';
+import { below, createAdapterByModel, movedBy } from '../by-model.ts';
 import { createGeminiAdapter } from '../gemini/adapter.ts';
 import { decodeGeminiFailure, failureInside } from '../gemini/failure.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { PLAIN_HOST } from '../openai-chat/profile.ts';
 import type { HostProfile } from '../openai-chat/profile.ts';
+import { countedMembers, decodeCount } from '../token-count.ts';
 
 /** An origin: each format has a version of its own. */
 export const VERTEX_ROW: ProviderRow = {
@@ -29,7 +30,6 @@ export const VERTEX_ROW: ProviderRow = {
   isKeyRequired: true,
   baseUrlVariable: 'GOOGLE_VERTEX_BASE_URL',
   defaultBaseUrl: 'https://aiplatform.googleapis.com',
-  versionSegment: undefined,
   keyHeader: { name: 'x-goog-api-key', prefix: '' },
   createAdapter: createVertexAdapter,
 };
@@ -38,14 +38,15 @@ const OPENAI_LAYER: HostProfile = { ...PLAIN_HOST, output: 'schema', returnsThou
 
 function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter {
   const { project } = settings ?? {};
-  if (project === undefined) return { ...geminiBelow(name, '/v1/publishers/google'), ...googleLayer(name) };
+  if (project === undefined) return { ...below('/v1/publishers/google', createGeminiAdapter(name)), ...googleLayer(name) };
   const place = `projects/${project.id}/locations/${project.location}`;
   const claude = createAnthropicAdapter(name, claudeHost(`/v1/${place}`));
-  const gemini = geminiBelow(name, `/v1beta1/${place}/publishers/google`);
+  const gemini = below(`/v1beta1/${place}/publishers/google`, createGeminiAdapter(name));
   const joint = createAdapterByModel([
     { adapter: claude, serves: isClaude, isIts: isMessages },
     { adapter: below(`/v1/${place}/endpoints/openapi`, createOpenAiAdapter(name, OPENAI_LAYER)), serves: hasPublisher, isIts: (json) => 'choices' in json },
-    { adapter: tunedBelow(name, `/v1beta1/${place}`), serves: isTuned, isIts: () => false },
+    // A tuned model has no publisher: it is at an endpoint of the project.
+    { adapter: movedBy((path) => path.replace('/models/', `/v1beta1/${place}/`), createGeminiAdapter(name)), serves: isTuned, isIts: () => false },
     { adapter: gemini, serves: () => true, isIts: isGenerated },
   ]);
   const counting: TokenCounting = {
@@ -54,7 +55,8 @@ function createVertexAdapter(name: string, settings?: AdapterSettings): Adapter 
       if (isTuned(request.model) || hasPublisher(request.model)) return new Failure('unsupported', `${name} counts no tokens of this model`);
       return encodeCount(gemini, request);
     },
-    decode: (body) => decodeCount(name, body),
+    // Gemini's and Claude's.
+    decode: (body) => decodeCount(name, body, failureInside, 'totalTokens', 'input_tokens'),
   };
   return { ...joint, ...googleLayer(name), counting };
 }
@@ -65,33 +67,7 @@ const COUNTED = ['contents', 'systemInstruction', 'tools', 'generationConfig'];
 function encodeCount(gemini: Adapter, request: ChatRequest): UpstreamCall | Failure {
   const call = gemini.encodeChat(request, false);
   if (!('path' in call)) return call;
-  const whole = call.body instanceof Map ? call.body : new Map(Object.entries(call.body ?? {}));
-  const counted = Object.fromEntries(COUNTED.map((field) => [field, whole.get(field)]));
-  return { ...call, path: call.path.replace(/:generateContent$/, ':countTokens'), body: counted };
-}
-
-/** Gemini's and Claude's. */
-function decodeCount(provider: string, body: string): number | Failure {
-  const json = parseLenient(body);
-  const count = countField(json, 'totalTokens') ?? countField(json, 'input_tokens');
-  return failureInside(provider, json) ?? count ?? unreadableReply(provider, body, 'it sent no token count');
-}
-
-/** Its requests are the same, but are counted in another form. */
-function geminiBelow(name: string, prefix: string): Adapter {
-  return below(prefix, createGeminiAdapter(name));
-}
-
-/** A tuned model has no publisher: it is at an endpoint of the project. */
-function tunedBelow(name: string, prefix: string): Adapter {
-  const gemini = createGeminiAdapter(name);
-  return {
-    ...gemini,
-    encodeChat(request, isStream) {
-      const call = gemini.encodeChat(request, isStream);
-      return 'path' in call ? { ...call, path: call.path.replace('/models/', `${prefix}/`) } : call;
-    },
-  };
+  return { ...call, path: call.path.replace(/:generateContent$/, ':countTokens'), body: countedMembers(call.body, COUNTED) };
 }
 
 function isTuned(model: string): boolean {

@@ -63,14 +63,18 @@ function ending({ ending: reason, stopSequence }: Script): JsonOutObject {
 function renderUsage(ask: Ask, usage: Usage | undefined, outputTokens: number | undefined): JsonOutObject | undefined {
   if (usage === undefined) return undefined;
   const { cacheWriteTokens: written } = usage;
-  return {
-    input_tokens: usage.inputTokens - usage.cachedTokens - written,
-    cache_creation_input_tokens: written,
+  const [short, long] = ask.isLongCached === true ? [0, written] : [written, 0];
+  return { ...renderCounts(usage, outputTokens), cache_creation: { ephemeral_5m_input_tokens: short, ephemeral_1h_input_tokens: long }, service_tier: 'standard' };
+}
+
+/** What the end of a stream says of it. */
+function renderCounts(usage: Usage | undefined, outputTokens: number | undefined): JsonOutObject | undefined {
+  return usage && {
+    input_tokens: usage.inputTokens - usage.cachedTokens - usage.cacheWriteTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens,
     cache_read_input_tokens: usage.cachedTokens,
-    cache_creation: { ephemeral_5m_input_tokens: ask.isLongCached === true ? 0 : written, ephemeral_1h_input_tokens: ask.isLongCached === true ? written : 0 },
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
-    service_tier: 'standard',
   };
 }
 
@@ -109,6 +113,6 @@ function renderStream(ask: Ask, script: Script): Piece[] {
     }
     pieces.push(event({ type: 'content_block_stop', index }));
   }
-  pieces.push(event({ type: 'message_delta', delta: ending(script), usage: renderUsage(ask, script.usage, script.usage?.outputTokens) }));
+  pieces.push(event({ type: 'message_delta', delta: ending(script), usage: renderCounts(script.usage, script.usage?.outputTokens) }));
   return [...pieces, event({ type: 'message_stop' })];
 }

@@ -6,6 +6,7 @@
  * Source: Anthropic Messages API, create a message; tool use; extended thinking (preserving blocks).
  */
 
+import { itemsOf } from '../../base/json/member.ts';
 import { parseJson } from '../../base/json/parse.ts';
 import { JsonArray, JsonObject } from '../../base/json/value.ts';
 import { field, isObject, listField, numberField, stringField, textField } from '../../base/loose.ts';
@@ -87,8 +88,7 @@ function conversationPrefixes(json: JsonObject): string[] {
   };
   let prefix = digest(rawOf('system') + rawOf('tools'));
   const prefixes = [prefix];
-  const messages = json.entries.get('messages');
-  for (const item of messages instanceof JsonArray ? messages.items : []) {
+  for (const item of itemsOf(json.entries.get('messages'))) {
     if (item instanceof JsonObject) prefix = digest(prefix + told(item.raw.text));
     prefixes.push(prefix);
   }

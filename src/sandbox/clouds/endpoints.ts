@@ -35,16 +35,13 @@ export function askEndpoint(incoming: Incoming, ledger: Ledger): Reply | undefin
   const row = ENDPOINTS.find(([method, path]) => method === incoming.method && path.test(incoming.path));
   if (row === undefined) return undefined;
   if (ledger.isDown) return text(503, 'Service Unavailable');
-  return dated(row[2](incoming, ledger), ledger);
+  const reply = row[2](incoming, ledger);
+  // With the cloud's own time, by which lifetimes count.
+  return { ...reply, headers: { date: new Date(ledger.now()).toUTCString(), ...reply.headers } };
 }
 
-/** With the cloud's own time, by which lifetimes count. */
-function dated(reply: Reply, { now }: Ledger): Reply {
-  return { ...reply, headers: { date: new Date(now()).toUTCString(), ...reply.headers } };
-}
-
-function text(status: number, body: string): Reply {
-  return { status, headers: { 'content-type': 'text/plain' }, pieces: [{ bytes: body, isText: false }] };
+function text(status: number, body: string, type = 'text/plain'): Reply {
+  return { status, headers: { 'content-type': type }, pieces: [{ bytes: body, isText: false }] };
 }
 
 function json(status: number, body: object, headers: Readonly<Record<string, string>> = {}): Reply {
@@ -174,25 +171,21 @@ function googleMetadata(incoming: Incoming, ledger: Ledger): Reply {
 
 function awsSts(incoming: Incoming, ledger: Ledger): Reply {
   const form = formOf(incoming);
-  if (form.get('Action') !== 'AssumeRoleWithWebIdentity' || form.get('Version') !== '2011-06-15') return xmlError(400, 'InvalidAction', 'Could not find operation.');
-  if (form.get('RoleArn') !== ledger.roleArn || !/^[\w+=,.@-]{2,64}$/.test(form.get('RoleSessionName') ?? '')) return xmlError(400, 'ValidationError', '1 validation error detected.');
-  if (form.get('WebIdentityToken') !== ledger.federatedToken) return xmlError(400, 'InvalidIdentityToken', 'The web identity token that was passed could not be validated.');
+  if (form.get('Action') !== 'AssumeRoleWithWebIdentity' || form.get('Version') !== '2011-06-15') return stsError('InvalidAction', 'Could not find operation.');
+  if (form.get('RoleArn') !== ledger.roleArn || !/^[\w+=,.@-]{2,64}$/.test(form.get('RoleSessionName') ?? '')) return stsError('ValidationError', '1 validation error detected.');
+  if (form.get('WebIdentityToken') !== ledger.federatedToken) return stsError('InvalidIdentityToken', 'The web identity token that was passed could not be validated.');
   const { AccessKeyId, SecretAccessKey, Token, Expiration } = ledger.giveKeys();
   const credentials = `<SessionToken>${Token}</SessionToken><SecretAccessKey>${SecretAccessKey}</SecretAccessKey><Expiration>${Expiration}</Expiration><AccessKeyId>${AccessKeyId}</AccessKeyId>`;
-  return xml(200, `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+  return text(200, `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
   <AssumeRoleWithWebIdentityResult>
     <AssumedRoleUser><Arn>${ledger.roleArn}</Arn><AssumedRoleId>AROASANDBOX:gateway</AssumedRoleId></AssumedRoleUser>
     <Credentials>${credentials}</Credentials>
   </AssumeRoleWithWebIdentityResult>
-</AssumeRoleWithWebIdentityResponse>`);
+</AssumeRoleWithWebIdentityResponse>`, 'text/xml');
 }
 
-function xmlError(status: number, code: string, message: string): Reply {
-  return xml(status, `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`);
-}
-
-function xml(status: number, body: string): Reply {
-  return { status, headers: { 'content-type': 'text/xml' }, pieces: [{ bytes: body, isText: false }] };
+function stsError(code: string, message: string): Reply {
+  return text(400, `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`, 'text/xml');
 }
 
 function container(incoming: Incoming, ledger: Ledger): Reply {

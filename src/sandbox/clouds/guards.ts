@@ -29,10 +29,10 @@ export function guardAzure(...keyHeaders: readonly string[]): Guard {
     const keys = keyHeaders.flatMap((name) => stringField(request.headers, name) ?? []);
     if (keys.some(entrance.isKey) || hasToken(entrance, 'azure')) return undefined;
     if (keys.length > 0) {
-      return refusal(401, { error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' } });
+      return refusal({ error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' } });
     }
     const message = 'Unauthorized. Access token is missing, invalid, audience is incorrect (https://cognitiveservices.azure.com or https://ai.azure.com), or have expired.';
-    return refusal(401, { statusCode: 401, message });
+    return refusal({ statusCode: 401, message });
   };
 }
 
@@ -62,7 +62,7 @@ export function guardGoogle(entrance: Entrance): Reply | undefined {
   if (hasToken(entrance, 'google') || (isExpress && key !== undefined && entrance.isKey(key))) return undefined;
   const message = 'Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.';
   const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'ACCESS_TOKEN_EXPIRED', domain: 'googleapis.com' }];
-  return refusal(401, { error: { code: 401, message, status: 'UNAUTHENTICATED', details } });
+  return refusal({ error: { code: 401, message, status: 'UNAUTHENTICATED', details } });
 }
 
 function hasToken({ request, ledger }: Entrance, audience: Audience): boolean {
@@ -73,6 +73,6 @@ function bearerOf(request: Signed): string | undefined {
   return /^Bearer (.+)$/.exec(stringField(request.headers, 'authorization') ?? '')?.[1];
 }
 
-function refusal(status: number, body: object): Reply {
-  return jsonReply(status, JSON.stringify(body));
+function refusal(body: object): Reply {
+  return jsonReply(401, JSON.stringify(body));
 }

@@ -2,6 +2,7 @@
 
 import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { keep } from '../../base/keep.ts';
 import type { CloudIdentity } from '../cloud-identity.ts';
 
 /** What is given for: a token for one is refused by the others. */
@@ -75,7 +76,7 @@ export class Ledger implements CloudIdentity {
 
   giveToken(audience: Audience): string {
     const token = `sandbox.${audience.replaceAll(' ', '-')}.${randomUUID()}`;
-    keep(this.#tokens, token, { audience, expiresAtMs: this.now() + this.lifetimeS * 1000 });
+    keep(this.#tokens, token, { audience, expiresAtMs: this.now() + this.lifetimeS * 1000 }, GIVEN_MAX);
     return token;
   }
 
@@ -90,7 +91,7 @@ export class Ledger implements CloudIdentity {
     const [id, token] = [`ASIA${randomUUID().replaceAll('-', '').slice(0, 16).toUpperCase()}`, `session/${randomUUID()}==`];
     // AWS says seconds, and never one too many.
     const expiresAtMs = Math.floor((this.now() + this.lifetimeS * 1000) / 1000) * 1000;
-    keep(this.#keys, id, { secretAccessKey: secret, sessionToken: token, expiresAtMs });
+    keep(this.#keys, id, { secretAccessKey: secret, sessionToken: token, expiresAtMs }, GIVEN_MAX);
     return { AccessKeyId: id, SecretAccessKey: secret, Token: token, Expiration: new Date(expiresAtMs).toISOString().replace('.000Z', 'Z') };
   }
 
@@ -109,10 +110,4 @@ export class Ledger implements CloudIdentity {
     this.lifetimeS = 3600;
     this.isDown = false;
   }
-}
-
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > GIVEN_MAX && oldest !== undefined) map.delete(oldest);
 }

@@ -74,7 +74,7 @@ function renderUsage(usage: Usage | undefined, outputTokens = 0): JsonOutObject 
   if (usage === undefined) return undefined;
   return {
     promptTokenCount: usage.inputTokens,
-    candidatesTokenCount: outputTokens,
+    candidatesTokenCount: outputTokens === 0 ? undefined : outputTokens,
     totalTokenCount: usage.inputTokens + outputTokens + usage.reasoningTokens,
     cachedContentTokenCount: usage.cachedTokens === 0 ? undefined : usage.cachedTokens,
     thoughtsTokenCount: usage.reasoningTokens === 0 ? undefined : usage.reasoningTokens,

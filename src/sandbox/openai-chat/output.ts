@@ -59,10 +59,11 @@ function outputFrom(type: string | undefined, said: unknown, messages: unknown, 
   return invalid(`Invalid schema for response_format '${name}': ${problem}`, place.schema, place === IN_CHAT ? undefined : 'invalid_json_schema');
 }
 
-/** What is wrong with the schema of a function's arguments. */
-export function parametersProblem(parameters: unknown, isStrict: boolean): string | undefined {
-  if (parameters === undefined || parameters === null) return isStrict ? schemaProblem({}, true) : undefined;
-  return schemaProblem(parameters, isStrict);
+/** What is wrong with the schema of a function's arguments, which stands at `place`. */
+export function checkParameters(tool: unknown, isStrict: boolean, place: string): Complaint | undefined {
+  const parameters = field(tool, 'parameters') ?? (isStrict ? {} : undefined);
+  const problem = parameters === undefined ? undefined : schemaProblem(parameters, isStrict);
+  return problem === undefined ? undefined : invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, place, 'invalid_function_parameters');
 }
 
 const LEVELS_MAX = 10;

@@ -14,10 +14,10 @@ import {
   anyObject, anything, boolean, count, first, integer, listOf, mapOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
 import type { Shape } from '../shape.ts';
-import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, CHAT_CACHE_OPTIONS, cachePlan, checkLengths, isMarked } from './caching.ts';
+import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, CHAT_CACHE_OPTIONS, cachePlan, checkLengths, isMarked, tooLong } from './caching.ts';
 import { complaintOf, invalid } from './complaint.ts';
 import { checkFile } from './file.ts';
-import { RESPONSE_FORMAT, chatOutput, parametersProblem } from './output.ts';
+import { RESPONSE_FORMAT, chatOutput, checkParameters } from './output.ts';
 
 /** In what the two differ. */
 export type Dialect = { readonly isCompatible: boolean; readonly request: Shape };
@@ -157,12 +157,7 @@ function checkFields(body: unknown, dialect: Dialect): Complaint | undefined {
   if (isObject(field(body, 'stream_options')) && field(body, 'stream') !== true) {
     return invalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options');
   }
-  return first(tools, (tool, index) => {
-    const isStrict = field(tool, 'strict') === true && !dialect.isCompatible;
-    const problem = parametersProblem(field(tool, 'parameters'), isStrict);
-    if (problem === undefined) return undefined;
-    return invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, `tools[${index}].function.parameters`, 'invalid_function_parameters');
-  });
+  return first(tools, (tool, index) => checkParameters(tool, field(tool, 'strict') === true && !dialect.isCompatible, `tools[${index}].function.parameters`));
 }
 
 function emptyArray(param: string): Complaint {
@@ -183,15 +178,15 @@ function checkMessages(messages: readonly Message[]): Complaint | undefined {
       return invalid("Invalid value for 'content': expected a string, got null.", `${place}.content`);
     }
     return first(calls, (call, at) => {
-      const id = stringField(call, 'id') ?? '';
-      if (id.length > ID_CHARS_MAX) {
-        const param = `${place}.tool_calls[${at}].id`;
-        return invalid(`Invalid '${param}': string too long. Expected a string with maximum length ${ID_CHARS_MAX}, but got a string with length ${id.length} instead.`, param, 'string_above_max_length');
-      }
-      const param = `${place}.tool_calls[${at}].function.arguments`;
-      return isObject(parseLenient(argumentsOf(call))) ? undefined : invalid(`Invalid '${param}': expected the text of a JSON object.`, param, 'invalid_value');
+      const long = tooLong(`${place}.tool_calls[${at}].id`, stringField(call, 'id'), ID_CHARS_MAX);
+      return long ?? notObject(`${place}.tool_calls[${at}].function.arguments`, argumentsOf(call));
     });
   });
+}
+
+/** What is wrong with arguments that are no object. */
+export function notObject(param: string, text: string): Complaint | undefined {
+  return isObject(parseLenient(text)) ? undefined : invalid(`Invalid '${param}': expected the text of a JSON object.`, param, 'invalid_value');
 }
 
 const PDF_TYPE = /^application\/pdf$/;
@@ -286,8 +281,9 @@ function turnFrom(message: Message): Turn {
   return { by: 'user', text: textOf(message), imageCount: ofType('image_url').length, documents: ofType('file', 'document_url').map(() => undefined), results: [] };
 }
 
-function choiceFrom(choice: unknown): Choice {
-  const name = stringField(field(choice, 'function'), 'name');
+/** Responses says the name beside the type, Chat Completions in the function. */
+export function choiceFrom(choice: unknown): Choice {
+  const name = stringField(field(choice, 'function'), 'name') ?? stringField(choice, 'name');
   if (name !== undefined) return { mode: 'tool', name };
   return { mode: choice === 'required' || choice === 'none' ? choice : 'auto' };
 }

@@ -8,12 +8,13 @@
 
 import { parseLenient } from '../../base/json/lenient.ts';
 import { field, isObject, listField, numberField, stringField } from '../../base/loose.ts';
-import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, RESPONSES_CACHE_OPTIONS, cachePlan, checkLengths, isMarked } from '../openai-chat/caching.ts';
+import { BREAKPOINT, CACHE_FIELDS, CALLER_FIELDS, RESPONSES_CACHE_OPTIONS, cachePlan, checkLengths, isMarked, tooLong } from '../openai-chat/caching.ts';
 import { complaintOf, invalid } from '../openai-chat/complaint.ts';
 import { checkFile } from '../openai-chat/file.ts';
-import { TEXT_FORMAT, parametersProblem, responsesOutput } from '../openai-chat/output.ts';
+import { TEXT_FORMAT, checkParameters, responsesOutput } from '../openai-chat/output.ts';
+import { choiceFrom, notObject } from '../openai-chat/request.ts';
 import { Complaint, conversationFacts, digest, tokenCount, toolTokens, wordCount } from '../protocol.ts';
-import type { Ask, Choice, Incoming, Memory, Turn } from '../protocol.ts';
+import type { Ask, Incoming, Memory, Turn } from '../protocol.ts';
 import {
   anyObject, boolean, count, first, listOf, matching, nullable, number, object, oneOf, openObject, string, stringOr, tagged,
 } from '../shape.ts';
@@ -159,13 +160,9 @@ function checkTools(body: unknown): Complaint | undefined {
     return invalid(`Tool choice '${named}' not found in 'tools' parameter.`, 'tool_choice');
   }
   if (choice === 'required' && tools.length === 0) return invalid("Tool choice 'required' must be specified with 'tools' parameter.", 'tool_choice');
-  return first(tools, (tool, index) => {
-    if (field(tool, 'type') !== 'function') return undefined;
-    // Left out, it is strict where the schema happens to fit.
-    const problem = parametersProblem(field(tool, 'parameters'), field(tool, 'strict') === true);
-    if (problem === undefined) return undefined;
-    return invalid(`Invalid schema for function '${stringField(tool, 'name')}': ${problem}`, `tools[${index}].parameters`, 'invalid_function_parameters');
-  });
+  // Where it is left out, a tool is strict where the schema happens to fit.
+  const isStrict = (tool: unknown): boolean => field(tool, 'strict') === true;
+  return first(tools, (tool, index) => (field(tool, 'type') === 'function' ? checkParameters(tool, isStrict(tool), `tools[${index}].parameters`) : undefined));
 }
 
 const FILE_TYPES = /^(application|text)\//;
@@ -180,17 +177,8 @@ function checkMedia(items: readonly Item[]): Complaint | undefined {
 }
 
 function checkCalls(items: readonly Item[]): Complaint | undefined {
-  return first(items, (item, index) => {
-    const id = stringField(item, 'call_id') ?? '';
-    if (id.length > CALL_ID_CHARS_MAX) {
-      const param = `input[${index}].call_id`;
-      const expected = `Expected a string with maximum length ${CALL_ID_CHARS_MAX}, but got a string with length ${id.length} instead.`;
-      return invalid(`Invalid '${param}': string too long. ${expected}`, param, 'string_above_max_length');
-    }
-    if (item['type'] !== 'function_call' || isObject(parseLenient(String(item['arguments'])))) return undefined;
-    const param = `input[${index}].arguments`;
-    return invalid(`Invalid '${param}': expected the text of a JSON object.`, param, 'invalid_value');
-  });
+  return first(items, (item, index) => tooLong(`input[${index}].call_id`, stringField(item, 'call_id'), CALL_ID_CHARS_MAX)
+    ?? (item['type'] === 'function_call' ? notObject(`input[${index}].arguments`, String(item['arguments'])) : undefined));
 }
 
 /** Every call has its output, after it and before anybody says anything else. */
@@ -295,10 +283,4 @@ function turnFrom(group: readonly Item[]): Turn {
 function textOf(item: Item): string {
   const texts = listField(item, 'content').map((part) => stringField(part, 'text') ?? stringField(part, 'refusal') ?? '');
   return stringField(item, 'content') ?? texts.filter((text) => text !== '').join(' ');
-}
-
-function choiceFrom(choice: unknown): Choice {
-  const name = stringField(choice, 'name');
-  if (name !== undefined) return { mode: 'tool', name };
-  return { mode: choice === 'required' || choice === 'none' ? choice : 'auto' };
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { renderJson } from '../../../src/base/json/render.ts';
 import { ANTHROPIC } from '../../../src/callers/anthropic/dialect.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { sentText } from '../../sent-text.ts';
-import { decodedBy } from '../dialect-testing.ts';
+import { decodedBy, FACTS } from '../dialect-testing.ts';
 
 /** The messages that are passed on of these, and what is named as left out. */
 function relayedFrom(...messages: readonly string[]): readonly [string, readonly string[]] {
@@ -37,4 +38,10 @@ test('texts without a word are taken out of what an assistant said, and out of n
     `${said('user', blank)},${said('assistant', other, TEXT)},${HI}`,
     ['messages[1].content[0]'],
   ]);
+});
+
+test('a whole answer goes on as it came, but for the model that its caller asked for', () => {
+  const relayed = (raw: string): string => renderJson(ANTHROPIC.relay?.encodeReply(raw, FACTS) ?? assert.fail());
+  for (const raw of ['{"model":"asked-model", "later":1.0,"content":[]}', '{"model":"other",}']) assert.equal(relayed(raw), raw);
+  assert.equal(relayed('{"id":"a", "model":"other","later":1.0}'), '{"id":"a","model":"asked-model","later":1.0}');
 });

@@ -107,6 +107,7 @@ test('a text that says nothing is its reasoning alone, unless what follows would
   assert.deepEqual(types({ parts: [silent, { ...CALL, state: 'a.acme.BB' }] }), ['reasoning', 'reasoning', 'function_call']);
   assert.deepEqual(types({ parts: [silent, CALL] }), ['reasoning', 'function_call']);
   assert.deepEqual(types({ parts: [silent, { type: 'text', text: 'A', state: undefined }] }), ['reasoning', 'message', 'message']);
+  assert.deepEqual(types({ parts: [silent, { type: 'text', text: 'A', state: 'a.acme.BB' }] }), ['reasoning', 'reasoning', 'message']);
   assert.deepEqual(types({ parts: [{ ...silent, state: undefined }] }), []);
 });
 

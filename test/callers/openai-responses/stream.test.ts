@@ -96,9 +96,10 @@ test('a call of a plain function is that, and no function of a namespace whose n
   assert.ok(source instanceof JsonObject);
   const facts = { ...FACTS, request: { ...FACTS.request, source } };
   const named = [new ToolNames(source).nameOf({ namespace: 'files', name: 'read' }), 'files__read'];
-  const reply: ChatReply = { ...BARE_REPLY, parts: named.map((name, index) => ({ ...CALL, id: `call_${index}`, name, state: undefined })), stopReason: 'tool_use' };
+  const reply: ChatReply = { ...BARE_REPLY, parts: named.map((name, index) => ({ ...CALL, id: `call_${index}`, name, arguments: new RawJson('{"input":"a"}'), state: undefined })), stopReason: 'tool_use' };
   const whole = JSON.parse(renderJson(encodeResponse(reply, facts))) as { readonly output: readonly Record<string, unknown>[] };
-  assert.deepEqual(whole.output.map(({ namespace, name }) => [namespace, name]), [['files', 'read'], [undefined, 'files__read']]);
+  const items = whole.output.map(({ namespace, name, arguments: args }) => [namespace, name, args]);
+  assert.deepEqual(items, [['files', 'read', '{"input":"a"}'], [undefined, 'files__read', '{"input":"a"}']]);
 });
 
 test('a stream of thinking, text and a call has the events of the Responses form, in order', () => {
@@ -229,6 +230,22 @@ test('a stream that fails ends with the two events that every client takes for a
 test('a stream that fails before anything was said begins first', () => {
   const types = dataOf({ type: 'failed', failure: new Failure('bad_request', 'No.') }).map(({ type }) => type);
   assert.deepEqual(types, ['response.created', 'response.in_progress', 'response.failed', 'error']);
+});
+
+test('a relayed stream that fails goes on counting, and speaks of the response that it began, as far as that says what it is', () => {
+  const failed: Delta = { type: 'failed', failure: new Failure('server', 'acme ended the stream') };
+  for (const [begun, expected] of [
+    [{ id: 'resp_1', created_at: 7, model: 'served' }, ['resp_1', 7, 'served']],
+    [{}, ['resp_a1', 1795257683, 'asked-model']],
+  ] as const) {
+    const frames = new ResponseEvents(FACTS);
+    frames.relay('response.created', JSON.stringify({ type: 'response.created', response: begun }));
+    frames.relay('response.in_progress', JSON.stringify({ type: 'response.in_progress', response: { id: 'another' } }));
+    const events: readonly Record<string, unknown>[] = eventsOf(frames.render(failed)).map(({ data }) => JSON.parse(data) as Record<string, unknown>);
+    assert.deepEqual(events.map((event) => [event['type'], event['sequence_number']]), [['response.failed', 2], ['error', 3]]);
+    const response = events[0]?.['response'] as Record<string, unknown>;
+    assert.deepEqual([response['id'], response['created_at'], response['model']], expected);
+  }
 });
 
 test('a failure without a code of its own has its type as code', () => {

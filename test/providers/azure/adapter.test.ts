@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Failure } from '../../../src/core/failure.ts';
 import { AZURE_ROW, FOUNDRY_ROW } from '../../../src/providers/azure/adapter.ts';
 import { sentText } from '../../sent-text.ts';
 import { encode, payload, requestOf } from '../../loops/codecs.ts';
@@ -26,6 +27,19 @@ test('a deployment of which nothing is said has Chat Completions, and the fields
   const body = JSON.parse(sentText(call)) as Record<string, unknown>;
   assert.deepEqual([body['user'], body['safety_identifier'], body['max_completion_tokens'], body['prompt_cache_options']], ['u', undefined, 9, undefined]);
   assert.deepEqual((body['messages'] as readonly { role: string }[])[0]?.role, 'system');
+});
+
+test('Responses knows what a deployment stands for, too, and no field for how long a beginning is kept; no tokens are counted', () => {
+  const named = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', models: new Map([['pro', 'gpt-5.6-pro']]) });
+  const sent = payload(named, requestOf({ model: 'pro', thinking: { enabled: true, effort: 'low' }, user: 'u', cache: { key: 'k', ttl: 'long' } }));
+  assert.deepEqual([sent['model'], sent['reasoning'], sent['user'], sent['prompt_cache_key'], sent['prompt_cache_options']], ['pro', { effort: 'medium', summary: 'auto' }, 'u', 'k', undefined]);
+  assert.equal(named.counting, undefined);
+});
+
+test('what the operator says of structured output holds', () => {
+  const mute = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', structuredOutput: 'none' });
+  const refused = mute.encodeChat(requestOf({ model: 'mine', output: { schema: undefined, name: 'output', strict: true } }), false);
+  assert.ok(refused instanceof Failure && refused.kind === 'unsupported');
 });
 
 test('a deployment on Foundry is Claude, the newest where nothing is said', () => {

@@ -15,7 +15,7 @@ import { readVectors, vectorsAbsent } from '../../vectors.ts';
 import { assistant, payload, requestOf, result, call as toolCall, text, user } from '../../loops/codecs.ts';
 
 const PROFILE = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123';
-const adapter = BEDROCK_ROW.createAdapter('bedrock', { openAiApi: 'auto', models: new Map([[PROFILE, 'claude-sonnet-4-5']]) });
+const adapter = BEDROCK_ROW.createAdapter('bedrock', { openAiApi: 'auto', models: new Map([[PROFILE, 'claude-sonnet-4-5'], ['team', 'claude-sonnet-4-5'], ['pro', 'gpt-5.6-pro']]) });
 
 test('a model is asked in the format that its id says', () => {
   const pathOf = (model: string, isStream = false): string => {
@@ -27,6 +27,8 @@ test('a model is asked in the format that its id says', () => {
   assert.equal(pathOf('us.anthropic.claude-opus-4-8'), '/anthropic/v1/messages');
   assert.equal(pathOf('us.anthropic.claude-sonnet-4-5-20250929-v1:0'), '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke');
   assert.equal(pathOf(PROFILE, true), '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aapplication-inference-profile%2Fabc123/invoke-with-response-stream');
+  assert.equal(pathOf('team'), '/anthropic/v1/messages');
+  assert.ok(adapter.encodeChat(requestOf({ model: 'arn:\ud800' }), false) instanceof Failure);
   assert.equal(pathOf('openai.gpt-oss-120b'), '/openai/v1/chat/completions');
   assert.equal(pathOf('openai.gpt-oss-20b-1:0'), '/openai/v1/chat/completions');
   assert.equal(payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', maxTokens: 9 }))['max_completion_tokens'], 9);
@@ -46,6 +48,8 @@ test("OpenAI's own models are asked by Responses for tools, as they demand, and 
   for (const model of ['openai.gpt-oss-120b-1:0', 'deepseek.v3.2', 'us.xai.grok-4.6']) assert.equal(pathOf(model, { tools }), '/openai/v1/chat/completions', model);
   const sent = payload(adapter, requestOf({ model: 'openai.gpt-5.6-luna', tools, user: 'u', maxTokens: 9 }));
   assert.deepEqual([sent['model'], sent['store'], sent['user'], sent['max_output_tokens']], ['openai.gpt-5.6-luna', false, 'u', 9]);
+  const named = payload(adapter, requestOf({ model: 'pro', thinking: { enabled: true, effort: 'low' }, cache: { key: 'k', ttl: 'long' } }));
+  assert.deepEqual([named['model'], named['reasoning'], named['prompt_cache_key'], named['prompt_cache_options']], ['pro', { effort: 'medium', summary: 'auto' }, 'k', undefined]);
   const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'get_weather', arguments: '{}', status: 'completed' };
   const body = { id: 'resp_1', object: 'response', status: 'completed', model: 'openai.gpt-5.6-luna', output: [call], usage: { input_tokens: 5, output_tokens: 2 } };
   const reply = adapter.decodeChat(JSON.stringify(body));
@@ -193,6 +197,8 @@ test('a failure is what its exception says, wherever its name stands', () => {
   for (const [status, type, body, kind, isRetried] of cases) {
     const failure = adapter.decodeFailure(status, body, { 'x-amzn-errortype': type });
     assert.deepEqual([failure.kind, failure.isRetried, failure.upstreamStatus], [kind, isRetried, status], type);
+    assert.ok(failure.message.includes(`code ${type.split(':')[0]}`), failure.message);
+    assert.doesNotMatch(failure.message, /inference profile/);
     assert.equal(failure.isQuota, kind === 'rate_limit' && !isRetried, type);
   }
   assert.equal(adapter.decodeFailure(400, '{"__type":"com.amazon.coral.service#ThrottlingException","message":"x"}').kind, 'rate_limit');
@@ -212,10 +218,10 @@ test('a failure is what its exception says, wherever its name stands', () => {
 });
 
 test('a failure in the words of another vendor is read as theirs', () => {
-  assert.equal(adapter.decodeFailure(404, '{"error":{"message":"no","code":"model_not_found"}}').kind, 'not_found');
+  assert.equal(adapter.decodeFailure(400, '{"error":{"message":"no","code":"context_length_exceeded"}}').isTooLong, true);
   const claude = CLAUDE_AWS_ROW.createAdapter('claude-aws');
   assert.equal(claude.decodeFailure(429, '{"type":"error","error":{"type":"rate_limit_error","message":"x"}}').kind, 'rate_limit');
-  assert.equal(claude.decodeFailure(403, '{"message":"x"}', { 'x-amzn-errortype': 'AccessDeniedException' }).kind, 'auth');
+  assert.equal(claude.decodeFailure(400, '{"message":"x"}', { 'x-amzn-errortype': 'ExpiredTokenException' }).kind, 'auth');
 });
 
 test('a failure of Claude\'s own is read as Claude\'s, whether or not AWS has a name for it', () => {
@@ -278,6 +284,13 @@ test('an exception inside a stream, and an error, end it as failures', { skip: v
   assert.equal(endOf([frame('modelStreamErrorException')]), 'server: bedrock failed on its side (HTTP 200, code modelStreamErrorException)');
   assert.equal(endOf([frame('unmodeled error')]), 'server: bedrock failed on its side (HTTP 200, code InternalFailure)');
   assert.equal(endOf([frame('initial-response'), frame('converse messageStart')]), 'server: bedrock ended the stream before the answer was complete');
+});
+
+test('the words of a model that failed inside a stream are for the operator', () => {
+  const deltas: Delta[] = [];
+  adapter.createStreamDecoder().frame(':exception modelStreamErrorException', '{"originalMessage":"x","originalStatusCode":500}', (delta) => deltas.push(delta));
+  const [failed] = deltas;
+  assert.deepEqual(failed?.type === 'failed' && [failed.failure.kind, failed.failure.detail], ['server', 'x']);
 });
 
 test('an error at the beginning of a stream is read as that of whose model it is', () => {

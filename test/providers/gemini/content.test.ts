@@ -37,7 +37,7 @@ describe('a document of the user', () => {
 
   for (const [what, model, part, sentence] of [
     ['a text by URL', 'gemini-9-flash', WORDS_BY_URL, 'Gemini takes text/plain documents inline only; send base64'],
-    ['a PDF by an http URL', 'gemini-9-flash', { ...BY_URL, source: { type: 'url', url: 'http://x.example/a.pdf' } }, 'Gemini fetches documents over https only'],
+    ['a PDF by an http URL', 'gemini-9-flash', { ...BY_URL, source: { type: 'url', url: 'http://x.example/?https:' } }, 'Gemini fetches documents over https only'],
     ['a PDF by URL for an old model', 'gemini-2.0-flash', BY_URL, 'Gemini takes documents for models before 2.5 inline only; send base64'],
   ] as const) {
     test(`${what} is refused by its path`, () => {

@@ -19,6 +19,7 @@ const rows: readonly (readonly [what: string, status: number, body: string, kind
   ["another's file", 403, errorBody(403, 'PERMISSION_DENIED', [], 'You do not have permission to access the File model-x or it may not exist.'), 'not_found', false, 'gemini does not have what the request refers to (HTTP 403, code PERMISSION_DENIED)'],
   ["another's cache", 403, errorBody(403, 'PERMISSION_DENIED', [], 'CachedContent not found (or permission denied)'), 'not_found', false, 'gemini does not have what the request refers to (HTTP 403, code PERMISSION_DENIED)'],
   ["another's cache on Vertex", 403, errorBody(403, 'PERMISSION_DENIED', [], "Permission 'aiplatform.cachedContents.get' denied on resource '//aiplatform.googleapis.com/projects/p/cachedContents/1' (or it may not exist)."), 'not_found', false, 'gemini does not have what the request refers to (HTTP 403, code PERMISSION_DENIED)'],
+  ['an account that may not use caches', 403, errorBody(403, 'PERMISSION_DENIED', [], 'The caller does not have permission to use cached contents'), 'auth', false, "gemini rejected the gateway's credential (HTTP 403, code PERMISSION_DENIED)"],
   ['a model that the account may not have on Vertex', 403, errorBody(403, 'PERMISSION_DENIED', [], "Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/p/publishers/google/models/m' (or it may not exist)."), 'auth', false, "gemini rejected the gateway's credential (HTTP 403, code PERMISSION_DENIED)"],
   ['a file that is still being read', 400, errorBody(400, 'FAILED_PRECONDITION', [], 'The File abc is not in an ACTIVE state and usage is not allowed.'), 'not_found', false, 'gemini does not have what the request refers to (HTTP 400, code FAILED_PRECONDITION)'],
   ['depleted prepayment', 402, errorBody(402, 'RESOURCE_EXHAUSTED'), 'auth', false, "gemini rejected the gateway's credential (HTTP 402, code RESOURCE_EXHAUSTED)"],
@@ -85,6 +86,7 @@ test('decodeFailure keeps a body that is not JSON as the detail', () => {
 for (const [what, error, kind, isRetried] of [
   ['code', { code: 503, message: 'busy' }, 'server', true],
   ['code alone', { code: 429 }, 'rate_limit', true],
+  ['the lowest code', { code: 400 }, 'bad_request', false],
   ['status alone', { status: 'PERMISSION_DENIED' }, 'auth', false],
   ['a status over a gRPC number', { code: 8, status: 'RESOURCE_EXHAUSTED' }, 'rate_limit', true],
   ['an unknown status', { status: 'SOMETHING_NEW' }, 'server', true],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Effort } from '../../../src/core/chat.ts';
-import { fetchesFiles, mixesToolsWithJson, takesFilesInResponses } from '../../../src/providers/gemini/model-rules.ts';
+import { ruleFor } from '../../../src/providers/gemini/model-rules.ts';
 import { corpusAbsent, recordedModels } from '../../corpus.ts';
 import { assistant, call, payload, requestOf, result, user } from './fixtures.ts';
 
@@ -91,10 +91,14 @@ for (const [model, json, results, urls] of [
   ['gemini-3-pro-preview', true, true, true],
   ['gemini-3.6-flash', true, true, true],
   ['this-model-does-not-exist-12345', true, true, true],
+  ['gemma-2-9b-it', true, false, true],
+  ['gemma-3-27b-it', true, false, true],
+  ['gemma-3n-e4b-it', true, false, true],
   ['gemma-4-31b-it', true, false, true],
 ] as const) {
   test(`${model} takes JSON beside tools, files in responses and files by URL as its generation does`, () => {
-    assert.deepEqual([mixesToolsWithJson(model), takesFilesInResponses(model), fetchesFiles(model)], [json, results, urls]);
+    const { mixesToolsWithJson, takesFilesInResponses, fetchesFiles } = ruleFor(model);
+    assert.deepEqual([mixesToolsWithJson, takesFilesInResponses, fetchesFiles], [json, results, urls]);
   });
 }
 

@@ -32,6 +32,7 @@ describe('output', () => {
       const failure = refused(requestOf({ model, output: ANY_JSON, tools: tools(undefined) }));
       assert.deepEqual([failure.kind, failure.message], ['unsupported', 'output: Gemini before 3 cannot combine JSON output with tools']);
       assert.ok('generationConfig' in payload(requestOf({ model, output: ANY_JSON })));
+      assert.ok('tools' in payload(requestOf({ model, tools: tools(undefined) })));
     }
   });
 

@@ -62,19 +62,20 @@ test('images go inline, in their place among the texts', () => {
   ]);
 });
 
-test('an image by URL is unsupported, and the failure names its place', () => {
+test('an image by URL is unsupported whatever provider_options say, and the failure names its place', () => {
   const turn: Turn = {
     role: 'user',
     parts: [{ type: 'text', text: 'a', state: undefined }, { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } }],
   };
-  const failure = refused(requestOf({ turns: [user('b'), assistant(text('c')), turn] }));
+  const failure = refused(requestOf({ turns: [user('b'), assistant(text('c')), turn], providerOptions: options('{"store":false}') }));
   assert.equal(failure.kind, 'unsupported');
   assert.equal(failure.message, 'messages[2].content[1].url: Gemini takes images inline only; send base64');
 });
 
-test('Gemma gets the system prompt as the first text of the first user turn', () => {
+test('Gemma gets the system prompt as the first text of the first user turn, and no text where there is none', () => {
   const sent = payload(requestOf({ model: 'models/gemma-4-31b-it', system: 'Be brief' }));
   assert.deepEqual(sent, { contents: [{ role: 'user', parts: [{ text: 'Be brief\n\n' }, { text: 'Hi' }] }] });
+  assert.equal(payloadText(requestOf({ model: 'models/gemma-4-31b-it' })), `{${HI}}`);
 });
 
 test('Gemma gets the system prompt first even when the assistant begins', () => {

@@ -80,7 +80,7 @@ test('what was said on the way goes back in its old place', () => {
 });
 
 test('a state that holds any other message is refused', () => {
-  const forged = [{ ...CARRIED, role: 'system' }, { ...CARRIED, phase: 'a b' }, { ...CARRIED, phase: 1 }, { ...CARRIED, content: '' }, { ...CARRIED, content: [] }, { ...CARRIED, id: 'x' }];
+  const forged = [{ ...CARRIED, role: 'system' }, { ...CARRIED, phase: 'a b' }, { ...CARRIED, phase: true }, { ...CARRIED, content: '' }, { ...CARRIED, content: [] }, { ...CARRIED, id: 'x' }];
   for (const item of forged) {
     const state = stateOf(JSON.stringify({ before: [item] }));
     const refused = responses.encodeChat(requestOf({ turns: [user('q'), assistant(text('a', state)), user('r')] }), false);

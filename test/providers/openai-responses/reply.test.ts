@@ -67,6 +67,13 @@ test('items of server tools are carried as they are written, what follows the la
   assert.deepEqual(items.map((item) => (item as { type?: string }).type), ['reasoning', 'web_search_call', undefined, 'reasoning', undefined]);
 });
 
+test('an empty paragraph of sealed reasoning does not travel, since no state may hold one', () => {
+  const summary = ['', 'a'].map((words) => ({ type: 'summary_text', text: words }));
+  const { parts, thinking } = replyOf([{ type: 'reasoning', summary, encrypted_content: 'sealed' }, message('x')]);
+  assert.equal(thinking, 'a');
+  assert.deepEqual(inputOf([{ role: 'assistant', parts }, user('go on')], { model: 'gpt-6-sol' })[0], { type: 'reasoning', summary: [summary[1]], encrypted_content: 'sealed' });
+});
+
 test('reasoning without a seal is disclosed but does not travel', () => {
   assert.deepEqual(stripped([reasoning(null, 'why'), message('x')]), [{ type: 'text', text: 'x', state: undefined }]);
   assert.equal(replyOf([reasoning('', 'why'), message('x')]).thinking, 'why');

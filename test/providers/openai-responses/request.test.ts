@@ -329,7 +329,7 @@ const TEXT_FILE: ContentPart = { type: 'document', mediaType: 'text/plain', sour
 const TEXT_BY_URL: ContentPart = { type: 'document', mediaType: 'text/plain', source: { type: 'url', url: 'https://x.test/a.txt' }, name: undefined };
 
 test('documents are files, with a name where they are held inline, or text', () => {
-  assert.deepEqual(inputOf([{ role: 'user', parts: [PDF, { ...PDF, name: undefined }, PDF_BY_URL, TEXT_FILE] }]), [
+  assert.deepEqual(inputOf([{ role: 'user', parts: [PDF, { ...PDF, name: undefined }, PDF_BY_URL, { ...PDF_BY_URL, name: undefined }, TEXT_FILE] }]), [
     {
       role: 'user',
       content: [
@@ -337,21 +337,23 @@ test('documents are files, with a name where they are held inline, or text', () 
         { type: 'input_file', filename: 'document.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' },
         { type: 'input_text', text: 'a.pdf' },
         { type: 'input_file', file_url: 'https://x.test/a.pdf' },
+        { type: 'input_file', file_url: 'https://x.test/a.pdf' },
         { type: 'input_text', text: 'a.txt\n\nGrüße, 👋' },
       ],
     },
   ]);
 });
 
-test('a text document by URL is refused by its place', () => {
+test('a text document by URL is refused by its place, to be answered or counted', () => {
   const places = [
     [[{ role: 'user', parts: [words('a'), TEXT_BY_URL] }], 'messages[0].content[1].url'],
     [[assistant(call('c1')), { role: 'tool', parts: [{ type: 'tool_result', toolCallId: 'c1', content: [TEXT_BY_URL], isError: false }] }], 'messages[1].content[0].content[0].url'],
   ] as const satisfies readonly (readonly [readonly Turn[], string])[];
   for (const [turns, place] of places) {
-    const refused = responses.encodeChat(requestOf({ turns }), false);
-    assert.ok(refused instanceof Failure);
-    assert.deepEqual([refused.kind, refused.message], ['unsupported', `${place}: a text document goes inline only`]);
+    for (const refused of [responses.encodeChat(requestOf({ turns }), false), responses.counting?.encode(requestOf({ turns }))]) {
+      assert.ok(refused instanceof Failure);
+      assert.deepEqual([refused.kind, refused.message], ['unsupported', `${place}: a text document goes inline only`]);
+    }
   }
 });
 

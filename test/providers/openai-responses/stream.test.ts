@@ -173,11 +173,12 @@ test('a custom call is a call when it is done, and an item that only the API its
   assert.deepEqual([failure.kind, failure.message], ['unsupported', 'openai answered with a mcp_approval_request, which can be answered only in its own API']);
 });
 
-test('an item beyond the limits of JSON ends the stream by the name of the limit', () => {
+test('an item beyond the limits of JSON ends the stream by the name of the limit, also where the last event alone tells it', () => {
   const deep = `${'['.repeat(101)}${']'.repeat(101)}`;
-  const frames = ['{"type":"mcp_call","output":DEEP}', '{"type":"function_call","call_id":"a","name":"n","arguments":{"a":DEEP}}'];
-  for (const item of frames) {
-    const end = endOf(decodeChunks(responses, [Buffer.from(`data: {"type":"response.output_item.done","item":${item.replace('DEEP', deep)}}\n\n`), sse(completed())]));
+  const items = ['{"type":"mcp_call","output":DEEP}', '{"type":"function_call","call_id":"a","name":"n","arguments":{"a":DEEP}}'];
+  const events = items.map((item) => `{"type":"response.output_item.done","item":${item}}`);
+  for (const event of [...events, `{"type":"response.completed","response":{"output":[${items[0]}]}}`]) {
+    const end = endOf(decodeChunks(responses, [Buffer.from(`data: ${event.replace('DEEP', deep)}\n\n`), sse(completed())]));
     assert.ok(end instanceof Failure, 'no failure');
     assert.deepEqual([end.isOwn, end.isRetried, end.message], [true, false, "openai answered 200, but its JSON has nesting beyond 100 levels, which is the gateway's limit"]);
   }

@@ -20,7 +20,9 @@ test('a model is asked in the format of its vendor, below the path of project an
   assert.equal(pathOf('claude-x/../y;z'), `/v1${PLACE}/publishers/anthropic/models/claude-x%2F..%2Fy%3Bz:rawPredict`);
   assert.equal(pathOf('endpoints/1234567890'), `/v1beta1${PLACE}/endpoints/1234567890:generateContent`);
   assert.equal(pathOf('endpoints/x:y'), `/v1beta1${PLACE}/endpoints/x%3Ay:generateContent`);
-  assert.equal(pathOf('xai/grok-4'), `/v1${PLACE}/endpoints/openapi/chat/completions`);
+  for (const model of ['xai/grok-4', 'deepseek-ai/deepseek-v3.2', 'some.vendor/x']) assert.equal(pathOf(model), `/v1${PLACE}/endpoints/openapi/chat/completions`);
+  for (const model of ['models/gemini-3-pro', 'tunedModels/x']) assert.equal(pathOf(model), `/v1beta1${PLACE}/publishers/google/${model}:generateContent`);
+  for (const model of ['claude-\ud800', 'gemini-\ud800']) assert.ok(adapter.encodeChat(requestOf({ model }), false) instanceof Failure);
   assert.equal(encode(express, requestOf({ model: 'gemini-3-pro' })).path, '/v1/publishers/google/models/gemini-3-pro:generateContent');
 });
 
@@ -34,10 +36,25 @@ test('Claude is asked with the version in the body, without model and without a 
   assert.equal(payload(adapter, requestOf({ model: 'claude-opus-4-8' }))['stream'], undefined);
 });
 
+test('Claude fetches nothing here, and a cached conversation is marked at its last block', () => {
+  const image = { type: 'image', source: { type: 'url', url: 'https://x.test/a.png' } } as const;
+  const refused = adapter.encodeChat(requestOf({ model: 'claude-opus-4-8', turns: [{ role: 'user', parts: [image] }] }), false);
+  assert.ok(refused instanceof Failure);
+  assert.equal(refused.message, 'messages[0].content[0].url: vertex fetches no URLs; send base64');
+  const sent = payload(adapter, requestOf({ model: 'claude-opus-4-8', cache: { key: undefined, ttl: undefined } }));
+  assert.deepEqual(sent['messages'], [{ role: 'user', content: [{ type: 'text', text: 'Go', cache_control: { type: 'ephemeral' } }] }]);
+});
+
 test('a failure is Google\'s or Claude\'s, also inside an array', () => {
-  assert.equal(adapter.decodeFailure(403, '{"error":{"code":403,"message":"x","status":"PERMISSION_DENIED"}}').kind, 'auth');
-  assert.equal(adapter.decodeFailure(429, '[{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]').kind, 'rate_limit');
-  assert.equal(adapter.decodeFailure(400, '{"type":"error","error":{"type":"invalid_request_error","message":"x"}}').kind, 'bad_request');
+  for (const [status, body, kind, code] of [
+    [403, '{"error":{"code":403,"message":"x","status":"PERMISSION_DENIED"}}', 'auth', 'PERMISSION_DENIED'],
+    [429, '[{"error":{"code":429,"message":"x","status":"RESOURCE_EXHAUSTED"}}]', 'rate_limit', 'RESOURCE_EXHAUSTED'],
+    [400, '{"type":"error","error":{"type":"invalid_request_error","message":"x"}}', 'bad_request', 'invalid_request_error'],
+  ] as const) {
+    const failure = adapter.decodeFailure(status, body);
+    assert.equal(failure.kind, kind);
+    assert.ok(failure.message.endsWith(` (HTTP ${status}, code ${code})`), failure.message);
+  }
 });
 
 test('a stream says by its first event whose it is, padded with spaces or not', () => {
@@ -63,11 +80,12 @@ test('a stream says by its first event whose it is, padded with spaces or not', 
   assert.equal(other?.type === 'done' && other.reply.model, 'grok-4');
 });
 
-test('its models are listed under their plain names', () => {
-  const page = adapter.decodeModels('{"publisherModels":[{"name":"publishers/google/models/gemini-3-pro"}],"nextPageToken":"t"}');
+test('its models are listed under their plain names, by project or by key', () => {
+  const page = adapter.decodeModels('{"publisherModels":[{"name":"publishers/google/models/gemini-3-pro"},{"versionId":"1"},{"name":"plain"}],"nextPageToken":"t"}');
   assert.ok('models' in page);
-  assert.deepEqual([page.models.map(({ id }) => id), page.nextCursor], [['gemini-3-pro'], 't']);
-  assert.equal(adapter.encodeModels('t').path, '/v1beta1/publishers/google/models?pageSize=100&pageToken=t');
+  assert.deepEqual([page.models.map(({ id }) => id), page.nextCursor], [['gemini-3-pro', 'plain'], 't']);
+  for (const { encodeModels } of [adapter, express]) assert.equal(encodeModels('t').path, '/v1beta1/publishers/google/models?pageSize=100&pageToken=t');
+  assert.ok(adapter.decodeModels('[]') instanceof Failure);
 });
 
 test('an error inside the list of its models is read by its own code', () => {

@@ -129,6 +129,8 @@ const REFUSED: readonly (readonly [what: string, body: object, message: RegExp])
   ['a nested schema beyond the subset', schema({ type: 'object', properties: { a: { type: 'object', additionalProperties: false } } }), /"additionalProperties" at 'tools\[0\]\.function_declarations\[0\]\.parameters\.properties\.a'/],
   ['both kinds of schema', { tools: [{ functionDeclarations: [{ name: 'f', parameters: {}, parametersJsonSchema: {} }] }] }, /mutually exclusive/],
   ['a wrong name of a function', { tools: [{ functionDeclarations: [{ name: '1f' }] }] }, /Invalid function name/],
+  ['a name of a function with a space', { tools: [{ functionDeclarations: [{ name: 'f g' }] }] }, /Invalid function name/],
+  ['a name of a function with 129 characters', { tools: [{ functionDeclarations: [{ name: 'f'.repeat(129) }] }] }, /Invalid function name/],
   ['two functions of a name', { tools: [...TOOLS, ...TOOLS] }, /Duplicate function declaration/],
   ['no contents', { contents: [] }, /contents is not specified/],
   ['empty parts', { contents: [{ role: 'user', parts: [] }] }, /contents\.parts must not be empty/],
@@ -163,6 +165,28 @@ for (const [what, body, message] of REFUSED) {
     assert.match(String(at(error, 'message')), message);
   });
 }
+
+test('the widest of names, schemas of its own kind, a model that speaks first and what goes together are taken by Gemini', async (t) => {
+  const sandbox = await open(t);
+  const named = (name: string): object => ({ tools: [{ functionDeclarations: [{ name, parameters: { type: 'object' } }] }] });
+  for (const body of [
+    named(`_aZ9.:-${'x'.repeat(121)}`),
+    named('Z'),
+    { contents: [{ role: 'model', parts: [{ text: 'x' }] }, USER] },
+    calling({ mode: 'VALIDATED', allowedFunctionNames: ['weather'] }),
+    { generationConfig: { stopSequences: ['1', '2', '3', '4', '5'], thinkingConfig: { thinkingBudget: 5 } } },
+  ]) {
+    const answer = await ask(sandbox, 'fake-chat', body);
+    assert.equal(answer.status, 200, answer.text);
+  }
+});
+
+test('an error names the field in its details', async (t) => {
+  const answer = await ask(await open(t), 'fake-chat', { generationConfig: { topP: 'x' } });
+  const error = at(JSON.parse(answer.text), 'error');
+  const violation = { field: 'generation_config.top_p', description: at(error, 'message') };
+  assert.deepEqual(at(error, 'details'), [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [violation] }]);
+});
 
 test('a call of this turn needs its own signature; one of an earlier turn needs none', async (t) => {
   const sandbox = await open(t);

@@ -33,29 +33,75 @@ test('a response says hello and reports usage', async (t) => {
   assert.deepEqual([at(reply, 'usage', 'input_tokens'), at(reply, 'usage', 'output_tokens'), at(reply, 'usage', 'total_tokens')], [1, 15, 16]);
 });
 
-test('a stream begins with response.created, holds the same text, and ends with the whole response', async (t) => {
+test('a stream begins with response.created and response.in_progress, holds the same text, and ends with the whole response', async (t) => {
   const sandbox = await open(t);
   const whole = parsed(await ask(sandbox, {}));
   const { text } = await ask(sandbox, { stream: true });
   const streamed = events(text);
   assert.deepEqual(text.match(/^event: .*$/gm), streamed.map(({ type }) => `event: ${String(type)}`));
   assert.deepEqual(streamed.map((event) => event['sequence_number']), streamed.map((_event, index) => index));
-  assert.equal(streamed[0]?.['type'], 'response.created');
+  assert.deepEqual(streamed.slice(0, 2).map(({ type }) => type), ['response.created', 'response.in_progress']);
   assert.equal(streamed.map((event) => event['delta'] ?? '').join(''), at(whole, 'output', 0, 'content', 0, 'text'));
   assert.deepEqual(at(streamed.at(-1), 'response'), whole);
 });
 
-test('a stream tells summaries, texts and arguments in pieces, and every item whole', async (t) => {
-  const sandbox = await open(t);
-  const output = await outputOf(sandbox, LOOP);
-  const streamed = events((await ask(sandbox, { ...LOOP, stream: true })).text);
-  const pieces = (type: string, index: number): string =>
-    streamed.map((event) => (event['type'] === type && event['output_index'] === index ? String(event['delta']) : '')).join('');
-  assert.deepEqual(streamed.filter(({ type }) => type === 'response.output_item.done').map((event) => event['item']), output);
-  assert.equal(pieces('response.reasoning_summary_text.delta', 0), 'Two look-ups first.');
-  assert.equal(pieces('response.output_text.delta', 2), 'Let me look that up.');
-  assert.equal(pieces('response.function_call_arguments.delta', 3), output[3]?.['arguments']);
-});
+type Event = Readonly<Record<string, unknown>>;
+
+/** Where the pieces of an item go, by the names of their events: into which of its lists, if any, at which index, as what. */
+const PIECES: Readonly<Record<string, readonly [list: string | undefined, index: string, text: string]>> = {
+  output_text: ['content', 'content_index', 'text'],
+  refusal: ['content', 'content_index', 'refusal'],
+  reasoning_summary_text: ['summary', 'summary_index', 'text'],
+  function_call_arguments: [undefined, '', 'arguments'],
+  custom_tool_call_input: [undefined, '', 'input'],
+};
+
+/** The items of a stream, put together from their pieces, each compared with what the events at its end say. */
+function assembled(streamed: readonly Event[]): readonly Item[] {
+  const output: Record<string, unknown>[] = [];
+  for (const event of streamed) {
+    const [, name = '', step = ''] = /^response\.(\w+)\.(\w+)$/.exec(String(event['type'])) ?? [];
+    const index = Number(event['output_index']);
+    if (name === 'output_item' && step === 'added') output[index] = structuredClone(event['item']) as Record<string, unknown>;
+    const item = output[index];
+    if (item === undefined) continue;
+    if (name === 'output_item') {
+      if (step === 'added') continue;
+      if (item['type'] !== 'reasoning') {
+        assert.equal(item['status'], 'in_progress');
+        item['status'] = 'completed';
+      }
+      assert.deepEqual(event['item'], item);
+      continue;
+    }
+    assert.equal(event['item_id'], item['id']);
+    if (name === 'content_part' || name === 'reasoning_summary_part') {
+      const [list = '', at = ''] = PIECES[name === 'content_part' ? 'output_text' : 'reasoning_summary_text'] ?? [];
+      const parts = item[list] as unknown[];
+      if (step === 'added') parts[Number(event[at])] = structuredClone(event['part']);
+      else assert.deepEqual(parts[Number(event[at])], event['part']);
+      continue;
+    }
+    const [list, at, text] = PIECES[name] ?? assert.fail(String(event['type']));
+    const owner = list === undefined ? item : (item[list] as Record<string, unknown>[])[Number(event[at])] ?? assert.fail();
+    if (step === 'delta') owner[text] = String(owner[text]) + String(event['delta']);
+    else assert.equal(event[text], owner[text]);
+  }
+  return output;
+}
+
+for (const [what, body, types] of [
+  ['a tool loop', LOOP, ['reasoning', 'reasoning', 'message', 'function_call', 'function_call']],
+  ['custom tools', { ...LOOP, tools: [{ type: 'custom', name: 'weather' }] }, ['reasoning', 'reasoning', 'message', 'custom_tool_call', 'custom_tool_call']],
+  ['a refusal', { model: 'fake-refusal-partial' }, ['message']],
+] as const) {
+  test(`a stream of ${what} is put together from its pieces to the items of the whole response, as SDKs do`, async (t) => {
+    const sandbox = await open(t);
+    const output = await outputOf(sandbox, body);
+    assert.deepEqual(output.map(({ type }) => type), types);
+    assert.deepEqual(assembled(events((await ask(sandbox, { ...body, stream: true })).text)), output);
+  });
+}
 
 test('a streamed summary, text and call each tell their pieces whole before their item is done', async (t) => {
   const streamed = events((await ask(await open(t), { ...LOOP, stream: true })).text);
@@ -74,13 +120,13 @@ test('a tool loop goes round when the output is sent back as it is', async (t) =
   const rounds: unknown[] = [];
   for (let round = 0; round < 3; round += 1) {
     const items = await outputOf(sandbox, { ...LOOP, input });
-    rounds.push(items.map((item) => item['type']));
+    rounds.push(items.map((item) => item['phase'] ?? item['type']));
     input.push(...items, ...outputsFor(items));
   }
   assert.deepEqual(rounds, [
-    ['reasoning', 'reasoning', 'message', 'function_call', 'function_call'],
+    ['reasoning', 'reasoning', 'commentary', 'function_call', 'function_call'],
     ['reasoning', 'function_call'],
-    ['reasoning', 'message'],
+    ['reasoning', 'final_answer'],
   ]);
 });
 
@@ -91,6 +137,7 @@ test('a custom tool is called with plain text, and answered as what it is', asyn
   const items = await outputOf(sandbox, loop);
   const call = items.find((item) => item['type'] === 'custom_tool_call');
   assert.deepEqual([call?.['name'], typeof call?.['input'], call?.['arguments']], ['weather', 'string', undefined]);
+  assert.doesNotMatch(String(call?.['input']), /^\{/);
   const streamed = events((await ask(sandbox, { ...loop, stream: true })).text);
   const pieces = streamed.filter(({ type, item_id }) => type === 'response.custom_tool_call_input.delta' && item_id === call?.['id']);
   assert.equal(pieces.map(({ delta }) => delta).join(''), call?.['input']);
