@@ -86,18 +86,17 @@ test('without callers and without authenticate everybody is refused with 401, on
 });
 
 test('authenticate says who is calling, at once or later, where no token does', async (t) => {
-  for (const authenticate of [
-    (request: IncomingMessage) => (request.headers['x-user'] === 'ada' ? 'ada' : undefined),
-    async (request: IncomingMessage) => (request.headers['x-user'] === 'ada' ? 'ada' : undefined),
-  ]) {
-    const { gateway, lines } = await answered(t, GOOD_REPLY, { ...CALLERS, authenticate });
+  const known = ({ headers }: IncomingMessage): string | undefined => ['ada', 'bea'].find((label) => label === headers['x-user']);
+  for (const authenticate of [known, async (request: IncomingMessage) => known(request)]) {
+    const { gateway, lines } = await answered(t, GOOD_REPLY, { ...CALLERS, authenticate, routing: { callers: { bea: { requests_per_minute: 9 } } } });
     const url = await serve(t, gateway.handler);
-    assert.equal((await post(`${url}/v1/chat`, { 'x-user': 'ada' })).status, 200);
+    for (const user of ['ada', 'bea']) assert.equal((await post(`${url}/v1/chat`, { 'x-user': user })).status, 200);
     assert.equal((await post(`${url}/v1/chat`)).status, 200);
     assert.equal((await post(`${url}/v1/chat`, { 'x-user': 'eve' })).status, 401);
-    await until(() => lines.length === 3);
-    assert.deepEqual(lines.map(({ caller }) => caller), ['ada', 'me', undefined]);
-    assert.match(gateway.metricsText(), /gateway_chats_total\{caller="other",[^\n]*\} 1\n/);
+    await until(() => lines.length === 4);
+    assert.deepEqual(lines.map(({ caller }) => caller), ['ada', 'bea', 'me', undefined]);
+    // Metrics know those that the options name.
+    for (const label of ['other', 'bea', 'me']) assert.match(gateway.metricsText(), new RegExp(`gateway_chats_total\\{caller="${label}",[^\\n]*\\} 1\\n`));
   }
 });
 
