@@ -1,10 +1,10 @@
 /** An exchange over HTTP: a request of node:http, and the only ways to answer it. */
 
-import { randomUUID } from 'node:crypto';
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { renderLargeJson } from '../base/json/render.ts';
 import type { JsonOut } from '../base/json/value.ts';
+import { randomId } from '../base/random-id.ts';
 import { nextTurn } from '../base/turn.ts';
 import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
@@ -36,7 +36,7 @@ export class HttpExchange extends Exchange {
 
   constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, dialect: CallerDialect) {
     const givenId = request.headers['x-request-id'];
-    const ownId = randomUUID();
+    const ownId = randomId();
     const requestId = typeof givenId === 'string' && REQUEST_ID.test(givenId) ? givenId : ownId;
     super(requestId, traceFrom(request.headers), request.url ?? '/', dialect, ownId);
     this.request = request;
