@@ -9,7 +9,7 @@
 import { createLoopLateness } from './base/loop-lateness.ts';
 import type { GaugeMerge, GaugeSeries } from './base/metric-series.ts';
 import { Registry } from './base/prometheus.ts';
-import type { Snapshot } from './base/prometheus.ts';
+import type { Counter, Snapshot } from './base/prometheus.ts';
 import { TOKENS_MAX } from './core/chat.ts';
 import type { Usage } from './core/chat.ts';
 import type { Failure, FailureKind } from './core/failure.ts';
@@ -319,9 +319,7 @@ export function createMetrics(sources: MetricsSources) {
         tokenUsage.labels(CHAT, provider, response, 'input').observe(Math.min(usage.inputTokens, TOKENS_MAX));
         tokenUsage.labels(CHAT, provider, response, 'output').observe(Math.min(usage.outputTokens, TOKENS_MAX));
         const model = response === '' ? request : response;
-        for (const [type, count] of tokenCounts(usage)) {
-          if (count > 0) tokens.labels(caller, provider, model, type).add(Math.min(count, TOKENS_MAX));
-        }
+        countTokens(tokens, caller, provider, model, usage);
       }
       if (observation.firstDeltaMs === undefined || !isServed) return;
       firstToken.labels(CHAT, provider, response).observe(observation.firstDeltaMs / 1000);
@@ -331,14 +329,15 @@ export function createMetrics(sources: MetricsSources) {
   };
 }
 
-function tokenCounts(usage: Usage): readonly (readonly [string, number])[] {
-  return [
-    ['input', usage.inputTokens],
-    ['output', usage.outputTokens],
-    ['cache_read', usage.cacheReadTokens],
-    ['cache_write', usage.cacheWriteTokens],
-    ['reasoning', usage.reasoningTokens],
-  ];
+function countTokens(tokens: Counter, caller: string, provider: string, model: string, usage: Usage): void {
+  const count = (type: string, amount: number): void => {
+    if (amount > 0) tokens.labels(caller, provider, model, type).add(Math.min(amount, TOKENS_MAX));
+  };
+  count('input', usage.inputTokens);
+  count('output', usage.outputTokens);
+  count('cache_read', usage.cacheReadTokens);
+  count('cache_write', usage.cacheWriteTokens);
+  count('reasoning', usage.reasoningTokens);
 }
 
 /** The labels of models, which no caller can make up: a name becomes one only after a provider served it. */

@@ -61,6 +61,7 @@ export class LineWriter {
 
   /** Queues one line; the line break is added here. */
   write(line: string): void {
+    // To count its bytes makes one string of the pieces that it was built from, some of which would keep a whole request alive while it waits.
     const bytes = Buffer.byteLength(line) + 1;
     if (this.#isReaderGone || this.#batch.length + this.#queueBytes + bytes > this.#queueBytesMax) {
       this.#dropped += 1;

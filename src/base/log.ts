@@ -5,7 +5,7 @@
  * separators and invisible formatting (ANSI escapes, U+2028, bidirectional overrides) are written as `\uXXXX`.
  */
 
-import { renderJson, renderName } from './json/render.ts';
+import { renderJson } from './json/render.ts';
 import { bounded } from './redact.ts';
 
 /** From the least to the most important. */
@@ -58,11 +58,12 @@ const COLOUR: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 
 export function createLog(settings: LogSettings): Log {
   const now = settings.now ?? (() => new Date());
   const render = settings.format === 'json' ? renderJsonLine : settings.isColoured === true ? renderColoured : renderText;
+  const renderTime = createTimeRenderer();
   const isEnabled = (level: LogLevel): boolean => isAtLeast(level, settings.level);
   const { fields: everywhere, lineBytesMax = Infinity } = settings;
   const write = (level: LogLevel, message: string, fields: LogFields): void => {
     if (!isEnabled(level)) return;
-    const time = now().toISOString();
+    const time = renderTime(now());
     const all = everywhere === undefined ? fields : { ...fields, ...everywhere };
     let line = render(time, level, message, all, STRING_CHARS_MAX);
     for (const chars of SHORTER_CHARS) {
@@ -81,15 +82,44 @@ export function createLog(settings: LogSettings): Log {
   };
 }
 
-// hot: per request. 1.6 µs for the line of an exchange; 3.6 µs with JSON.stringify for each key and value.
+/** As toISOString writes it, once for all lines of a millisecond: a fifth of a line. */
+function createTimeRenderer(): (time: Date) => string {
+  let renderedMs = NaN;
+  let rendered = '';
+  return (time) => {
+    const ms = time.getTime();
+    if (ms !== renderedMs) {
+      rendered = time.toISOString();
+      renderedMs = ms;
+    }
+    return rendered;
+  };
+}
+
+// hot: per request
 function renderJsonLine(time: string, level: LogLevel, message: string, fields: LogFields, charsMax: number): string {
   let line = `{"time":"${time}","level":"${level}","message":${renderString(message, charsMax)}`;
-  for (const key of Object.keys(fields)) {
+  // With Object.keys each of the some thirty values is looked up by name, which took half of the line.
+  for (const key in fields) {
+    if (!Object.prototype.hasOwnProperty.call(fields, key)) continue;
     const value = fields[key];
-    if (value !== undefined) line += ',' + renderName(bounded(key, STRING_CHARS_MAX)) + renderValue(value, charsMax);
+    if (value !== undefined) line = line + renderKey(key) + renderValue(value, charsMax);
   }
-  // Once for the line: such a character can only stand inside a string, where its escape reads back.
-  return withoutControls(line + '}');
+  return line + '}';
+}
+
+/** Names of fields as they stand in a line of JSON, the comma before them. */
+const KEYS = new Map<string, string>();
+/** Far more than there are. */
+const KEYS_MAX = 1000;
+
+function renderKey(key: string): string {
+  let text = KEYS.get(key);
+  if (text === undefined) {
+    text = `,${renderString(key, STRING_CHARS_MAX)}:`;
+    if (KEYS.size < KEYS_MAX) KEYS.set(key, text);
+  }
+  return text;
 }
 
 function renderValue(value: string | number | boolean, charsMax: number): string {
@@ -124,22 +154,23 @@ function paint(code: number, text: string): string {
 
 /** As it is where that reads unambiguously, else as a JSON string. */
 function renderWord(text: string, charsMax: number): string {
-  return /^[\w.:/@%+,;()[\]{}*#~-]+$/.test(text) && text.length <= charsMax ? text : withoutControls(renderString(text, charsMax));
+  return /^[\w.:/@%+,;()[\]{}*#~-]+$/.test(text) && text.length <= charsMax ? text : renderString(text, charsMax);
 }
 
+/** Printable ASCII that JSON needs no escape for, which most strings are. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 function renderString(text: string, charsMax: number): string {
-  return renderJson(bounded(text, charsMax));
+  const shown = bounded(text, charsMax);
+  return PLAIN.test(shown) ? `"${shown}"` : withoutControls(renderJson(shown));
 }
 
 /** Controls, formatting characters, line and paragraph separators, unpaired surrogates. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/**
- * Most lines are plain, and the test is a tenth of the search. It also makes one flat string of the pieces that the line was
- * built from, some of which would keep a whole request alive while the line waits to be written.
- */
+/** In a string of JSON the escape reads back. */
 function withoutControls(text: string): string {
-  return /[^ -~]/.test(text) ? text.replace(INVISIBLE, unicodeEscape) : text;
+  return text.replace(INVISIBLE, unicodeEscape);
 }
 
 function unicodeEscape(char: string): string {

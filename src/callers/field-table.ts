@@ -28,7 +28,7 @@ const IGNORED_MAX = 20;
 export class Ignored {
   readonly #paths: string[] = [];
   /** By the pattern of items, the names of their fields: at most as many as a body has values. A path is rendered only where it is kept: 2 µs. */
-  readonly #named = new Map<string, Set<string>>();
+  #named: Map<string, Set<string>> | undefined;
   #more = 0;
 
   add(path: Path | undefined): void {
@@ -40,6 +40,7 @@ export class Ignored {
   addOnce(item: Fields, names: readonly string[]): void {
     if (names.length === 0) return;
     const pattern = patternOf(item.path);
+    this.#named ??= new Map();
     const named = this.#named.get(pattern) ?? new Set();
     this.#named.set(pattern, named);
     for (const name of names) {

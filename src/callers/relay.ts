@@ -21,7 +21,7 @@ export type Changes = Map<string, JsonOut | undefined>;
 /** What a dialect says of its own fields. */
 export type RelayFields = StoredFields & {
   /** Top-level texts that name an end user or a cache. */
-  readonly hashed: Readonly<Record<string, 'user' | 'cache'>>;
+  readonly hashed: readonly (readonly [name: string, kind: 'user' | 'cache'])[];
 };
 
 /** What every relay replaces in a request, or the failure for what no request may ask. */
@@ -31,7 +31,7 @@ export function commonChanges(request: DecodedRequest, source: JsonObject, model
   if (source.entries.get('background') === true) return unsupportedAt({ parent: undefined, key: 'background' }, 'an answer in the background cannot be waited for');
   const changes: Changes = new Map();
   if (request.model !== model) changes.set('model', model);
-  for (const [name, kind] of Object.entries(fields.hashed)) {
+  for (const [name, kind] of fields.hashed) {
     const value = source.entries.get(name);
     if (typeof value !== 'string') continue;
     const hashed = hashedName(kind, rules.caller, value, name);

@@ -5,11 +5,11 @@
  * refused, limited and answered is then the same to the last field, and there is one codec to read.
  */
 
-import { randomUUID } from 'node:crypto';
 import { FieldProblem } from '../base/fields.ts';
 import { plainJson, TOO_LONG } from '../base/json/plain.ts';
 import { renderJson } from '../base/json/render.ts';
 import type { JsonOut } from '../base/json/value.ts';
+import { randomId } from '../base/random-id.ts';
 import type { ChatEvent } from '../callers/native/wire.ts';
 import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
@@ -34,7 +34,7 @@ export class EmbeddedExchange extends Exchange {
   #onTaken: () => void = ignore;
 
   constructor(request: unknown, target: string, dialect: CallerDialect) {
-    super(randomUUID(), undefined, target, dialect);
+    super(randomId(), undefined, target, dialect);
     this.#request = request;
     this.closed = new Promise((resolve) => (this.#resolveClosed = resolve));
   }

@@ -7,6 +7,7 @@
 
 import { createJsonBudget } from '../base/json/limits.ts';
 import { renderJson, renderLargeJson } from '../base/json/render.ts';
+import type { ParsedText } from '../base/json/parse.ts';
 import type { JsonProblem, JsonValue } from '../base/json/value.ts';
 import { retryAfterMs } from '../base/retry-after.ts';
 import { LARGE, nextTurn } from '../base/turn.ts';
@@ -37,11 +38,13 @@ import type { StreamSink } from './pipe-stream.ts';
 const FAILURE_BYTES_MAX = 64 * 1024;
 /** How long an error body may take: one that never ends must not hold its request for the attempt's limit. */
 const FAILURE_MS_MAX = 5000;
-/** Largest answer that is a number of tokens. */
-const COUNT_BYTES_MAX = 64 * 1024;
-/** Largest page of a model list, and most values in one: several times the longest there is, of OpenRouter. */
-const LIST_BYTES_MAX = 4 * 1024 * 1024;
-const LIST_VALUES_MAX = 300_000;
+/** How large a whole answer may be; without `valuesMax` it may hold as many values as any. */
+type Bounds = { readonly bytesMax: number; readonly valuesMax?: number };
+const REPLY: Bounds = { bytesMax: REPLY_BYTES_MAX };
+/** Of an answer that is a number of tokens. */
+const COUNT: Bounds = { bytesMax: 64 * 1024 };
+/** Of a page of a model list: several times the longest there is, of OpenRouter. */
+const LIST: Bounds = { bytesMax: 4 * 1024 * 1024, valuesMax: 300_000 };
 /** Most models of one provider. */
 const MODELS_MAX = 20_000;
 /** Most pages of a model list; at 1,000 models a page nobody has more. */
@@ -110,53 +113,62 @@ export function createGateway(
     return attemptMs === configured.attemptMs ? configured : { ...configured, attemptMs };
   }
 
-  async function send(
+  function send(
     { candidate: { provider }, call, key, scope, attemptMs }: Attempt<Candidate>,
     { extraHeaders, isLarge }: CallContext,
     configured: AttemptLimits,
   ): Promise<UpstreamResponse | Failure> {
     const { method, path } = call;
     const headers = extraHeaders === undefined ? call.headers : { ...call.headers, ...extraHeaders };
-    const body = call.body === undefined ? undefined : isLarge === true ? await renderLargeJson(call.body, nextTurn) : renderJson(call.body);
-    const response = await transport.send(provider, { method, path, headers, body }, scope, limitsFor(configured, attemptMs), key);
-    if (response instanceof Failure) return response;
-    if (response.status >= 200 && response.status < 300) return response;
-    return readFailure(provider, response);
+    const limits = limitsFor(configured, attemptMs);
+    if (isLarge === true && call.body !== undefined) {
+      return renderLargeJson(call.body, nextTurn).then((body) => transport.send(provider, { method, path, headers, body }, scope, limits, key));
+    }
+    const body = call.body === undefined ? undefined : renderJson(call.body);
+    return transport.send(provider, { method, path, headers, body }, scope, limits, key);
   }
 
-  async function readWhole(attempt: Attempt<Candidate>, context: CallContext, bytesMax: number): Promise<string | Failure> {
+  /** A whole answer as `decode` reads it; `parsed` is what its text says where that is large. */
+  async function readWhole<T>(
+    attempt: Attempt<Candidate>,
+    context: CallContext,
+    { bytesMax, valuesMax }: Bounds,
+    decode: (text: string, parsed: ParsedText | undefined) => T | Failure,
+  ): Promise<T | Failure> {
     const { provider } = attempt.candidate;
     const response = await send(attempt, context, wholeLimits);
     if (response instanceof Failure) return response;
+    if (!isSuccess(response)) return readFailure(provider, response);
     const body = await response.readBody(bytesMax);
     if (body instanceof Failure) return body;
     if (body.length === 0) return malformedReply(provider.name, response.status, 'its body is empty');
     const text = body.length >= LARGE ? await largeUtf8Text(body, nextTurn) : utf8Text(body);
-    return text ?? malformedReply(provider.name, response.status, 'its body is not UTF-8');
+    if (text === undefined) return malformedReply(provider.name, response.status, 'its body is not UTF-8');
+    const parsed = text.length >= LARGE ? await parseLargeText(provider.name, text, 'its body is not JSON', valuesMax === undefined ? undefined : createJsonBudget(valuesMax)) : undefined;
+    return parsed instanceof Failure ? parsed : decode(text, parsed);
   }
 
   return {
-    async complete(ask, context) {
-      const outcome = await attempts.run(ask, context, {
+    complete(ask, context) {
+      const asked = attempts.run(ask, context, {
         isStream: false,
         isTooLate: never,
-        async tryOnce(attempt) {
-          const raw = await readWhole(attempt, context, REPLY_BYTES_MAX);
-          if (raw instanceof Failure) return raw;
-          const { provider, relay } = attempt.candidate;
-          const parsed = raw.length >= LARGE ? await parseLargeText(provider.name, raw, 'its body is not JSON') : undefined;
-          if (parsed instanceof Failure) return parsed;
-          const reply = provider.adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed: relay !== undefined });
-          if (reply instanceof Failure) {
-            if (reply.reply !== undefined) context.record.declined = raw;
-            return reply;
-          }
-          noteReply(context.record, reply);
-          return { reply, raw, exact: parsed?.exact };
-        },
+        tryOnce: (attempt) =>
+          readWhole(attempt, context, REPLY, (raw, parsed) => {
+            const { provider, relay } = attempt.candidate;
+            const reply = provider.adapter.decodeChat(raw, parsed?.json, parsed?.exact, { isRelayed: relay !== undefined });
+            if (reply instanceof Failure) {
+              if (reply.reply !== undefined) context.record.declined = raw;
+              return reply;
+            }
+            noteReply(context.record, reply);
+            return { reply, raw, exact: parsed?.exact };
+          }),
       });
-      noteRefusal(context.record, outcome.result);
-      return outcome;
+      return asked.then((outcome) => {
+        noteRefusal(context.record, outcome.result);
+        return outcome;
+      });
     },
 
     async stream<C extends Candidate>(ask: Ask<C>, context: CallContext, sink: StreamSink) {
@@ -187,6 +199,7 @@ export function createGateway(
           const { candidate } = attempt;
           const response = await send(attempt, context, streamLimits);
           if (response instanceof Failure) return response;
+          if (!isSuccess(response)) return readFailure(candidate.provider, response);
           if (isJson(response)) return readErrorInsteadOfStream(candidate.provider, response);
           if (attempt.entry !== undefined) {
             const gated = new GatedSink(sink, pushDelta, attempt.entry, () => begin(attempt));
@@ -211,11 +224,12 @@ export function createGateway(
           const { provider } = attempt.candidate;
           const { counting } = provider.adapter;
           if (counting === undefined) return new Failure('unsupported', `${provider.name} counts no tokens`);
-          const raw = await readWhole(attempt, context, COUNT_BYTES_MAX);
+          const counted = await readWhole(attempt, context, COUNT, (raw) => {
+            const inputTokens = counting.decode(raw);
+            return inputTokens instanceof Failure ? inputTokens : { inputTokens, raw };
+          });
           // Some models are not counted: whether it has this one is for chats to find out.
-          if (raw instanceof Failure) return raw.kind === 'not_found' ? raw.with({ isReference: true }) : raw;
-          const inputTokens = counting.decode(raw);
-          return inputTokens instanceof Failure ? inputTokens : { inputTokens, raw };
+          return counted instanceof Failure && counted.kind === 'not_found' ? counted.with({ isReference: true }) : counted;
         },
       });
     },
@@ -228,12 +242,7 @@ export function createGateway(
         const { result: page } = await attempts.run(ask, context, {
           isStream: false,
           isTooLate: never,
-          async tryOnce(attempt) {
-            const body = await readWhole(attempt, context, LIST_BYTES_MAX);
-            if (body instanceof Failure) return body;
-            const parsed = body.length >= LARGE ? await parseLargeText(provider.name, body, 'its list of models is not JSON', createJsonBudget(LIST_VALUES_MAX)) : undefined;
-            return parsed instanceof Failure ? parsed : provider.adapter.decodeModels(body, parsed?.json);
-          },
+          tryOnce: (attempt) => readWhole(attempt, context, LIST, (body, parsed) => provider.adapter.decodeModels(body, parsed?.json)),
         });
         if (page instanceof Failure) {
           const isNone = page.kind === 'not_found' && provider.adapter.hasModelList === false;
@@ -261,6 +270,10 @@ function noteReply(record: CallRecord, reply: ChatReply): void {
 /** A refusal costs what an answer costs. */
 function noteRefusal(record: CallRecord, result: unknown): void {
   if (result instanceof Failure && result.reply !== undefined) noteReply(record, result.reply);
+}
+
+function isSuccess({ status }: UpstreamResponse): boolean {
+  return status >= 200 && status < 300;
 }
 
 function isJson(response: UpstreamResponse): boolean {

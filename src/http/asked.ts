@@ -24,17 +24,26 @@ import { traceHeaders } from './trace.ts';
 export type Received = { readonly decoded: DecodedRequest; readonly choice: Choice; readonly isLarge: boolean };
 
 /** Undefined when the exchange ended while its caller was sending. */
-export async function receive(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Received | Failure | undefined> {
-  const body = await exchange.readBody(parts.config.bodyBytesMax);
-  if (body === undefined || body instanceof Failure) return body;
-  exchange.readAtMs = performance.now();
-  const isLarge = body.length >= LARGE;
-  if (isLarge) await nextTurn();
-  exchange.receivedBytes = body.length;
-  parts.metrics.receivedBytes.add(body.length);
-  const decoded = exchange.dialect.decodeRequest(isLarge ? await parseLarge(body) : body, route);
+export function receive(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Received | Failure | undefined> {
+  return exchange.readBody(parts.config.bodyBytesMax).then((body) => {
+    if (body === undefined || body instanceof Failure) return body;
+    exchange.readAtMs = performance.now();
+    exchange.receivedBytes = body.length;
+    parts.metrics.receivedBytes.add(body.length);
+    if (body.length >= LARGE) return receiveLarge(exchange, parts, route, body);
+    return receivedOf(exchange, parts, exchange.dialect.decodeRequest(body, route), false);
+  });
+}
+
+async function receiveLarge(exchange: Exchange, parts: ServerParts, route: DialectRoute, body: Buffer): Promise<Received | Failure> {
+  await nextTurn();
+  const decoded = exchange.dialect.decodeRequest(await parseLarge(body), route);
+  await nextTurn();
+  return receivedOf(exchange, parts, decoded, true);
+}
+
+function receivedOf(exchange: Exchange, parts: ServerParts, decoded: DecodedRequest | Failure, isLarge: boolean): Received | Failure {
   if (decoded instanceof Failure) return decoded;
-  if (isLarge) await nextTurn();
   const { record, dialect } = exchange;
   record.requestedModel = decoded.model;
   const chosen = choiceOf(dialect, decoded, exchange.header('x-gateway-provider'), parts.providers, parts.config);

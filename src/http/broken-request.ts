@@ -3,9 +3,9 @@
  * these without a body, or not at all.
  */
 
-import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { randomId } from '../base/random-id.ts';
 import { Failure } from '../core/failure.ts';
 import { connectionAddress } from './caller-address.ts';
 import type { Connection } from './connection.ts';
@@ -52,7 +52,7 @@ export function answerBrokenRequest(failure: Failure, socket: Duplex, connection
 
 /** Logged and counted as a request without a route. */
 function refuse(failure: Failure, socket: Duplex, parts: ServerParts): void {
-  const requestId = randomUUID();
+  const requestId = randomId();
   const { kind, status, message } = failure;
   parts.metrics.request('none', status);
   parts.log.info('request', { request_id: requestId, route: 'none', status, kind, error: message, address: connectionAddress(socket, parts.config) });

@@ -8,6 +8,7 @@ import { Failure } from '../core/failure.ts';
 import type { Ask } from '../gateway/ask.ts';
 import type { CallContext } from '../gateway/gateway.ts';
 import { contextOf, endedWhileSending, prepareLarge, receive } from './asked.ts';
+import type { Received } from './asked.ts';
 import type { CallerCandidate } from './caller-candidate.ts';
 import { askOf } from './candidates.ts';
 import { Deadline } from './deadline.ts';
@@ -26,14 +27,17 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
   if (!isWithinLimits(exchange, parts, 'chat') || !takePlace(exchange, parts)) return;
   const deadline = new Deadline(exchange, parts.config, route.stream === 'always');
   try {
-    const asked = (await readAsked(exchange, parts, route)) ?? endedWhileSending(exchange, deadline.setting);
-    if (asked === undefined) return;
+    const received = (await receive(exchange, parts, route)) ?? endedWhileSending(exchange, deadline.setting);
+    if (received === undefined) return;
+    const asked = received instanceof Failure ? received : askedOf(exchange, parts, received);
     if (asked instanceof Failure) {
       if (asked.limit !== undefined) parts.metrics.limit(asked.limit);
       exchange.sendFailure(asked);
       return;
     }
-    if (!(await takeLimits(exchange, parts, 'chat', asked.decoded))) return;
+    if (asked.isLarge) await prepareLarge(asked.ask);
+    const isTaken = takeLimits(exchange, parts, 'chat', asked.decoded);
+    if (isTaken !== true && !(await isTaken)) return;
     deadline.startFor(asked.isStream);
     const context = contextOf(exchange, parts, deadline);
     await (asked.isStream ? answerStreamed(exchange, parts, asked, context) : answerWhole(exchange, parts, asked, context, deadline));
@@ -112,21 +116,19 @@ function factsOf({ record, requestId, answerId, arrivedAtS }: Exchange, { decode
 type Asked = {
   readonly decoded: DecodedRequest;
   readonly isStream: boolean;
+  readonly isLarge: boolean;
   readonly ask: Ask<CallerCandidate>;
 };
 
-/** What the caller asks, once everything about it was checked; undefined when the exchange ended while it was sending. */
-async function readAsked(exchange: Exchange, parts: ServerParts, route: DialectRoute): Promise<Asked | Failure | undefined> {
-  const received = await receive(exchange, parts, route);
-  if (received === undefined || received instanceof Failure) return received;
-  const { decoded } = received;
+/** What the caller asks, once everything about it was checked. */
+function askedOf(exchange: Exchange, parts: ServerParts, received: Received): Asked | Failure {
+  const { decoded, isLarge } = received;
   const ask = askOf(exchange, parts, received, {
     relayPath: ({ path }) => path,
     encode: ({ adapter }, request) => adapter.encodeChat(request, decoded.isStream),
   });
   if (ask instanceof Failure) return ask;
-  if (received.isLarge) await prepareLarge(ask);
-  return uncounted(exchange, parts, decoded) ?? { decoded, isStream: decoded.isStream, ask };
+  return uncounted(exchange, parts, decoded) ?? { decoded, isStream: decoded.isStream, isLarge, ask };
 }
 
 /** To be called once the answer was handed over: how fast the caller takes it is neither the provider's doing nor ours. */

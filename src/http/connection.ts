@@ -82,22 +82,21 @@ export class Connection {
   }
 
   #add(turn: Turn): void {
-    if (!this.#isServing) {
-      void this.#serveAll(turn);
-      return;
-    }
+    if (!this.#isServing) return this.#serve(turn);
     this.#waiting.push(turn);
     if (this.#waiting.length > PIPELINE_MAX) this.#socket.destroy();
     else if (this.#waiting.length > WAITING_MAX) this.#hold();
   }
 
-  async #serveAll(first: Turn): Promise<void> {
+  #serve({ request, serve }: Turn): void {
     this.#isServing = true;
-    for (let turn: Turn | undefined = first; turn !== undefined; turn = this.#next()) {
-      await turn.serve();
-      this.#halfRead = turn.request?.complete === false ? turn.request : undefined;
-    }
-    this.#isServing = false;
+    void serve().then(() => {
+      this.exchange = undefined;
+      this.#halfRead = request?.complete === false ? request : undefined;
+      const next = this.#next();
+      if (next === undefined) this.#isServing = false;
+      else this.#serve(next);
+    });
   }
 
   #next(): Turn | undefined {

@@ -26,7 +26,7 @@ export class Exchanges {
    * with what a host's response throws.
    */
   // hot: per request
-  async serve<E extends Exchange>(exchange: E, parts: ServerParts, work: (exchange: E, parts: ServerParts) => Promise<void>): Promise<void> {
+  async serve<E extends Exchange>(exchange: E, parts: ServerParts, work: (exchange: E, parts: ServerParts) => Promise<void> | undefined): Promise<void> {
     this.#inFlight.add(exchange);
     try {
       if (this.#end !== undefined) exchange.scope.end(this.#end);

@@ -50,21 +50,24 @@ export function createHandler(currentParts: () => ServerParts, exchanges: Exchan
     return connection;
   }
 
-  const work = (exchange: HttpExchange, parts: ServerParts): Promise<void> => answer(exchange, parts, routes, origin);
+  const work = (exchange: HttpExchange, parts: ServerParts): Promise<void> | undefined => answer(exchange, parts, routes, origin);
 
+  /** Resolves when its answer was taken, and never rejects. */
   // hot: per request
-  async function handle(connection: Connection, request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
+  function handle(connection: Connection, request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
     const parts = currentParts();
-    try {
-      const exchange = new HttpExchange(request, response, expectsContinue, parts.dialects[0]);
-      connection.exchange = exchange;
-      await exchanges.serve(exchange, parts, work);
-    } catch (thrown) {
+    const giveUp = (thrown: unknown): void => {
       // Thrown on, it would end the process, which may have more to do than to be a gateway.
       parts.log.error('a request could not be served', describeError(thrown));
       response.destroy();
+    };
+    try {
+      connection.exchange = new HttpExchange(request, response, expectsContinue, parts.dialects[0]);
+      return exchanges.serve(connection.exchange, parts, work).catch(giveUp);
+    } catch (thrown) {
+      giveUp(thrown);
+      return Promise.resolve();
     }
-    connection.exchange = undefined;
   }
 
   return {
@@ -81,19 +84,19 @@ export function createHandler(currentParts: () => ServerParts, exchanges: Exchan
 }
 
 /** Path, method, token, handler: in this order, so that nothing of a body is read for a stranger. */
-async function answer(exchange: HttpExchange, parts: ServerParts, routes: ReadonlyMap<string, Route>, origin: Origin): Promise<void> {
+function answer(exchange: HttpExchange, parts: ServerParts, routes: ReadonlyMap<string, Route>, origin: Origin): Promise<void> | undefined {
   if (parts.isDraining()) exchange.endKeepAlive();
   const refusal = checkFraming(exchange.request, origin);
   if (refusal !== undefined) {
     exchange.response.setHeader('Connection', 'close');
     exchange.sendFailure(refusal);
-    return;
+    return undefined;
   }
   const isCrossOrigin = allowOrigin(exchange, parts.config.allowedOrigins);
   const route = routeOf(routes, exchange.path);
   if (route === undefined) {
     exchange.sendFailure(new Failure('not_found', `no such path${hintOf(nearestPath(routes, exchange.path))}`));
-    return;
+    return undefined;
   }
   exchange.route = route.name;
   const dialect = dialectOf(route, exchange, parts.dialects);
@@ -101,26 +104,30 @@ async function answer(exchange: HttpExchange, parts: ServerParts, routes: Readon
   const method = exchange.request.method === 'HEAD' ? 'GET' : exchange.request.method;
   if (method === 'OPTIONS' && isCrossOrigin) {
     answerPreflight(exchange, route);
-    return;
+    return undefined;
   }
   if (isPreflight(exchange)) {
     exchange.sendFailure(new Failure('bad_request', 'this origin is not allowed (GATEWAY_ALLOWED_ORIGINS)', { status: 403 }));
-    return;
+    return undefined;
   }
   if (method !== route.method) {
     exchange.response.setHeader('Allow', allowedMethods(route));
     exchange.sendFailure(asksForWebSocket(exchange) ? noWebSocket(exchange) : new Failure('bad_request', `this path takes ${route.method} only`, { status: 405 }));
-    return;
+    return undefined;
   }
   const known = callerOf(exchange, route, parts);
   const asksHost = known instanceof Failure && route.token === 'caller' && parts.authenticate !== undefined;
-  const caller = asksHost ? await askHost(exchange, parts) : known;
+  if (asksHost) return askHost(exchange, parts).then((caller) => answerTo(caller, exchange, parts, route));
+  return answerTo(known, exchange, parts, route);
+}
+
+function answerTo(caller: string | Failure, exchange: HttpExchange, parts: ServerParts, route: Route): Promise<void> | undefined {
   if (caller instanceof Failure) {
     exchange.sendFailure(caller);
-    return;
+    return undefined;
   }
   exchange.caller = caller;
-  await route.answer(exchange, parts);
+  return route.answer(exchange, parts);
 }
 
 function asksForWebSocket({ request }: HttpExchange): boolean {

@@ -1,10 +1,10 @@
 /** An exchange over HTTP: a request of node:http, and the only ways to answer it. */
 
-import { randomUUID } from 'node:crypto';
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { renderLargeJson } from '../base/json/render.ts';
 import type { JsonOut } from '../base/json/value.ts';
+import { randomId } from '../base/random-id.ts';
 import { nextTurn } from '../base/turn.ts';
 import type { Config } from '../config/config.ts';
 import type { CallerDialect } from '../core/dialect.ts';
@@ -36,7 +36,7 @@ export class HttpExchange extends Exchange {
 
   constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, dialect: CallerDialect) {
     const givenId = request.headers['x-request-id'];
-    const ownId = randomUUID();
+    const ownId = randomId();
     const requestId = typeof givenId === 'string' && REQUEST_ID.test(givenId) ? givenId : ownId;
     super(requestId, traceFrom(request.headers), request.url ?? '/', dialect, ownId);
     this.request = request;
@@ -70,9 +70,9 @@ export class HttpExchange extends Exchange {
     return logsAddress ? callerAddress(this.peer, this.request.headers, trustedProxies) : undefined;
   }
 
-  async readBody(bytesMax: number): Promise<Buffer | Failure | undefined> {
+  readBody(bytesMax: number): Promise<Buffer | Failure | undefined> {
     const refusal = checkUnread(this.request) ?? checkBodyHeaders(this.request, bytesMax);
-    if (refusal !== undefined) return refusal;
+    if (refusal !== undefined) return Promise.resolve(refusal);
     if (this.expectsContinue) this.response.writeContinue();
     return readBody(this, bytesMax);
   }
@@ -213,23 +213,21 @@ export class HttpExchange extends Exchange {
    * A caller that stopped taking its answer is cut off, and so is one that takes as long over it as a request may take: a
    * byte now and then would hold the answer, and its place, without end.
    */
-  async taken({ writeStallTimeoutMs, requestTimeoutMs }: Config): Promise<void> {
+  taken({ writeStallTimeoutMs, requestTimeoutMs }: Config): Promise<void> {
     const { response, scope } = this;
     // What a host's middleware holds back, to compress it or to save a session first, has begun all the same.
     if (this.status === 0 && !response.headersSent) response.destroy();
     const isHeldBack = !response.writableEnded && !this.#isAnswered;
-    if ((response.writableLength > 0 || isHeldBack) && !response.destroyed) {
-      const stop = limitStall(this, writeStallTimeoutMs);
-      const deadline = setTimeout(() => {
-        scope.end('deadline');
-        response.destroy();
-      }, requestTimeoutMs);
-      await this.closed;
+    if ((response.writableLength === 0 && !isHeldBack) || response.destroyed) return this.closed;
+    const stop = limitStall(this, writeStallTimeoutMs);
+    const deadline = setTimeout(() => {
+      scope.end('deadline');
+      response.destroy();
+    }, requestTimeoutMs);
+    return this.closed.then(() => {
       clearTimeout(deadline);
       stop();
-    } else {
-      await this.closed;
-    }
+    });
   }
 }
 

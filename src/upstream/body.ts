@@ -13,17 +13,16 @@ export const REST_BYTES_MAX = 64 * 1024;
 export const REST_MS_MAX = 1000;
 
 /** The chunks of `response` as one buffer of at most `bytesMax`; beyond it the response is discarded (server, not retried). */
-export async function collectBody(
+export function collectBody(
   response: Pick<UpstreamResponse, 'status' | 'headers' | 'readChunks'>,
   provider: string,
   bytesMax: number,
 ): Promise<Buffer | Failure> {
   const body = new ByteBuffer(bytesMax, Number(response.headers['content-length'] ?? 0));
   let isOverfull = false;
-  const failure = await response.readChunks((chunk) => {
+  const read = response.readChunks((chunk) => {
     isOverfull = !body.append(chunk);
     return isOverfull ? false : undefined;
   });
-  if (failure !== undefined) return failure;
-  return isOverfull ? beyondLimit(provider, response.status, `its body has more than ${bytesMax} bytes`) : body.bytes;
+  return read.then((failure) => failure ?? (isOverfull ? beyondLimit(provider, response.status, `its body has more than ${bytesMax} bytes`) : body.bytes));
 }

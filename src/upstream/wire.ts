@@ -172,13 +172,30 @@ const PATH = /^[\x21-\x7e\x80-\xff]+$/;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
+/** Lines up to their values, by the names of their headers, which come from this source and the configuration. */
+const LINES = new Map<string, string>();
+/** Far more than there are. */
+const LINES_MAX = 1000;
+
+/** Undefined where the name is nothing that HTTP can carry. */
+function lineOf(name: string): string | undefined {
+  let line = LINES.get(name);
+  if (line === undefined && NAME.test(name)) {
+    line = `\r\n${name}: `;
+    if (LINES.size < LINES_MAX) LINES.set(name, line);
+  }
+  return line;
+}
+
 /** Lines, each behind its line break; undefined where one is nothing that HTTP can carry. */
 function renderFields(headers: Readonly<Record<string, string>>): string | undefined {
   let text = '';
-  for (const name of Object.keys(headers)) {
+  for (const name in headers) {
+    if (!Object.prototype.hasOwnProperty.call(headers, name)) continue;
+    const line = lineOf(name);
     const value = headers[name] ?? '';
-    if (!NAME.test(name) || !VALUE.test(value)) return undefined;
-    text += `\r\n${name}: ${value}`;
+    if (line === undefined || !VALUE.test(value)) return undefined;
+    text = text + line + value;
   }
   return text;
 }

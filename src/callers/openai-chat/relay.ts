@@ -19,7 +19,7 @@ import { commonChanges, sourceOf, withMembers } from '../relay.ts';
 import type { Changes } from '../relay.ts';
 
 const FIELDS = {
-  hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
+  hashed: [['user', 'user'], ['safety_identifier', 'user'], ['prompt_cache_key', 'cache']],
   stored: new Set(['file_id']),
   // Of an earlier answer that was spoken, and of a voice that was made.
   storedById: new Set(['audio', 'voice']),
@@ -46,9 +46,8 @@ function encode(request: DecodedRequest, model: string, rules: RelayRules): Rela
   if (request.isStream && !request.wantsUsage) changes.set('stream_options', withUsage(source.entries.get('stream_options')));
   const ignored = new Ignored();
   const messages = source.entries.get('messages');
-  if (messages instanceof JsonArray) {
-    const cleaned = messages.items.map((message, index) => withoutOthers(message, index, rules, ignored));
-    if (ignored.paths.length > 0) changes.set('messages', cleaned);
+  if (messages instanceof JsonArray && messages.items.some((message) => holdsOthers(message, rules))) {
+    changes.set('messages', messages.items.map((message, index) => withoutOthers(message, index, rules, ignored)));
   }
   return { body: withMembers(source, changes), ignored: ignored.paths };
 }
@@ -59,20 +58,30 @@ function withUsage(options: JsonValue | undefined): JsonOut {
   return members.set('include_usage', true);
 }
 
-/** The message without what is another provider's: what the gateway carried for it, on the message or on its calls, and its reasoning. */
+/** Whether the message has something of another provider's: what the gateway carried for it, on the message or on its calls, and its reasoning. */
+function holdsOthers(message: JsonValue, rules: RelayRules): message is JsonObject {
+  if (!(message instanceof JsonObject)) return false;
+  return (rules.isVendor && message.entries.has(REASONING)) || holdsOwnState(message) || callsWithState(message) !== undefined;
+}
+
+/** The message's calls, where the gateway carried something on one of them. */
+function callsWithState({ entries }: JsonObject): JsonArray | undefined {
+  const calls = entries.get('tool_calls');
+  return calls instanceof JsonArray && calls.items.some(holdsOwnState) ? calls : undefined;
+}
+
 function withoutOthers(message: JsonValue, index: number, rules: RelayRules, ignored: Ignored): JsonOut {
-  if (!(message instanceof JsonObject)) return outFrom(message);
+  if (!holdsOthers(message, rules)) return outFrom(message);
   const path = { parent: { parent: undefined, key: 'messages' }, key: index };
   const changes: Changes = new Map();
   const takeOut = (name: string): void => {
     ignored.add({ parent: path, key: name });
     changes.set(name, undefined);
   };
-  const calls = message.entries.get('tool_calls');
-  const isOfCalls = calls instanceof JsonArray && calls.items.some(holdsOwnState);
-  if (message.entries.has(REASONING) && (rules.isVendor || isOfCalls || holdsOwnState(message))) takeOut(REASONING);
+  if (message.entries.has(REASONING)) takeOut(REASONING);
   if (holdsOwnState(message)) takeOut('extra_content');
-  if (isOfCalls) {
+  const calls = callsWithState(message);
+  if (calls !== undefined) {
     const cleaned = calls.items.map((call, at): JsonOut => {
       if (!(call instanceof JsonObject) || !holdsOwnState(call)) return outFrom(call);
       ignored.add({ parent: { parent: { parent: path, key: 'tool_calls' }, key: at }, key: 'extra_content' });

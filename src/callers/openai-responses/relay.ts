@@ -17,7 +17,7 @@ import { Ignored } from '../field-table.ts';
 import { commonChanges, nameOf, sourceOf, withMembers } from '../relay.ts';
 
 const FIELDS = {
-  hashed: { user: 'user', safety_identifier: 'user', prompt_cache_key: 'cache' },
+  hashed: [['user', 'user'], ['safety_identifier', 'user'], ['prompt_cache_key', 'cache']],
   stored: new Set([
     'previous_response_id', 'comparison_response_id', 'conversation', 'file_id', 'file_ids', 'vector_store_ids', 'container', 'container_id',
     'skill_id', 'tunnel_id',

@@ -89,7 +89,6 @@ export class CallDrafts {
 
   /** Takes the `function_call` that preceded `tool_calls`: one call, without an id. */
   takeLegacy(body: unknown, source: MessageSource): void {
-    if (!isObject(body)) return;
     const call = this.#calls[0] ?? this.#start();
     this.#extend(call, body, 'arguments', source, ['function_call', 'arguments']);
   }

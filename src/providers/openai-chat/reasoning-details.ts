@@ -26,7 +26,8 @@ type Family = { readonly first: Item; readonly byId: Map<string, Item> };
 
 export class ReasoningDetails {
   readonly #items: Item[] = [];
-  readonly #families = new Map<string, Family>();
+  /** By type and index. */
+  #families: Map<string, Family> | undefined;
   #whole: RawJson | undefined;
   #keptChars = 0;
 
@@ -55,6 +56,7 @@ export class ReasoningDetails {
 
   #itemFor({ type, index, id }: Piece): Item {
     const familyName = `${typeof index === 'number' ? index : ''} ${typeof type === 'string' ? type : ''}`;
+    this.#families ??= new Map();
     const family = this.#families.get(familyName);
     if (family === undefined) {
       const first = this.#start();

@@ -15,6 +15,7 @@ import type { AssistantPart, ChatReply, StopReason, Usage } from '../../core/cha
 import { Failure, malformedReply, replyTooLong, tooManyCalls, unreadableReply, upstreamFailure } from '../../core/failure.ts';
 import { failureInside } from '../openai-common/failure.ts';
 import { CallDrafts } from './calls.ts';
+import type { WholeCall } from './calls.ts';
 import type { HostProfile } from './profile.ts';
 import { MessageSource } from './raw.ts';
 import { ReasoningDetails } from './reasoning-details.ts';
@@ -53,6 +54,8 @@ export function decodeChatBody(provider: string, profile: HostProfile, body: str
   return draft.problem ?? draft.finish();
 }
 
+const NO_CALLS: readonly WholeCall[] = [];
+
 /** Fields that disclose reasoning. Hosts send the same text in several, so the first that holds any is the only one read. */
 const THINKING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 type ThinkingField = (typeof THINKING_FIELDS)[number];
@@ -61,7 +64,9 @@ type ThinkingField = (typeof THINKING_FIELDS)[number];
 export class ReplyDraft {
   readonly #provider: string;
   readonly #profile: HostProfile;
-  readonly #calls: CallDrafts;
+  readonly #use: AnswerUse | undefined;
+  /** Undefined until there is one. */
+  #calls: CallDrafts | undefined;
   readonly #details = new ReasoningDetails();
   #id: string | undefined;
   /** The model as the provider names it. */
@@ -83,7 +88,7 @@ export class ReplyDraft {
   constructor(provider: string, profile: HostProfile, use?: AnswerUse) {
     this.#provider = provider;
     this.#profile = profile;
-    this.#calls = new CallDrafts(provider, use);
+    this.#use = use;
   }
 
   /** Whether a finish reason has come, for every choice that was begun: the terminal signal of this format. */
@@ -94,8 +99,8 @@ export class ReplyDraft {
   /** The failure once more has come than is kept, or what cannot be read to be kept. */
   get problem(): Failure | undefined {
     if (this.#unreadable !== undefined) return this.#unreadable;
-    if (this.#calls.isTooMany) return tooManyCalls(this.#provider);
-    const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + this.#calls.keptChars;
+    if (this.#calls?.isTooMany === true) return tooManyCalls(this.#provider);
+    const chars = this.#text.length + this.#thinking.length + this.#details.keptChars + (this.#calls?.keptChars ?? 0);
     return chars <= REPLY_CHARS_MAX ? undefined : replyTooLong(this.#provider);
   }
 
@@ -143,8 +148,11 @@ export class ReplyDraft {
       this.#addText(refusal, sink);
     }
     const calls = listField(message, 'tool_calls');
+    const legacy = field(message, 'function_call');
+    if (calls.length === 0 && !isObject(legacy)) return;
+    this.#calls ??= new CallDrafts(this.#provider, this.#use);
     if (calls.length > 0) this.#calls.take(calls, source);
-    else this.#calls.takeLegacy(field(message, 'function_call'), source);
+    else this.#calls.takeLegacy(legacy, source);
   }
 
   #takeThinking(message: unknown, source: MessageSource, sink: DeltaSink): void {
@@ -198,7 +206,7 @@ export class ReplyDraft {
     if (FAILED_REASONS.has(reason)) return upstreamFailure({ provider: this.#provider, status: 200, kind: 'server', code: reason });
     // A filter may leave none.
     if (!this.#hasMessage && stopReason !== 'refusal') return malformedReply(this.#provider, 200, 'the reply holds no message');
-    const calls = this.#calls.finish(stopReason === 'max_tokens' || stopReason === 'refusal');
+    const calls = this.#calls?.finish(stopReason === 'max_tokens' || stopReason === 'refusal') ?? NO_CALLS;
     if (calls instanceof Failure) return calls;
     const turnState = this.#turnState(calls.length > 0);
     const parts: AssistantPart[] = [];
