@@ -52,6 +52,24 @@ test('createLog writes a number that JSON cannot carry as null', () => {
   assert.match(lineOf({}, 'info', 'x', { a: NaN, b: Infinity }), /"a":null,"b":null\}$/);
 });
 
+test('createLog writes nothing that a program adds to all objects', () => {
+  const everybody = Object.prototype as unknown as Record<string, unknown>;
+  everybody['added'] = 'to all';
+  try {
+    assert.equal(lineOf({}, 'info', 'hello', { a: 1 }), '{"time":"2026-03-14T03:14:15.926Z","level":"info","message":"hello","a":1}');
+  } finally {
+    delete everybody['added'];
+  }
+});
+
+test('createLog gives each line its own time', () => {
+  const times = [5, 5, 6, 5].map((ms) => new Date(ms));
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format: 'json', write: (line) => lines.push(line), now: () => times[lines.length] ?? new Date(0) });
+  for (const _ of times) log.info('x');
+  assert.deepEqual(lines.map((line) => JSON.parse(line).time), times.map((time) => time.toISOString()));
+});
+
 test('createLog takes the time of the event by default', () => {
   const lines: string[] = [];
   const before = Date.now();
