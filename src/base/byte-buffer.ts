@@ -46,7 +46,7 @@ export class ByteBuffer {
 
   /** What was added: not a copy, so good until the next call of another method. */
   get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+    return this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
   }
 
   /** Forgets what was added. Memory beyond `keptBytesMax` is given back. */

@@ -37,20 +37,16 @@ export class Pacer {
     this.#piecesLeft -= piecesIn(bytes);
     if (this.#piecesLeft > 0 || this.#isResting) return;
     this.#isResting = true;
-    this.#socket.pause();
+    const socket = this.#socket;
+    const rest = (): void => void socket.pause();
+    rest();
     // A message that has nothing stored makes its socket go on.
-    this.#socket.on('resume', this.#rest);
-    setImmediate(this.#goOn);
+    socket.on('resume', rest);
+    setImmediate(() => {
+      socket.off('resume', rest);
+      this.#piecesLeft = PIECES_PER_TURN;
+      this.#isResting = false;
+      socket.resume();
+    });
   }
-
-  readonly #rest = (): void => {
-    this.#socket.pause();
-  };
-
-  readonly #goOn = (): void => {
-    this.#socket.off('resume', this.#rest);
-    this.#piecesLeft = PIECES_PER_TURN;
-    this.#isResting = false;
-    this.#socket.resume();
-  };
 }
