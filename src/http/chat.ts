@@ -36,6 +36,7 @@ export async function answerChat(exchange: Exchange, parts: ServerParts, route: 
       return;
     }
     if (asked.isLarge) await prepareLarge(asked.ask);
+    // Waited for only where a store is asked: an await that is not needed is another turn of microtasks.
     const isTaken = takeLimits(exchange, parts, 'chat', asked.decoded);
     if (isTaken !== true && !(await isTaken)) return;
     deadline.startFor(asked.isStream);
