@@ -5,7 +5,8 @@
  * separators and invisible formatting (ANSI escapes, U+2028, bidirectional overrides) are written as `\uXXXX`.
  */
 
-import { renderJson } from './json/render.ts';
+import { byName } from './by-name.ts';
+import { PLAIN, renderJson } from './json/render.ts';
 import { bounded } from './redact.ts';
 
 /** From the least to the most important. */
@@ -108,19 +109,8 @@ function renderJsonLine(time: string, level: LogLevel, message: string, fields: 
   return line + '}';
 }
 
-/** Names of fields as they stand in a line of JSON, the comma before them. */
-const KEYS = new Map<string, string>();
-/** Far more than there are. */
-const KEYS_MAX = 1000;
-
-function renderKey(key: string): string {
-  let text = KEYS.get(key);
-  if (text === undefined) {
-    text = `,${renderString(key, STRING_CHARS_MAX)}:`;
-    if (KEYS.size < KEYS_MAX) KEYS.set(key, text);
-  }
-  return text;
-}
+/** A field's name as it stands in a line of JSON, the comma before it. */
+const renderKey = byName((key) => `,${renderString(key, STRING_CHARS_MAX)}:`);
 
 function renderValue(value: string | number | boolean, charsMax: number): string {
   if (typeof value === 'string') return renderString(value, charsMax);
@@ -156,9 +146,6 @@ function paint(code: number, text: string): string {
 function renderWord(text: string, charsMax: number): string {
   return /^[\w.:/@%+,;()[\]{}*#~-]+$/.test(text) && text.length <= charsMax ? text : renderString(text, charsMax);
 }
-
-/** Printable ASCII that JSON needs no escape for, which most strings are. */
-const PLAIN = /^[ !#-[\]-~]*$/;
 
 function renderString(text: string, charsMax: number): string {
   const shown = bounded(text, charsMax);

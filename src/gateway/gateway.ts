@@ -38,7 +38,7 @@ import type { StreamSink } from './pipe-stream.ts';
 const FAILURE_BYTES_MAX = 64 * 1024;
 /** How long an error body may take: one that never ends must not hold its request for the attempt's limit. */
 const FAILURE_MS_MAX = 5000;
-/** How large a whole answer may be; without `valuesMax` it may hold as many values as any. */
+/** How large a whole answer may be; without `valuesMax` its values are bounded as those of every answer. */
 type Bounds = { readonly bytesMax: number; readonly valuesMax?: number };
 const REPLY: Bounds = { bytesMax: REPLY_BYTES_MAX };
 /** Of an answer that is a number of tokens. */

@@ -5,6 +5,7 @@
  * only by name, address and key.
  */
 
+import { byName } from '../base/by-name.ts';
 import { PIECES_PER_TURN, piecesIn } from '../base/pacer.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
@@ -172,24 +173,13 @@ const PATH = /^[\x21-\x7e\x80-\xff]+$/;
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Lines up to their values, by the names of their headers, which come from this source and the configuration. */
-const LINES = new Map<string, string>();
-/** Far more than there are. */
-const LINES_MAX = 1000;
-
-/** Undefined where the name is nothing that HTTP can carry. */
-function lineOf(name: string): string | undefined {
-  let line = LINES.get(name);
-  if (line === undefined && NAME.test(name)) {
-    line = `\r\n${name}: `;
-    if (LINES.size < LINES_MAX) LINES.set(name, line);
-  }
-  return line;
-}
+/** A header's line up to its value; undefined where the name is nothing that HTTP can carry. */
+const lineOf = byName((name) => (NAME.test(name) ? `\r\n${name}: ` : undefined));
 
 /** Lines, each behind its line break; undefined where one is nothing that HTTP can carry. */
 function renderFields(headers: Readonly<Record<string, string>>): string | undefined {
   let text = '';
+  // As in base/json/render.ts.
   for (const name in headers) {
     if (!Object.prototype.hasOwnProperty.call(headers, name)) continue;
     const line = lineOf(name);

@@ -1,5 +1,6 @@
 /** JSON written: keys in the order given, raw pieces untouched. */
 
+import { byName } from '../by-name.ts';
 import { isList, isMap, RawJson } from './value.ts';
 import type { JsonOut, JsonOutObject } from './value.ts';
 
@@ -93,7 +94,7 @@ const LONG_STRING_CHARS = 16 * 1024;
 const ESCAPED = /["\\\x00-\x1f]/;
 
 /** To know that nothing has to be escaped is half of what `JSON.stringify` takes, which looks at each character. */
-const PLAIN = /^[ !#-[\]-~]*$/;
+export const PLAIN = /^[ !#-[\]-~]*$/;
 
 function renderString(text: string): string {
   if (text.length >= LONG_STRING_CHARS) return renderLongString(text);
@@ -139,21 +140,14 @@ function renderKey(key: string): string {
 /** A member's name with the colon behind it, and the same with the comma before it. */
 type Written = { readonly first: string; readonly next: string };
 
-/** Names that this source gives to members, as they are written: to look at each every time is a third of a small object's cost. */
-const NAMES = new Map<string, Written>();
-/** Far more than there are. What others name stands in a Map, and whatever else came would not fill this. */
-const NAMES_MAX = 1000;
-
-/** A member's name, which is one of this source's. */
-function renderName(name: string): Written {
-  let written = NAMES.get(name);
-  if (written === undefined) {
-    const first = renderKey(name);
-    written = { first, next: `,${first}` };
-    if (NAMES.size < NAMES_MAX) NAMES.set(name, written);
-  }
-  return written;
-}
+/**
+ * A member's name, which is one of this source's: to look at each every time is a third of a small object's cost. What others
+ * name stands in a Map.
+ */
+const renderName = byName((name): Written => {
+  const first = renderKey(name);
+  return { first, next: `,${first}` };
+});
 
 function renderMap(entries: ReadonlyMap<string, JsonOut>): string {
   let out = '{';
