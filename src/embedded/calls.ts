@@ -69,14 +69,16 @@ export function createCalls(currentParts: () => ServerParts, exchanges: Exchange
     const events = eventsOf(request, options, (exchange) => (leave = () => exchange.leave()));
     const end = events.return.bind(events);
     const fail = events.throw.bind(events);
-    events.return = (value) => {
+    const leaveAndReturn: Events['return'] = (value) => {
       leave();
       return end(value);
     };
-    events.throw = (error) => {
+    const leaveAndThrow: Events['throw'] = (error) => {
       leave();
       return fail(error);
     };
+    events.return = leaveAndReturn;
+    events.throw = leaveAndThrow;
     return events;
   }
 

@@ -142,10 +142,11 @@ export class EmbeddedExchange extends Exchange {
         scope.onEnd(undefined);
         resolve();
       };
-      this.#onTaken = () => {
+      const taken = (): void => {
         if (this.#events.length === 0) settle();
         else timer.refresh();
       };
+      this.#onTaken = taken;
       scope.onEnd(settle);
     });
   }

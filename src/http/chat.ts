@@ -87,7 +87,7 @@ async function answerStreamed(exchange: Exchange, parts: ServerParts, asked: Ask
     },
   };
   const stream = new EventStream(exchange, source, parts.config);
-  exchange.failStream = (failure) => stream.fail(failure);
+  exchange.stream = stream;
   try {
     const { candidate, result } = await parts.gateway.stream(ask, context, countedSink(exchange, stream));
     showServer(exchange, ask, candidate);

@@ -44,8 +44,8 @@ export abstract class Exchange {
   route = 'none';
   /** Whether it asks for a chat, in any dialect. */
   isChat = false;
-  /** How its stream says that it failed, once there is a stream. */
-  failStream: ((failure: Failure) => void) | undefined;
+  /** Its stream, once there is one, which says itself that it failed. */
+  stream: { fail(failure: Failure): void } | undefined;
   /** The caller's label once its token was accepted. */
   caller = '';
   /** Fields of the request that the route's target is never sent (`omit`). */

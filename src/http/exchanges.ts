@@ -93,7 +93,7 @@ function reportCrash(exchange: Exchange, parts: ServerParts, thrown: unknown): v
   const failure = new Failure('unknown', 'the gateway failed to handle this request', { status: 500 });
   exchange.failure = failure;
   try {
-    if (exchange.failStream !== undefined) exchange.failStream(failure);
+    if (exchange.stream !== undefined) exchange.stream.fail(failure);
     else if (!exchange.hasBegun) exchange.sendFailure(failure);
     else exchange.abandon();
   } catch {

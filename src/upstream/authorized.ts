@@ -48,9 +48,11 @@ async function sendAuthorized(
 function within(provider: Destination, scope: Scope, limits: AttemptLimits, grant: Promise<Grant | Failure>): Promise<Grant | Failure> {
   return new Promise((resolve, reject) => {
     const watch = new AttemptWatch(provider.name, scope, limits);
-    watch.onStop = (failure) => {
-      watch.release();
-      resolve(failure);
+    watch.waiter = {
+      onStop(failure) {
+        watch.release();
+        resolve(failure);
+      },
     };
     watch.startWait();
     watch.startAttemptLimit();

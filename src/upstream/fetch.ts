@@ -13,6 +13,7 @@ import type { UpstreamHeaders } from '../core/adapter.ts';
 import { Failure } from '../core/failure.ts';
 import type { Scope } from '../core/scope.ts';
 import { AttemptWatch } from './attempt-watch.ts';
+import type { AttemptWaiter } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { checkDescriptors } from './descriptor-shortage.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
@@ -40,10 +41,12 @@ class FetchTransport implements Transport {
     let stopped: Failure | undefined;
     // A function that does not honour the signal is waited for no longer either.
     const stop = new Promise<Failure>((resolve) => {
-      watch.onStop = (failure) => {
-        stopped ??= failure;
-        aborter.abort();
-        resolve(failure);
+      watch.waiter = {
+        onStop(failure) {
+          stopped ??= failure;
+          aborter.abort();
+          resolve(failure);
+        },
       };
     });
     watch.startWait();
@@ -97,7 +100,7 @@ function headersFrom(values: Readonly<Record<string, string>>): Headers | undefi
 }
 
 /** A response until its body has ended, in whatever way. */
-class FetchResponse implements UpstreamResponse {
+class FetchResponse implements UpstreamResponse, AttemptWaiter {
   readonly status: number;
   readonly headers: UpstreamHeaders;
   readonly #provider: string;
@@ -116,7 +119,7 @@ class FetchResponse implements UpstreamResponse {
     this.#response = response;
     this.#watch = watch;
     this.#aborter = aborter;
-    watch.onStop = (failure) => this.#finish(failure);
+    watch.waiter = this;
   }
 
   readBody(bytesMax: number): Promise<Buffer | Failure> {
@@ -162,6 +165,10 @@ class FetchResponse implements UpstreamResponse {
 
   discard(): void {
     this.#finish(undefined);
+  }
+
+  onStop(failure: Failure): void {
+    this.#finish(failure);
   }
 
   /** Undefined where there is no body, and where nobody can read it: a mock may give one response twice. node-fetch has a stream of Node's. */

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { Pacer } from '../base/pacer.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
-import type { AttemptWatch } from './attempt-watch.ts';
+import type { AttemptWaiter, AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
@@ -29,7 +29,7 @@ export function createHttpTransport(settings: TransportSettings = {}): Transport
 
 /** One call on its way until its response headers are in. */
 // hot: per request
-class Attempt {
+class Attempt implements AttemptWaiter {
   readonly #provider: Destination;
   readonly #key: ProviderKey | undefined;
   readonly #call: OutboundCall;
@@ -64,7 +64,7 @@ class Attempt {
   }
 
   start(): void {
-    this.#watch.onStop = (failure) => this.#fail(failure);
+    this.#watch.waiter = this;
     this.#watch.startWait();
     this.#sendOver(this.#pool.kept);
   }
@@ -173,6 +173,10 @@ class Attempt {
     if (!this.#isSettled && request === this.#request) this.#fail(this.#failureOf(undefined));
   }
 
+  onStop(failure: Failure): void {
+    this.#fail(failure);
+  }
+
   #fail(failure: Failure): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
@@ -184,7 +188,7 @@ class Attempt {
 }
 
 /** A response until its body has ended, in whatever way. */
-class HttpResponse implements UpstreamResponse {
+class HttpResponse implements UpstreamResponse, AttemptWaiter {
   readonly status: number;
   readonly headers: UpstreamHeaders;
   readonly #provider: string;
@@ -212,7 +216,7 @@ class HttpResponse implements UpstreamResponse {
     this.#response = response;
     this.#watch = watch;
     this.#pacer = new Pacer(response.socket);
-    watch.onStop = (failure) => this.#finish(failure);
+    watch.waiter = this;
     request.on('error', (error) => this.#onRequestError(error));
     response.on('error', (error) => this.#endCut(cutFailure(provider, this.status, error)));
     response.on('close', () => this.#endCut(cutFailure(provider, this.status, undefined)));
@@ -245,6 +249,10 @@ class HttpResponse implements UpstreamResponse {
     this.#finish(undefined);
   }
 
+  onStop(failure: Failure): void {
+    this.#finish(failure);
+  }
+
   // hot: per token. Measured, `for await` is as fast (5.0 against 4.9 µs a chunk, most of it Node's), but it puts a promise
   // between a chunk and its receiver even when that has nothing to wait for.
   readonly #deliver = (chunk: Buffer): void => {
@@ -264,10 +272,11 @@ class HttpResponse implements UpstreamResponse {
   #readRest(): void {
     if (this.#cut !== undefined) return this.discard();
     let bytesLeft = REST_BYTES_MAX;
-    this.#onChunk = (chunk) => {
+    const countRest = (chunk: Buffer): false | undefined => {
       bytesLeft -= chunk.length;
       return bytesLeft < 0 ? false : undefined;
     };
+    this.#onChunk = countRest;
     this.#watch.release();
     const timer = setTimeout(() => this.discard(), REST_MS_MAX);
     this.#response.on('close', () => clearTimeout(timer));

@@ -9,7 +9,7 @@ import { byName } from '../base/by-name.ts';
 import { PIECES_PER_TURN, piecesIn } from '../base/pacer.ts';
 import type { ProviderKey, UpstreamHeaders } from '../core/adapter.ts';
 import type { Failure } from '../core/failure.ts';
-import type { AttemptWatch } from './attempt-watch.ts';
+import type { AttemptWaiter, AttemptWatch } from './attempt-watch.ts';
 import { collectBody, REST_BYTES_MAX, REST_MS_MAX } from './body.ts';
 import { outboundHeaders, outboundPath } from './outbound.ts';
 import { PooledTransport } from './pooled.ts';
@@ -30,7 +30,7 @@ export function createWireTransport(settings: TransportSettings = {}): Transport
 
 /** One call on its way until its response's head is in. */
 // hot: per request
-class Attempt implements ConnectionUser, Opening {
+class Attempt implements AttemptWaiter, ConnectionUser, Opening {
   readonly #provider: Destination;
   readonly #key: ProviderKey | undefined;
   readonly #call: OutboundCall;
@@ -66,7 +66,7 @@ class Attempt implements ConnectionUser, Opening {
   }
 
   start(): void {
-    this.#watch.onStop = (failure) => this.#fail(failure);
+    this.#watch.waiter = this;
     this.#watch.startWait();
     this.#bodyBytes = Buffer.byteLength(this.#call.body ?? '');
     const head = this.#renderHead();
@@ -158,6 +158,10 @@ class Attempt implements ConnectionUser, Opening {
     return this.#pool.forwardProxy === undefined ? connectionFailure(name, error) : proxyFailure(name, error);
   }
 
+  onStop(failure: Failure): void {
+    this.#fail(failure);
+  }
+
   #fail(failure: Failure): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
@@ -191,7 +195,7 @@ function renderFields(headers: Readonly<Record<string, string>>): string | undef
 }
 
 /** A response until its body has ended, in whatever way. */
-class WireResponse implements UpstreamResponse, ConnectionUser {
+class WireResponse implements UpstreamResponse, AttemptWaiter, ConnectionUser {
   readonly status: number;
   readonly headers: UpstreamHeaders;
   readonly #provider: string;
@@ -222,7 +226,7 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
     this.#connection = connection;
     this.#watch = watch;
     connection.passTo(this);
-    watch.onStop = (failure) => this.#finish(failure);
+    watch.waiter = this;
   }
 
   readBody(bytesMax: number): Promise<Buffer | Failure> {
@@ -248,6 +252,10 @@ class WireResponse implements UpstreamResponse, ConnectionUser {
 
   discard(): void {
     this.#finish(undefined);
+  }
+
+  onStop(failure: Failure): void {
+    this.#finish(failure);
   }
 
   // hot: per token
