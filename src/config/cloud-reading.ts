@@ -57,10 +57,12 @@ export const CREDENTIALS_URL: SettingType<URL> = { ...ENDPOINT_URL, shown: 'neve
 /** `name=model,…` */
 export const MODEL_NAMES: SettingType<ModelNames> = {
   name: 'list',
-  expects: 'name=model, more of them separated by commas',
+  expects: 'name=model, each name once, more of them separated by commas',
   parse(given) {
     const entries = given.split(',').map((entry) => /^\s*([^\s=,]+)\s*=\s*([^\s=,]+)\s*$/.exec(entry));
-    return entries.every((entry) => entry !== null) ? new Map(entries.map(([, name = '', model = '']) => [name, model])) : undefined;
+    if (!entries.every((entry) => entry !== null)) return undefined;
+    const names = new Map(entries.map(([, name = '', model = '']) => [name, model]));
+    return names.size === entries.length ? names : undefined;
   },
   shown: 'always',
 };

@@ -89,8 +89,8 @@ test('the models of deployments are what variables say', () => {
   ];
   for (const [variable, variables] of cases) {
     assert.deepEqual([...(providerWith({ ...variables, [variable]: ' prod = gpt-5.6-luna,old=gpt-4o ' }).settings?.models ?? [])], [['prod', 'gpt-5.6-luna'], ['old', 'gpt-4o']]);
-    for (const text of ['a', 'a=b,c', 'a=b,', '=b', 'a=', 'a=b=c', 'a b=c', 'a=b c']) {
-      assert.deepEqual(problemsWith({ ...variables, [variable]: text }), [`${variable}: expected name=model, more of them separated by commas, got "${text}"`]);
+    for (const text of ['a', 'a=b,c', 'a=b,', '=b', 'a=', 'a=b=c', 'a b=c', 'a=b c', 'a=b,a=c', 'a=b,c=d, a = b']) {
+      assert.deepEqual(problemsWith({ ...variables, [variable]: text }), [`${variable}: expected name=model, each name once, more of them separated by commas, got "${text}"`]);
     }
   }
 });
@@ -239,7 +239,7 @@ test('what is missing, or contradicts itself, stops the start with a sentence', 
     [{ ...azure, ...ENTRA, AZURE_CLIENT_CERTIFICATE_PATH: '/cert.pem' }, ['AZURE_CLIENT_CERTIFICATE_PATH: is not supported for azure; AZURE_CLIENT_SECRET and AZURE_FEDERATED_TOKEN_FILE are']],
     [{ ...azure, AZURE_CLIENT_SECRET: 's', ...ENTRA, AZURE_TENANT_ID: 'a/b' }, ['AZURE_TENANT_ID: expected letters, digits, "-", "_" and ".", got "a/b"']],
     [{ ...azure, ...ENTRA, AZURE_CLIENT_SECRET: 's', AZURE_AUTHORITY_HOST: 'http://login.test' }, ['AZURE_AUTHORITY_HOST: expected an https URL without user name, password, query or fragment']],
-    [{ ...azure, AZURE_MODELS: 'prod' }, ['AZURE_MODELS: expected name=model, more of them separated by commas, got "prod"']],
+    [{ ...azure, AZURE_MODELS: 'prod' }, ['AZURE_MODELS: expected name=model, each name once, more of them separated by commas, got "prod"']],
     [{ GATEWAY_CLOUDS: 'foundry', ANTHROPIC_FOUNDRY_RESOURCE: 'a.b' }, ['ANTHROPIC_FOUNDRY_RESOURCE: expected letters, digits and "-", got "a.b"']],
     [{ GATEWAY_CLOUDS: 'bedrock' }, ['AWS_REGION: required, because bedrock is configured']],
     [{ AWS_BEARER_TOKEN_BEDROCK: 'k' }, ['AWS_REGION: required, because bedrock is configured']],
