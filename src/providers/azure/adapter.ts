@@ -5,12 +5,13 @@
  * Source: Azure OpenAI, v1 API; Claude in Microsoft Foundry.
  */
 
-import type { ProviderRow } from '../../core/adapter.ts';
+import type { Adapter, ProviderRow } from '../../core/adapter.ts';
 import { createAnthropicAdapter } from '../anthropic/adapter.ts';
 import { claudeOf, VENDOR_HOST } from '../anthropic/host.ts';
 import { createOpenAiAdapter } from '../openai-chat/adapter.ts';
 import { OPENAI_HOST, withOutput } from '../openai-chat/profile.ts';
 import type { HostProfile } from '../openai-chat/profile.ts';
+import { unenforcedFormat } from '../openai-chat/refusals.ts';
 import { createResponsesAdapter } from '../openai-responses/adapter.ts';
 import { createRoutedAdapter } from '../openai/api-choice.ts';
 
@@ -27,10 +28,12 @@ export const AZURE_ROW: ProviderRow = {
   speaks: ['openai-chat', 'openai-responses'],
   createAdapter: (name, settings) => {
     const { structuredOutput: said, models } = settings ?? {};
-    const chat = createOpenAiAdapter(name, said === undefined ? AZURE : withOutput(AZURE, said), models);
+    const profile = said === undefined ? AZURE : withOutput(AZURE, said);
+    const chat = createOpenAiAdapter(name, profile, models);
     const responses = createResponsesAdapter(name, { userField: 'user', hasCacheLife: false, models });
+    const encodeResponses: Adapter['encodeChat'] = (request, isStream) => unenforcedFormat(name, profile, request) ?? responses.encodeChat(request, isStream);
     // Nothing says that it counts tokens.
-    return { ...createRoutedAdapter(chat, responses, models), counting: undefined };
+    return { ...createRoutedAdapter(chat, { ...responses, encodeChat: encodeResponses }, models), counting: undefined };
   },
 };
 

@@ -10,17 +10,20 @@ import type { HostProfile } from './profile.ts';
 
 /** The failure for the first part of a request that the host cannot be asked; undefined when it can be asked all of it. */
 export function refusalOf(provider: string, profile: HostProfile, request: ChatRequest): Failure | undefined {
-  const { model, output, tools, turns } = request;
-  if (output !== undefined) {
-    const refused = outputRefusal(provider, profile, model, output, tools);
-    if (refused !== undefined) return refused;
-  }
-  const strict = takesStrictTools(profile, model) ? -1 : tools.findIndex((tool) => tool.strict === true);
-  if (strict !== -1) return new Failure('unsupported', `tools[${strict}].strict: ${provider} does not enforce a tool's parameters for this model; leave strict out`);
+  const unenforced = unenforcedFormat(provider, profile, request);
+  if (unenforced !== undefined) return unenforced;
   if (isKeptToOneCall(request) && profile.parallelToolCalls === 'refused') {
     return new Failure('unsupported', `tool_choice.parallel: ${provider} cannot be limited to one call at a time`);
   }
-  return refuseContent(turns, (part, isResult) => objectionTo(provider, profile, part, isResult));
+  return refuseContent(request.turns, (part, isResult) => objectionTo(provider, profile, part, isResult));
+}
+
+/** The failure for a form of the answer, or of calls, that the host does not hold its models to. */
+export function unenforcedFormat(provider: string, profile: HostProfile, { model, output, tools }: ChatRequest): Failure | undefined {
+  const refused = output && outputRefusal(provider, profile, model, output, tools);
+  if (refused !== undefined) return refused;
+  const strict = takesStrictTools(profile, model) ? -1 : tools.findIndex((tool) => tool.strict === true);
+  return strict === -1 ? undefined : new Failure('unsupported', `tools[${strict}].strict: ${provider} does not enforce a tool's parameters for this model; leave strict out`);
 }
 
 /** Whether calls of the model can be held to the parameters of its tools. */

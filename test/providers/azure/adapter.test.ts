@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RawJson } from '../../../src/base/json/value.ts';
 import { Failure } from '../../../src/core/failure.ts';
 import { AZURE_ROW, FOUNDRY_ROW } from '../../../src/providers/azure/adapter.ts';
 import { sentText } from '../../sent-text.ts';
@@ -36,11 +37,27 @@ test('Responses knows what a deployment stands for, too, and no field for how lo
   assert.equal(named.counting, undefined);
 });
 
-test('what the operator says of structured output holds', () => {
-  const mute = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', structuredOutput: 'none' });
-  const refused = mute.encodeChat(requestOf({ model: 'mine', output: { schema: undefined, name: 'output', strict: true } }), false);
-  assert.ok(refused instanceof Failure && refused.kind === 'unsupported');
-});
+/** The path of what is sent, or the field that is refused. */
+function fateOf(structuredOutput: 'schema' | 'json_object' | 'none' | undefined, request: Parameters<typeof requestOf>[0]): string {
+  const adapter = AZURE_ROW.createAdapter('azure', { openAiApi: 'auto', structuredOutput, models: new Map([['pro', 'gpt-5.6-pro']]) });
+  const call = adapter.encodeChat(requestOf(request), false);
+  return call instanceof Failure ? `${call.kind} ${call.message.split(':')[0]}` : call.path;
+}
+
+for (const [model, path] of [['mine', '/chat/completions'], ['pro', '/responses']] as const) {
+  test(`what the operator says of structured output holds on ${path}`, () => {
+    const json = { model, output: { schema: undefined, name: 'output', strict: true } };
+    const shaped = { model, output: { schema: new RawJson('{"type":"object"}'), name: 'output', strict: true } };
+    const strict = { model, tools: [{ name: 'look', description: undefined, parameters: undefined, strict: true }] };
+    const fates = ([undefined, 'schema', 'json_object', 'none'] as const).map((said) => [json, shaped, strict].map((request) => fateOf(said, request)));
+    assert.deepEqual(fates, [
+      [path, path, path],
+      [path, path, path],
+      [path, 'unsupported output.schema', 'unsupported tools[0].strict'],
+      ['unsupported output', 'unsupported output', 'unsupported tools[0].strict'],
+    ]);
+  });
+}
 
 test('a deployment on Foundry is Claude, the newest where nothing is said', () => {
   const thinking = { enabled: false, effort: undefined };
