@@ -6,6 +6,7 @@
  * fails. What the texts' states are is known only then, too: they travel in a reasoning item behind the texts.
  */
 
+import { GrowingText } from '../../base/growing-text.ts';
 import type { ParsedText } from '../../base/json/parse.ts';
 import { renderJson } from '../../base/json/render.ts';
 import { RawJson } from '../../base/json/value.ts';
@@ -31,7 +32,7 @@ type OpenItem = {
   readonly pieceHead: string;
   readonly pieceMiddle: string;
   /** What came so far; bounded, like all that a stream keeps of a reply, by who decodes it. */
-  text: string;
+  readonly text: GrowingText;
 };
 
 /** Clients with strict types refuse a text's events without it. */
@@ -91,7 +92,7 @@ export class ResponseEvents implements StreamFrames {
     const before = this.#open?.type === type ? '' : this.#begin() + this.#close() + this.#openItem(type);
     const open = this.#open;
     if (open === undefined) return before;
-    open.text += text;
+    open.text.add(text);
     return `${before}${open.pieceHead}${this.#sequence++}${open.pieceMiddle}${JSON.stringify(text)}}\n\n`;
   }
 
@@ -129,7 +130,7 @@ export class ResponseEvents implements StreamFrames {
       place,
       pieceHead: `event: ${name}\ndata: {"type":"${name}","sequence_number":`,
       pieceMiddle: `,${place},${isMessage ? NO_LOGPROBS : ''}"delta":`,
-      text: '',
+      text: new GrowingText(),
     };
     return isMessage ? this.#addMessage(id, place, 'message') : this.#addReasoning(id, NOTHING_CARRIED) + this.#addSummary(place);
   }
@@ -153,7 +154,7 @@ export class ResponseEvents implements StreamFrames {
     const open = this.#open;
     if (open === undefined) return '';
     this.#open = undefined;
-    return open.type === 'message' ? this.#endMessage(open.place, open.text) : this.#endReasoning(open.place, open.text);
+    return open.type === 'message' ? this.#endMessage(open.place, open.text.text) : this.#endReasoning(open.place, open.text.text);
   }
 
   #endMessage(place: string, text: string): string {

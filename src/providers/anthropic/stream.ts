@@ -7,6 +7,7 @@
  * Source: Anthropic Messages API, streaming.
  */
 
+import { GrowingText } from '../../base/growing-text.ts';
 import { parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget } from '../../base/json/limits.ts';
 import { itemsOf, memberOf } from '../../base/json/member.ts';
@@ -37,7 +38,7 @@ type OpenBlock = {
   /** The block as its start has it. */
   readonly start: BlockFields;
   /** Text or reasoning so far. */
-  text: string;
+  readonly text: GrowingText;
   /** Comes once, right before the stop. */
   signature: string | undefined;
   /** Some of its pieces are of kinds that are not known here and so were passed over. */
@@ -152,7 +153,7 @@ export class AnthropicStream implements StreamDecoder {
       index,
       type,
       start,
-      text: type === 'text' || type === 'thinking' ? (textEntry(start, type) ?? '') : '',
+      text: new GrowingText(type === 'text' || type === 'thinking' ? textEntry(start, type) : undefined),
       signature: undefined,
       hasUnknownPieces: false,
       inputText: '',
@@ -160,7 +161,7 @@ export class AnthropicStream implements StreamDecoder {
     };
     this.#open = open;
     // Hosts that do not stream themselves send a block whole.
-    if (open.text !== '') sink({ type: type === 'text' ? 'text' : 'thinking', text: open.text });
+    if (open.text.length > 0) sink({ type: type === 'text' ? 'text' : 'thinking', text: open.text.text });
   }
 
   // hot: per token
@@ -185,7 +186,7 @@ export class AnthropicStream implements StreamDecoder {
       case 'citations_delta':
         return this.#addCitation(open, data, parsed);
       case 'compaction_delta':
-        open.text += stringField(delta, 'content') ?? '';
+        open.text.add(stringField(delta, 'content') ?? '');
         return this.#count(data.length);
       default:
         open.hasUnknownPieces = true;
@@ -198,7 +199,7 @@ export class AnthropicStream implements StreamDecoder {
     // SGLang puts the line break between two calls into the first of them.
     if (open.type !== type) return text.trim() === '' ? this.#count(text.length) : this.#misplaced();
     if (text !== '') {
-      open.text += text;
+      open.text.add(text);
       sink({ type, text });
     }
     return this.#count(text.length);
@@ -249,7 +250,7 @@ export class AnthropicStream implements StreamDecoder {
 
   #releaseText(block: OpenBlock, sink: DeltaSink): Failure | undefined {
     if (block.citations.length > 0) return this.#turn.addBlock(citedFields(block), sink);
-    this.#turn.addText(block.text);
+    this.#turn.addText(block.text.text);
     return undefined;
   }
 
@@ -283,24 +284,24 @@ function isIndexOf(open: OpenBlock, index: number | undefined): boolean {
 
 /** True for a block of an unknown type of which only the beginning is there, so that the provider would not know it again. */
 function isFragment({ type, hasUnknownPieces, text, inputText }: OpenBlock): boolean {
-  return hasUnknownPieces && type !== 'thinking' && type !== 'tool_use' && text === '' && inputText === '';
+  return hasUnknownPieces && type !== 'thinking' && type !== 'tool_use' && text.length === 0 && inputText === '';
 }
 
 function thinkingFields({ text, signature, start }: OpenBlock): BlockFields {
-  const fields = new Map<string, JsonValue>([['type', 'thinking'], ['thinking', text]]);
+  const fields = new Map<string, JsonValue>([['type', 'thinking'], ['thinking', text.text]]);
   const seal = signature ?? start.get('signature');
   return seal === undefined ? fields : fields.set('signature', seal);
 }
 
 function citedFields({ text, citations }: OpenBlock): BlockFields {
   const list = `[${citations.map((citation) => citation.raw.text).join(',')}]`;
-  return new Map<string, JsonValue>([['type', 'text'], ['text', text], ['citations', new JsonArray(citations, list, 0, list.length)]]);
+  return new Map<string, JsonValue>([['type', 'text'], ['text', text.text], ['citations', new JsonArray(citations, list, 0, list.length)]]);
 }
 
 /** The block as its start has it, completed by its pieces; a problem when its input is not an object. */
 function otherFields(block: OpenBlock): BlockFields | JsonProblem {
   const fields = new Map(block.start);
-  if (block.text !== '') fields.set('content', block.text);
+  if (block.text.length > 0) fields.set('content', block.text.text);
   // No piece, or only empty ones: the start's own input counts, which is `{}` there.
   if (block.inputText.trim() === '') return fields;
   const input = parseReplied(block.inputText);

@@ -6,6 +6,7 @@
  * Source: Gemini API, GenerateContentResponse; streamGenerateContent with alt=sse.
  */
 
+import { GrowingText } from '../../base/growing-text.ts';
 import { parseLenient } from '../../base/json/lenient.ts';
 import { itemsOf, memberOf } from '../../base/json/member.ts';
 import { parseReplied } from '../../base/json/parse.ts';
@@ -89,12 +90,12 @@ class ReplyAssembly {
   readonly #parts: AssistantPart[] = [];
   readonly #callIds = new Set<string>();
   /** The unsigned text being read, and what came before it. */
-  #text = '';
+  #text = new GrowingText();
   #textBefore: readonly RawJson[] = [];
   /** Parts waiting for the next one, in whose state they travel. */
   #before: RawJson[] = [];
   #openCall: OpenCall | undefined;
-  #thinking = '';
+  readonly #thinking = new GrowingText();
   #chars = 0;
   /** Of the text that is being read, where nothing of it is kept as it was written: a slice keeps all of it. */
   #sourceChars = 0;
@@ -175,7 +176,7 @@ class ReplyAssembly {
   #addThinking(text: string, sink: DeltaSink): Failure | undefined {
     if (text === '') return undefined;
     if (!this.#hasRoomFor(text.length)) return replyTooLong(this.#provider);
-    this.#thinking += text;
+    this.#thinking.add(text);
     sink({ type: 'thinking', text });
     return undefined;
   }
@@ -192,7 +193,7 @@ class ReplyAssembly {
         this.#closeText();
         this.#textBefore = this.#takeBefore();
       }
-      this.#text += text;
+      this.#text.add(text);
     }
     if (text !== '') sink({ type: 'text', text });
     return undefined;
@@ -251,10 +252,10 @@ class ReplyAssembly {
   }
 
   #closeText(): void {
-    if (this.#text === '') return;
+    if (this.#text.length === 0) return;
     const state = encodePartState(this.#provider, { signature: undefined, before: this.#textBefore });
-    this.#parts.push({ type: 'text', text: this.#text, state });
-    this.#text = '';
+    this.#parts.push({ type: 'text', text: this.#text.text, state });
+    this.#text = new GrowingText();
     this.#textBefore = [];
   }
 
@@ -297,7 +298,7 @@ class ReplyAssembly {
       id: this.#id,
       model: this.model,
       parts,
-      thinking: this.#thinking,
+      thinking: this.#thinking.text,
       stopReason: this.#callIds.size > 0 && !isDeclined ? 'tool_use' : ending,
       usage: this.#usage,
     };

@@ -6,6 +6,7 @@
  * is. Source: OpenAI, Chat Completions, response and chunk objects; the hosts' own pages.
  */
 
+import { GrowingText } from '../../base/growing-text.ts';
 import { parseLenient } from '../../base/json/lenient.ts';
 import type { JsonProblem, JsonValue } from '../../base/json/value.ts';
 import { countField, field, isObject, listField, stringField, textField } from '../../base/loose.ts';
@@ -71,8 +72,8 @@ export class ReplyDraft {
   #id: string | undefined;
   /** The model as the provider names it. */
   model: string | undefined;
-  #text = '';
-  #thinking = '';
+  readonly #text = new GrowingText();
+  readonly #thinking = new GrowingText();
   #thinkingField: ThinkingField | undefined;
   #tags: ReasoningTags | undefined;
   /** Whether a message, or a delta of one, has come. */
@@ -164,7 +165,7 @@ export class ReplyDraft {
   /** `content` is a string, nothing, a list of typed parts (Mistral, Databricks), or for JSON output an object (Cloudflare). */
   #takeContent(content: unknown, source: MessageSource, sink: DeltaSink): void {
     if (typeof content === 'string') {
-      if (this.#text === '' && this.#hasReasoningTags) this.#addTold((this.#tags ??= new ReasoningTags()).take(content), sink);
+      if (this.#text.length === 0 && this.#hasReasoningTags) this.#addTold((this.#tags ??= new ReasoningTags()).take(content), sink);
       else this.#addText(content, sink);
     } else if (Array.isArray(content)) {
       for (const part of content as readonly unknown[]) {
@@ -189,13 +190,13 @@ export class ReplyDraft {
 
   #addText(text: string, sink: DeltaSink): void {
     if (text === '') return;
-    this.#text += text;
+    this.#text.add(text);
     sink({ type: 'text', text });
   }
 
   #addThinking(text: string, sink: DeltaSink): void {
     if (text === '') return;
-    this.#thinking += text;
+    this.#thinking.add(text);
     sink({ type: 'thinking', text });
   }
 
@@ -212,25 +213,25 @@ export class ReplyDraft {
     const parts: AssistantPart[] = [];
     const stateOf = (signature: string | undefined): string | undefined =>
       partState(this.#provider, parts.length === 0 ? turnState : NO_TURN_STATE, signature);
-    if (this.#text !== '') parts.push({ type: 'text', text: this.#text, state: stateOf(undefined) });
+    if (this.#text.length > 0) parts.push({ type: 'text', text: this.#text.text, state: stateOf(undefined) });
     for (const { id, name, arguments: args, thoughtSignature } of calls) {
       const signature = this.#profile.returnsThoughtSignature ? thoughtSignature : undefined;
       parts.push({ type: 'tool_call', id, name, arguments: args, state: stateOf(signature) });
     }
     const homeless = stateOf(undefined);
     if (homeless !== undefined) parts.push({ type: 'text', text: '', state: homeless });
-    if (parts.length === 0 && this.#thinking === '' && stopReason === 'unknown') {
+    if (parts.length === 0 && this.#thinking.length === 0 && stopReason === 'unknown') {
       return malformedReply(this.#provider, 200, 'the reply has neither content nor a reason for its end');
     }
     const reply: ChatReply = {
       id: this.#id,
       model: this.model,
       parts,
-      thinking: this.#thinking,
+      thinking: this.#thinking.text,
       stopReason: calls.length > 0 ? 'tool_use' : this.#refine(stopReason),
       usage: this.#usage,
     };
-    if (stopReason !== 'refusal' || this.#text !== '' || calls.length > 0) return reply;
+    if (stopReason !== 'refusal' || this.#text.length > 0 || calls.length > 0) return reply;
     return upstreamFailure({ provider: this.#provider, status: 200, kind: 'refusal', code: reason, reply });
   }
 
@@ -243,7 +244,7 @@ export class ReplyDraft {
     const isContentReturned =
       this.#profile.reasoningContent !== 'dropped' && hasCalls && this.#thinkingField === 'reasoning_content';
     return {
-      reasoningContent: isContentReturned ? this.#thinking : undefined,
+      reasoningContent: isContentReturned ? this.#thinking.text : undefined,
       reasoningDetails: this.#details.raw,
     };
   }

@@ -8,6 +8,7 @@
  * Source: OpenAI, Responses API, the response object.
  */
 
+import { GrowingText } from '../../base/growing-text.ts';
 import { parseLenient } from '../../base/json/lenient.ts';
 import { createReplyBudget } from '../../base/json/limits.ts';
 import { memberOf } from '../../base/json/member.ts';
@@ -79,7 +80,7 @@ export class ResponseDraft {
   /** Of all calls together: a complete response may bring them all at once. */
   readonly #budget = createReplyBudget();
   /** Text of messages that are not done, by index; the sink has it already. */
-  readonly #streamed = new Map<number, string>();
+  readonly #streamed = new Map<number, GrowingText>();
   /** Whether the answer is to be JSON, which is then one message: the first that is no aside. */
   #isJson = false;
   /** The index of that message, once it says something. */
@@ -88,7 +89,7 @@ export class ResponseDraft {
   readonly #asides = new Set<number>();
   /** Items waiting for the next part, in whose state they travel. */
   #before: RawJson[] = [];
-  #thinking = '';
+  readonly #thinking = new GrowingText();
   /** In which form each reasoning item that is not done is disclosed, by index. */
   readonly #thoughts = new Map<number, ThoughtForm>();
   /** Which paragraph of which item came last. */
@@ -114,7 +115,7 @@ export class ResponseDraft {
 
   /** Whether nothing that is shown or carried has come. */
   get isEmpty(): boolean {
-    return this.#parts.length === 0 && this.#before.length === 0 && this.#streamed.size === 0 && this.#thinking === '' && !this.#hasBrokenCall;
+    return this.#parts.length === 0 && this.#before.length === 0 && this.#streamed.size === 0 && this.#thinking.length === 0 && !this.#hasBrokenCall;
   }
 
   /** Whether a call has come, whole or broken. */
@@ -139,7 +140,9 @@ export class ResponseDraft {
   takeText(index: number, text: string, sink: DeltaSink): void {
     if (text === '') return;
     if (this.#isJson && this.#isBeside(index)) return this.takeThought('content', index, 0, text, sink);
-    this.#streamed.set(index, (this.#streamed.get(index) ?? '') + text);
+    let streamed = this.#streamed.get(index);
+    if (streamed === undefined) this.#streamed.set(index, (streamed = new GrowingText()));
+    streamed.add(text);
     this.#chars += text.length;
     sink({ type: 'text', text });
   }
@@ -168,8 +171,8 @@ export class ResponseDraft {
     const isNext = index !== this.#thoughtItem || paragraph !== this.#thoughtPart;
     this.#thoughtItem = index;
     this.#thoughtPart = paragraph;
-    const piece = isNext && this.#thinking !== '' ? `\n\n${text}` : text;
-    this.#thinking += piece;
+    const piece = isNext && this.#thinking.length > 0 ? `\n\n${text}` : text;
+    this.#thinking.add(piece);
     this.#chars += piece.length;
     sink({ type: 'thinking', text: piece });
   }
@@ -203,7 +206,7 @@ export class ResponseDraft {
       }
     }
     if (this.#asides.delete(index)) return this.#carryAside(index, item);
-    const text = this.#streamed.get(index) ?? '';
+    const text = this.#streamed.get(index)?.text ?? '';
     this.#streamed.delete(index);
     if (text !== '') this.#parts.push({ type: 'text', text, state: this.#takeState(ownFields('text', item)) });
   }
@@ -294,7 +297,7 @@ export class ResponseDraft {
       id: this.#id,
       model: this.model,
       parts,
-      thinking: this.#thinking,
+      thinking: this.#thinking.text,
       stopReason: this.#stopReason(isIncomplete, reason),
       usage: this.#usage,
     };
@@ -304,7 +307,7 @@ export class ResponseDraft {
 
   #finishParts(): readonly AssistantPart[] {
     const own = ownFields('text', undefined);
-    for (const text of this.#streamed.values()) this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
+    for (const { text } of this.#streamed.values()) this.#parts.push({ type: 'text', text, state: this.#takeState(own) });
     const homeless = this.#takeState(own);
     if (homeless !== undefined) this.#parts.push({ type: 'text', text: '', state: homeless });
     return this.#parts;
