@@ -141,7 +141,10 @@ export class ResponseDraft {
     if (text === '') return;
     if (this.#isJson && this.#isBeside(index)) return this.takeThought('content', index, 0, text, sink);
     let streamed = this.#streamed.get(index);
-    if (streamed === undefined) this.#streamed.set(index, (streamed = new GrowingText()));
+    if (streamed === undefined) {
+      this.#streamed.set(index, (streamed = new GrowingText()));
+      this.#chars += ITEM_CHARS;
+    }
     streamed.add(text);
     this.#chars += text.length;
     sink({ type: 'text', text });
