@@ -169,8 +169,12 @@ export class ResponseDraft {
    * in both forms say much the same in the second, which is left out.
    */
   takeThought(form: ThoughtForm, index: number, paragraph: number, text: string, sink: DeltaSink): void {
-    if (text === '' || (this.#thoughts.get(index) ?? form) !== form) return;
-    this.#thoughts.set(index, form);
+    const known = this.#thoughts.get(index);
+    if (text === '' || (known ?? form) !== form) return;
+    if (known === undefined) {
+      this.#thoughts.set(index, form);
+      this.#chars += ITEM_CHARS;
+    }
     const isNext = index !== this.#thoughtItem || paragraph !== this.#thoughtPart;
     this.#thoughtItem = index;
     this.#thoughtPart = paragraph;
